@@ -15,14 +15,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.values import dataclass
 from app.desktop.elements import Accessibility
-from app.desktop.keys import Chord
-
-Check = Callable[[], Awaitable[None]]
-"""Called right before an action. Raises ToolFailed if the action is not allowed any more."""
-
-
-async def nothing_to_check(*_left: object) -> None:
-    """Check nothing before an act."""
+from app.desktop.keys import UNCHECKED, Chord, KeyChecks
 
 
 class Button(StrEnum):
@@ -37,7 +30,7 @@ class Button(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """How to press a mouse button: how often, and with which modifier keys (names of `keys.py`) held."""
+    """How to press a mouse button: how many times, and which modifier keys (names of `keys.py`) are held down."""
 
     button: Button = Button.LEFT
     count: int = 1
@@ -60,10 +53,10 @@ class Frame:
 class Window:
     """A top-level window. `ref` names it for as long as it exists (`w12`); `area` is its rectangle, frame included.
 
-    `is_own`: it belongs to a Wisp, this one or another. `is_solid`: nothing behind it shows through. `is_popup`: it is
-    a menu, a tool tip or another window that no window manager lists; it has the `ref` and title of its program's
-    window. `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu, which may have the
-    keyboard although another window is active. Only `Windows.shown` fills in the last three.
+    `is_own`: it belongs to a Wisp, this one or another (`is_of_other_wisp`). `is_solid`: nothing behind it shows
+    through. `is_popup`: it is a menu, a tool tip or another window that no window manager lists; it has the `ref` and
+    title of its program's window. `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu,
+    which may have the keyboard although another window is active. Only `Windows.shown` fills in the last three.
     """
 
     ref: str
@@ -76,6 +69,7 @@ class Window:
     is_dialog: bool = False
     desktop: int = 0
     is_own: bool = False
+    is_of_other_wisp: bool = False
     is_solid: bool = True
     is_popup: bool = False
     takes_keys: bool = False
@@ -97,23 +91,23 @@ class Landing:
 
 
 class WindowCame(ToolFailed):
-    """Nothing was pressed, because the pointer is no longer over the window that was judged."""
+    """Raised instead of a press: the pointer is no longer over the window that the policy judged."""
 
     def __init__(self) -> None:
         super().__init__("Another window came up there at this moment.")
 
 
 class KeyboardMoved(ToolFailed):
-    """Nothing was pressed, because the keyboard is no longer where it was judged to be."""
+    """Raised instead of sending keys: the keyboard focus is no longer where the policy judged it to be."""
 
     def __init__(self) -> None:
         super().__init__("The keyboard went to another window at this moment.")
 
 
 def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
-    """Return the topmost window at a point, or the active one if no point is given.
+    """Return the topmost window at `point`, or the active window if no point is given.
 
-    For systems that report nothing but a list of windows.
+    For systems that report only a list of windows.
     """
     found = next((w for w in shown if (w.is_active if point is None else w.area.contains(point))), None)
     return Landing(found.ref, found.ref, found.is_own) if found else Landing()
@@ -121,11 +115,11 @@ def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An installed program. `ref` is what the backend starts it by. `words` (in lower case) are its other names.
+    """An installed program. The backend starts it by `ref`. `words` (in lower case) are its other names.
 
     `categories` are those of freedesktop.org. A program that is not `is_offered` is started only if it is named
-    exactly. `options` are the options of its command: an entry for one tool of a program has some. A program that is
-    not `is_listed` only opens documents that other programs pass to it, and is in no menu.
+    exactly. `options` are those of its command: an entry for one tool of a program has some. A program that is not
+    `is_listed` is in no menu and only opens documents that other programs pass to it.
     """
 
     ref: str
@@ -157,8 +151,8 @@ Marked = tuple[Rect, ...]
 class FrontProgram:
     """A process in front on a pseudo-terminal: it may receive the keys.
 
-    `name` is the name of its file if that belongs to the system, else "". `files` are the absolute paths that the words
-    of its command line can name.
+    `name` is the name of its program file if that file belongs to the system, else "". `files` are the absolute paths
+    that the words of its command line may mean.
     """
 
     name: str = ""
@@ -169,9 +163,9 @@ class FrontProgram:
 class TerminalFront:
     """What receives the keys on one pseudo-terminal.
 
-    `is_prompt`: only a shell that waits for a line. `reads_lines`: the system hands over whole lines, so that no key
-    arrives before Return. `has_unread`: it has not read all input yet, and may leave it to what comes after it.
-    `is_utf8`: it and the first program there take letters beyond ASCII as letters, and no part of one as a key.
+    `is_prompt`: only a shell that waits for a line. `reads_lines`: the system passes on whole lines, so no key arrives
+    before Return. `has_unread`: input waits that was not read yet; the next program may read it. `is_utf8`: the
+    programs there read a letter beyond ASCII as one letter, not as several keys.
     """
 
     programs: tuple[FrontProgram, ...] = ()
@@ -189,18 +183,20 @@ class Curtain(Protocol):
         ...
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
-        """Return a context manager inside which no window of Wisp is visible or takes input within `area`."""
+        """Return a context manager. Inside it, no window of Wisp is visible or takes input within `area`."""
         ...
 
-    def point_at(self, place: Rect, name: str) -> Future[Marked] | None:
-        """Show the person what is about to be acted on: a mark around `place` (screen pixels) with its name.
+    def point_at(self, place: Rect, name: str, came_from: Point) -> Future[Marked] | None:
+        """Mark `place` (screen pixels) with its name, to show the person where Wisp acts. `covers` ignores the mark.
 
-        The answer comes once the mark shows; None where none is shown. It takes no input, and `covers` leaves it out.
+        The mark has a trail that leads from `came_from`, where the pointer was.
+
+        The future is done when the mark is visible. Returns None if no mark is shown. The mark takes no input.
         """
         ...
 
     def unmark(self) -> None:
-        """Take the mark of `point_at` from the screen at once. Programs may still have to draw what it covered."""
+        """Remove the mark of `point_at` at once. Programs may need a moment to draw again what it covered."""
         ...
 
 
@@ -221,21 +217,21 @@ class Screen(Protocol):
 
 
 class Drawn(Protocol):
-    """Reports what is drawn on the screen from one moment on. `at` is the time of the last drawing (monotonic, s)."""
+    """Reports what was drawn on the screen since `follow`. `at` is the time of the last drawing (monotonic, in s)."""
 
     at: float
 
     async def more(self, limit_s: float) -> bool:
-        """Return whether anything was drawn since the last call of `area`, or is drawn within the limit."""
+        """Return True if something was drawn since the last call of `area`; else wait up to the limit for it."""
         ...
 
     def area(self) -> Rect | None:
-        """Return the area drawn to since the last call of this method, or None if nothing was drawn."""
+        """Return the area in which something was drawn since the last call; None if nothing was drawn."""
         ...
 
 
 class Drawing(Protocol):
-    """Report when and where something is drawn, so that the caller need not poll the screen."""
+    """Reports when and where something is drawn, so that the caller need not compare captures again and again."""
 
     def follow(self) -> Drawn | None:
         """Start to follow what is drawn. Returns None if the system cannot report it now."""
@@ -256,7 +252,7 @@ class Pointer(Protocol):
     def button(self, button: Button, *, down: bool) -> None: ...
 
     def only_at(self, place: str) -> AbstractContextManager[None]:
-        """Return a context manager inside which a press reaches only that `Landing.place`.
+        """Return a context manager. Inside it, a press reaches only the window that has this `Landing.place`.
 
         Raises ToolFailed if the pointer is over another window. Backends that cannot guarantee this check nothing.
         """
@@ -283,7 +279,7 @@ class Keyboard(Protocol):
         ...
 
     def type_text(self, text: str) -> None:
-        """Type at most 16 characters that `can_type` accepts. The system has all of them at return."""
+        """Type at most 16 characters that `can_type` accepts. At return, the system has received all of them."""
         ...
 
     def symbols_of(self, name: str) -> frozenset[str]:
@@ -291,11 +287,11 @@ class Keyboard(Protocol):
         ...
 
     def plain(self) -> AbstractContextManager[None]:
-        """Return a context manager inside which caps lock and keys that the person holds do not change the text."""
+        """Return a context manager. Inside it, caps lock and keys that the person holds do not change the text."""
         ...
 
     def only_into(self, place: str) -> AbstractContextManager[None]:
-        """Return a context manager inside which keys reach only that `Landing.place`.
+        """Return a context manager. Inside it, keys reach only the window that has this `Landing.place`.
 
         Raises ToolFailed if the keyboard focus is elsewhere. Backends that cannot guarantee this check nothing.
         """
@@ -303,7 +299,7 @@ class Keyboard(Protocol):
 
     @property
     def is_lending(self) -> bool:
-        """Whether unused keys are currently mapped to characters that the layout does not have."""
+        """Whether keys without a symbol are mapped at present to characters that the layout lacks."""
         ...
 
     def give_back(self) -> None:
@@ -318,16 +314,16 @@ class ExactTyping(Protocol):
         """Return whether ctrl+v pastes in the active program."""
         ...
 
-    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
+    async def paste(self, text: str, chord: str, into: str = "", checks: KeyChecks = UNCHECKED) -> bool:
         """Paste through the clipboard and restore its content. Returns False if no program fetched the text.
 
-        `into` is the `Landing.place` that must have the keyboard; KeyboardMoved is raised if it has not. `check` is
-        called right before the keys are sent, and raises if they may not be sent.
+        `into` is the `Landing.place` that must have the keyboard; KeyboardMoved is raised if it has not. The
+        checks raise if the keys may not be sent, or a program may not get the text.
         """
         ...
 
     async def remap(self, text: str) -> None:
-        """Type the text with unused keys that are mapped to its characters for a moment."""
+        """Type the text with keys that have no symbol, which are mapped to its characters for that moment."""
         ...
 
 
@@ -353,7 +349,7 @@ class Windows(Protocol):
         ...
 
     async def close(self, ref: str) -> bool:
-        """Ask a window to close. Returns False if it is still open after a while: it may be asking something."""
+        """Ask a window to close. Returns False if it is still open after a while, perhaps with a question."""
         ...
 
     async def place(self, ref: str, area: Rect) -> Window:
@@ -365,17 +361,17 @@ class Windows(Protocol):
     async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
         """Wait until the window's program has handled its input.
 
-        Returns False after the limit, and None for a program that never reports it. `whole`: wait for its page
-        processes too, which browsers have.
+        Returns True if it has, False after the limit, None if the program never reports it. `whole`: wait for a
+        browser's page processes too.
         """
         ...
 
     async def picture(self, ref: str) -> Frame | None:
-        """Capture a window's own pixels, even where other windows cover it. None if the system gives none."""
+        """Capture a window's own pixels, also the parts behind other windows. None if the system gives none."""
         ...
 
     async def arranged(self, limit_s: float) -> bool:
-        """Wait until the window manager has handled everything sent to it. Returns False after the limit."""
+        """Wait until the window manager has handled all requests sent so far. Returns False after the limit."""
         ...
 
     async def changed(self, limit_s: float) -> None:
@@ -389,18 +385,18 @@ class Apps(Protocol):
     def installed(self) -> tuple[App, ...]: ...
 
     def command(self, name: str) -> App | None:
-        """Return a program by the name of its command, if it opens windows and is in no menu."""
+        """Return the program started by this command if it opens windows and is in no menu; else None."""
         ...
 
     def preferred(self, asked: str) -> tuple[str, ...]:
         """Return the person's default programs for a file type, a URL scheme or a command, best first.
 
-        They are named by their desktop entries or files. Starts nothing.
+        They are returned as names of desktop entries or of program files. Starts nothing.
         """
         ...
 
     def command_line(self, app: App) -> tuple[str, ...]:
-        """Return the command that `launch` would run, as far as known: the program's path, then its arguments."""
+        """Return the command that `launch` would run: the program's path, then its arguments; () if unknown."""
         ...
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
@@ -412,11 +408,11 @@ class Apps(Protocol):
         ...
 
     def fronts(self, window: Window) -> tuple[TerminalFront, ...]:
-        """Return what may receive the keys in a terminal, for each of its pseudo-terminals; nothing if unknown."""
+        """Return which program receives the keys on each pseudo-terminal of a terminal window; () if unknown."""
         ...
 
     def builds(self, window: Window | None) -> bool:
-        """Return whether keys in the window can build or run the code in it, as in a development environment."""
+        """Return whether keys typed into the window can build or run code, as in a development environment."""
         ...
 
     def shown_folders(self, window: Window) -> tuple[str, ...]:
@@ -433,13 +429,17 @@ class Apps(Protocol):
 
 
 class Clipboard(Protocol):
-    """The content that was cut or copied."""
+    """The system's clipboard."""
 
     async def read(self) -> str:
         """Return the clipboard's text, or "" if it has none."""
         ...
 
     async def write(self, text: str) -> None: ...
+
+    async def selected(self, window: str) -> str:
+        """Return the text selected in this window, where the system keeps it apart from the clipboard; else ""."""
+        ...
 
     async def formats(self) -> Formats:
         """Return the content in all of its formats."""
@@ -459,8 +459,8 @@ class Backend:
     """All interfaces of one platform. It is created, used and closed on the desktop thread.
 
     `name` is the platform and its desktop (`x11:0`). `listen` is None if the person's input cannot be observed, and
-    `drawing` is None if changes can only be found by comparing pixels. `is_private` marks windows that Wisp must not
-    see. `reach` raises NeedsPerson if the screen cannot be seen or controlled now; None if that never happens.
+    `drawing` is None if changes can only be found by comparing pixels. `is_private` says which windows Wisp must not
+    see. `reach` raises NeedsPerson while the screen cannot be seen or controlled; None if it always can.
     """
 
     name: str
@@ -480,7 +480,7 @@ class Backend:
 
 
 class NoCurtain:
-    """The curtain of a run without windows of Wisp."""
+    """The curtain of a run in which Wisp has no windows: it hides nothing."""
 
     def covers(self, area: Rect) -> bool:  # noqa: ARG002
         return False
@@ -488,7 +488,7 @@ class NoCurtain:
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()
 
-    def point_at(self, place: Rect, name: str) -> Future[Marked] | None:  # noqa: ARG002
+    def point_at(self, place: Rect, name: str, came_from: Point) -> Future[Marked] | None:  # noqa: ARG002
         return None
 
     def unmark(self) -> None:

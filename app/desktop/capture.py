@@ -76,7 +76,7 @@ def tokens_of(size: Size) -> int:
 
 
 def fitted(size: Size, budget: PictureBudget) -> Size:
-    """Return the largest size of the same shape within the budget, never larger than the original."""
+    """Return the largest size with the same proportions that fits the budget, at most the original size."""
     if budget.fits(size):
         return size
     # Search by bisection, because rounding each side makes the token count jump: a formula would miss it by a patch.
@@ -90,6 +90,14 @@ def fitted(size: Size, budget: PictureBudget) -> Size:
 def _with_long_edge(size: Size, long_edge: int) -> Size:
     factor = long_edge / max(size.width, size.height)
     return Size(max(round(size.width * factor), 1), max(round(size.height * factor), 1))
+
+
+def decoded(data: bytes) -> Frame:
+    """Return the picture of an encoded file, with its corner at 0,0."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(data)).convert("RGB")
+    return Frame(Rect(0, 0, *picture.size), picture.tobytes("raw", "BGRX"))
 
 
 def encoded(frame: Frame, sent: Size) -> bytes:
@@ -119,9 +127,9 @@ def _jpeg(picture: Image.Image) -> bytes:
 
 
 class _Scaler:
-    """Loads Qt in a thread of its own, because that takes longer than scaling a picture with Pillow.
+    """Loads Qt on a separate thread, because loading takes longer than scaling a picture with Pillow.
 
-    Pillow scales the first pictures meanwhile.
+    Until it is loaded, Pillow scales the pictures.
     """
 
     def __init__(self) -> None:
@@ -129,7 +137,7 @@ class _Scaler:
         self.is_loaded = False
 
     def load(self) -> None:
-        """Start to load Qt, once."""
+        """Start the thread that loads Qt, at the first call only."""
         if self._loading is None:
             self._loading = threading.Thread(target=self._load, name="picture scaler")
             self._loading.start()
@@ -170,7 +178,7 @@ _BYTES = 4
 def changed_tiles(before: Frame, after: Frame, *, at_least: int = 1) -> list[Rect]:
     """Return where pixels differ, at most one rectangle for each tile, in screen pixels.
 
-    Both frames show one area. `at_least` (of 255) is the smallest difference of a colour channel that counts.
+    Both frames show the same area. A colour channel (0 to 255) must differ by `at_least`.
     """
     if before.bgrx == after.bgrx:
         return []
@@ -219,7 +227,7 @@ def bounds_of(areas: Iterable[Rect]) -> Rect | None:
 
 
 def merged(areas: Iterable[Rect], gap: int = TILE_PX) -> list[Rect]:
-    """Join regions that lie within `gap` pixels of each other. Sorted from the top left."""
+    """Join areas that lie within `gap` pixels of each other. Returns the joined areas, sorted from the top left."""
     regions: list[Rect] = []
     for area in areas:
         grown = area
@@ -236,7 +244,7 @@ def _near(one: Rect, other: Rect, gap: int) -> bool:
 
 
 def part_of(frame: Frame, area: Rect) -> Frame:
-    """Cut `area`, which lies inside the frame, out of it."""
+    """Return the part of a frame that shows `area`, which lies inside the frame."""
     if area == frame.area:
         return frame
     row = frame.area.width * _BYTES
@@ -275,9 +283,9 @@ _SAMPLE_PX = 32
 
 
 def ink_of(frame: Frame) -> Rect | None:
-    """Return where a frame shows more than its background, in screen pixels.
+    """Return the area (screen pixels) in which a frame shows something other than its background colour.
 
-    None if it is blank or shows only a thin line.
+    Returns None if the frame is blank or shows only a thin line.
     """
     from PIL import Image, ImageChops
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from app.desktop.backends import Backend, Curtain
+from app.desktop.backends import Apps, Backend, Curtain
 from app.desktop.desktop import STOP_KEY, Desktop
 from app.desktop.privacy import Private, Veiled, private_by
 from app.desktop.programs import is_terminal
@@ -71,10 +71,21 @@ else:
         return make_backend(environment, stop, private, is_portable=is_portable)
 
 
-def launcher_named(app: str, role: str = "") -> tuple[bool, bool]:
-    """Return whether an installed program starts other programs, and whether it builds code.
+async def why_occupied(environment: Mapping[str, str]) -> str:
+    """Return why the person's screen cannot be used now (locked, in use, gone). Returns "" if it can, or if unknown."""
+    if sys.platform == "win32" or sys.platform == "darwin":
+        return ""
+    else:
+        from app.desktop.x11.occupation import why_occupied as why
 
-    Decided by its desktop entry, as far as that says so.
+        return await why(environment)
+
+
+def launcher_named(app: str, role: str = "") -> tuple[bool, bool]:
+    """Return whether an installed program can start other programs, and whether it can build code.
+
+    On Linux, its file and its desktop entry are judged; elsewhere, only terminals count. `role` is the focused
+    control's.
     """
     if sys.platform == "win32" or sys.platform == "darwin":
         named = is_terminal(app), False
@@ -83,3 +94,19 @@ def launcher_named(app: str, role: str = "") -> tuple[bool, bool]:
 
         named = launchers_here(os.environ).named(app, role)
     return named
+
+
+def programs_here() -> Apps:
+    """Return the backend that finds and starts programs, without a connection to the screen."""
+    if sys.platform == "win32":
+        from app.desktop.windows import StartMenu
+
+        return StartMenu()
+    elif sys.platform == "darwin":
+        from app.desktop.macos import MacApps
+
+        return MacApps()
+    else:
+        from app.desktop.x11.apps import DesktopEntries
+
+        return DesktopEntries(os.environ)

@@ -11,10 +11,9 @@ from typing import TypeVar
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.base.texts import clip_line
 from app.base.values import dataclass, replace
-from app.desktop.accessibility.constants import OPERABLE
-from app.desktop.accessibility.outline import brief_of
+from app.desktop.accessibility import window_names
+from app.desktop.accessibility.outline import contents_of, dialog_in_front
 from app.desktop.backends import Backend, Curtain, Frame, Press, Window
 from app.desktop.capture import bounds_of
 from app.desktop.elements import Changed, FollowedChanges, NoChanges
@@ -23,7 +22,7 @@ from app.desktop.ocr.elements import OcrElements
 from app.desktop.ocr.evidence import PixelEvidence
 from app.desktop.ocr.rapid import Ocr
 from app.desktop.preview import TargetPreview
-from app.desktop.programs import Opener, is_of_sort, is_terminal
+from app.desktop.programs import Opener, is_terminal
 from app.desktop.screen_capture import ScreenCapture, Spot
 from app.desktop.staleness import KeyTargets, StalenessCheck
 from app.desktop.takeover import DesktopLock, InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
@@ -46,22 +45,18 @@ _AFTER_AN_ACT = Patience(first_s=0.5)
 _TILL_QUIET = Patience(first_s=0.25, quiet_s=0.25, limit_s=1.0)
 """Wait this long before pixels are compared: later drawing would look like a change that nobody caused."""
 _IN_A_TERMINAL_S = 0.15  # because what is typed comes back from another program
+_UNDER_WAY_S = 2.0
 _LIT_UP = Patience(first_s=0.05, limit_s=0.3)
 _ANSWER_LIMIT_S = 10.0
 _LOOK_AGAIN_S = 0.1
-_ALIKE = 78
 _ALIKE_ALL_OVER = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
 )
 """Roles that do the same wherever they are pressed, unlike a slider, a text or a picture."""
-_TOLD = 8
 _MOST_OPENED = 3
-_TITLE_CHARS = 60
 T = TypeVar("T")
 _MARGIN_PX = 24
 _LEAST_PX = (320, 200)
-_LISTED = 24
-_LISTED_CHARS = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The state before an action: all windows, the visible ones, and the window and place the action is meant for."""
+    """The state before an action: all windows, the visible ones, and the window and area meant by the action."""
 
     windows: tuple[Window, ...]
     shown: tuple[Window, ...]
@@ -83,18 +78,18 @@ class _Before:
     where: Rect | None
 
     def is_dismissal(self, said: Changed) -> bool:
-        """Return whether only parts went away that an open pop-up beside the place may have shown.
+        """Return whether the reported changes may only be the closing of a pop-up that the action's point lies outside.
 
-        A menu or a list takes the press that closes it, so that what lies below gets none.
+        An open menu or list takes the press that closes it, so the control behind it received no press.
         """
-        if self.where is None or self.meant is None or not said.only_lost:
+        if self.where is None or self.meant is None or not said.is_weak:
             return False
         popups = [one.area for one in self.shown if one.is_popup and one.pid == self.meant.pid]
-        return bool(popups) and not any(area.overlap(self.where) for area in popups)
+        return bool(popups) and not any(area.contains(self.where.center) for area in popups)
 
 
 class DesktopController:
-    """Controls the desktop. `act` is the only way to act: one action at a time, watched, with a receipt."""
+    """Controls the desktop. All actions go through `act`: one at a time, observed, and reported in a receipt."""
 
     def __init__(
         self,
@@ -107,7 +102,7 @@ class DesktopController:
     ) -> None:
         self.backend = backend
         self.screen_capture = ScreenCapture(backend, curtain, clock)
-        self.takeover = TakeoverMonitor(stop, clock)
+        self.takeover = TakeoverMonitor(stop, clock, backend.accessibility.acted)
         self.input = InputController(
             backend, curtain, self.takeover, self.screen_capture.settle, clock, InputGuard(backend, reserved)
         )
@@ -137,7 +132,7 @@ class DesktopController:
     ) -> Receipt:
         """Run an action, wait until its effect is proven or the screen is at rest, and report what changed.
 
-        `where` is the place that the action should change. If the effect is proven early, the next look waits for rest.
+        `where` is the area that should change. After a proof, the screen may still move: the next capture waits for it.
         """
         async with self._one_at_a_time:
             await self._begin()
@@ -153,7 +148,7 @@ class DesktopController:
                 changes.close()
 
     async def act_unseen(self, do: Callable[[], Awaitable[T]]) -> T:
-        """Run an action without looking at its effect. The next look waits until the screen is at rest."""
+        """Run an action without checking its effect. The next capture waits until the screen is at rest."""
         async with self._one_at_a_time:
             await self._begin()
             watch = self.screen_capture.watch()
@@ -163,11 +158,12 @@ class DesktopController:
             return done
 
     async def _begin(self) -> None:
-        """Wait until Wisp may act, and take the desktop lock."""
+        """Wait until the person and the stop flag allow Wisp to act, then take the desktop lock."""
         # Wait for the person before taking the lock, because another Wisp may act in the meantime.
         await self.takeover.free()
         self._lock.take()
         self.takeover.acting()
+        self.opener.acted()
 
     async def _follow(self, window: Window | None) -> FollowedChanges:
         """Collect the changes that the window's program reports. A private window reports nothing."""
@@ -208,6 +204,10 @@ class DesktopController:
             settled = await settling
             if limit_s := proving.limit_s(before.meant, is_changed=bool(settled.changed)):
                 await asyncio.wait({proven_by}, timeout=max(acted_at + limit_s - self.clock.now(), 0))
+            said = Changed() if proven_by.done() else await changes.told(before.where)
+            is_moving = said.has_new_window or any(line.startswith("Gone:") for line in said.lines)
+            if is_moving and self._is_under_way(before, proving, said):
+                await asyncio.wait({proven_by}, timeout=_UNDER_WAY_S)
         finally:
             await _ended(settling, proven_by, answer)
         self.screen_capture.came_to_rest()
@@ -234,7 +234,7 @@ class DesktopController:
     async def _seen_in_pixels(
         self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled
     ) -> tuple[Settled, Receipt]:
-        """Add what pixels prove to the receipt of an action on a window that reports nothing, once it is quiet."""
+        """Wait until the screen is quiet, then add what pixels prove. For windows that report nothing."""
         window = before.meant
         if window is None or window.is_own or self._is_private(window):
             return settled, told
@@ -264,13 +264,17 @@ class DesktopController:
             found = [change.sentence for change in windows if change.is_effect]
             asked, said = await self._evidence(proving, changes, before.where)
             found += asked.evidence
-            is_parting = proving.is_going(before.meant, said) or before.is_dismissal(said)
-            if found or (said.is_in_sight and not is_parting):
+            is_early = self._is_under_way(before, proving, said) or before.is_dismissal(said)
+            if found or (said.is_in_sight and not is_early):
                 return tuple(found), said.lines
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
 
+    def _is_under_way(self, before: _Before, proving: Proving, said: Changed) -> bool:
+        """Return whether the program says that a window opens or closes, and it has not done so yet."""
+        return proving.is_going(before.meant, said) or (said.has_new_window and not self._opened(before))
+
     async def _evidence(self, proving: Proving, changes: FollowedChanges, where: Rect | None) -> tuple[Proof, Changed]:
-        """Ask the program for proof of the intended effect, and for what changed near the place."""
+        """Ask the program whether the intended effect happened, and what it has changed near `where`."""
         if proving.by_changes:
             asked = await proving.ask() if proving.ask else Proof()
             return asked, Changed() if asked.doubt else await changes.told(where)
@@ -280,7 +284,7 @@ class DesktopController:
         return asked, said if is_proven else Changed()
 
     async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
-        """Add what the program announced, what new windows and pop-ups contain, and the area it does not describe."""
+        """Add the changes that the program reported, the contents of new windows, and any undescribed area."""
         meant = before.meant
         if meant is None or self._is_private(meant):
             return seen
@@ -300,19 +304,19 @@ class DesktopController:
         return seen.with_changes(lines, unsaid)
 
     async def shows(self, window: Window) -> tuple[str, ...]:
-        """Describe in a sentence what a new window or pop-up contains. Empty if it is private or not described."""
+        """Return a sentence on what a new window or pop-up contains; () if it is private or not described."""
         if self._is_private(window):
             return ()
-        held = await self.backend.accessibility.held(window)
-        controls = [element for element in held if element.role in OPERABLE]
-        inside = [*controls, *(element for element in held if element not in controls)]
-        told = ", ".join(brief_of(element) for element in inside[:_LISTED])
-        more = f" and {len(inside) - _LISTED} more" if len(inside) > _LISTED else ""
-        name = "What opened" if window.is_popup else f'"{clip_line(window.title, _TITLE_CHARS)}"'
-        return (f"{name} shows {clip_line(told, _LISTED_CHARS)}{more}.",) if told else ()
+        told = contents_of(window, await self.backend.accessibility.held(window))
+        return (told,) if told else ()
+
+    async def asked_in(self, dialog: Window) -> str:
+        """Return what the dialog in front is called and asks, and its buttons; only its title if it is private."""
+        held = () if self._is_private(dialog) else await self.backend.accessibility.held(dialog)
+        return dialog_in_front(dialog, held)
 
     def _opened(self, before: _Before) -> list[Window]:
-        """Return the new windows and pop-ups of the program acted on, and of those that it started."""
+        """Return the new windows and pop-ups of the program acted on, and of programs that it started."""
         known = {(window.ref, window.area if window.is_popup else None) for window in before.shown}
         return [
             window
@@ -323,12 +327,12 @@ class DesktopController:
         ][:_MOST_OPENED]
 
     async def _answer(self, window: Window | None) -> None:
-        """Wait until a program has handled its input. Returns at once if it does not report that."""
+        """Wait until a program has handled its input. Returns at once if the program never reports that."""
         if window:
             await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
 
     async def _settled(self, watch: SettleWatch, patience: Patience, answer: asyncio.Task[None]) -> Settled:
-        """Wait until the screen is at rest. An error while looking must not make the model repeat the action."""
+        """Wait until the screen is at rest. If it cannot be seen, the error says that the action was carried out."""
         try:
             return await watch.settle(patience, answer)
         except ToolFailed as error:  # so that the model does not repeat an action that was carried out
@@ -338,7 +342,7 @@ class DesktopController:
             await asyncio.gather(answer, return_exceptions=True)
 
     async def aim(self, target: Target, call_id: str = "") -> Aim:
-        """Return the point that is meant. With `call_id`, return what the policy judged that call by.
+        """Return the point that the target means. With `call_id`: the one by which the policy judged that call.
 
         Raises ToolMisuse and ToolFailed as `ScreenCapture.resolve`, `TargetResolver` and `TargetPreview` do.
         """
@@ -353,7 +357,7 @@ class DesktopController:
         return aim
 
     def apart(self, aim: Aim, press: Press) -> Aim:
-        """Return another point of the same control, if a press at this one would make a double click with the last."""
+        """Return the aim, moved within its control if a press at its point would count as a double click."""
         element = aim.element
         if element is None or element.role not in _ALIKE_ALL_OVER:
             return aim
@@ -372,14 +376,14 @@ class DesktopController:
             await self.input.click(there.point, press, partial(self._ready_to_press, there))
 
     async def _ready_to_press(self, aim: Aim) -> None:
-        await self.screen_capture.point_out(aim)
+        await self.screen_capture.point_out(aim, self.input.came_from)
         with suppress(ToolFailed):  # because this look only tells what the press itself changed
             if self._before_press:
                 await self._before_press()
         await self.resolver.hit_test(aim)
 
     async def drag(self, aims: Sequence[Aim], press: Press, duration_s: float) -> None:
-        """Drag from the first aim through the others, with the checks of `press`."""
+        """Press at the first aim, move through the others, release at the last. Checked as in `press`."""
         points = [aim.point for aim in aims]
         check, drop = partial(self.resolver.hit_test, aims[0]), partial(self.resolver.check_drop, aims)
         await self.input.drag(points, press, duration_s, check, drop)
@@ -397,7 +401,7 @@ class DesktopController:
         return await self.act_unseen(partial(self.resolver.reach, aim))
 
     async def close(self) -> None:
-        """Release all keys and buttons, and close the backend."""
+        """Release all held keys and buttons, give up the desktop lock, and close OCR and the backend."""
         self.input.release_all()
         self._lock.let_go()
         await self.ocr.close()
@@ -407,18 +411,9 @@ class DesktopController:
         return next((window for window in self.backend.windows.all() if window.is_active), None)
 
     def find_window(self, title: str) -> Window:
-        """Return the window with that ref, title or program. Raises ToolFailed if none or several match."""
-        wanted = " ".join(title.lower().split())
-        if not wanted:
-            raise ToolMisuse('title is empty. Name a window as list_windows shows it, as in title="Untitled 1".')
-        windows = [window for window in self.backend.windows.all() if not window.is_own]
-        for fits in (_is_called, lambda window, app: window.app.lower() == app, _holds, is_of_sort, _is_like):
-            found = [window for window in windows if fits(window, wanted)]
-            if len(found) == 1:
-                return found[0]
-            if found:
-                raise ToolFailed(f"Several windows fit {title!r}: {_listed(found)}. Name one by its ref.")
-        raise ToolFailed(f"No window is called {title!r}. {_open_now(windows)}")
+        """Return the window with that ref, title or program name. Raises ToolFailed if none or several match."""
+        windows = self.backend.windows.all()
+        return window_names.find(title, windows, self.opener.made_among(windows))
 
     def region_of(self, monitor: int, window: str) -> Rect:
         """Return the screen pixels of a monitor (1 is the first, 0 all of them) or of a window."""
@@ -458,7 +453,7 @@ def _patience(patience: Patience, before: _Before) -> Patience:
 
 
 def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
-    """Return the window that an action goes to: the one at its place, otherwise the active one."""
+    """Return the window that an action acts on: the topmost one at `where`, or the active window without `where`."""
     showing = [window for window in windows if not window.is_minimised]
     if where is not None:
         return next((window for window in showing if window.area.contains(where.center)), None)
@@ -466,33 +461,10 @@ def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
 
 
 def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
-    """Return the part of a window that changed, with enough around it to be understood."""
+    """Return the changed part of a window, enlarged so that it can be understood; None if nothing changed."""
     bounds = bounds_of(part for region in regions if (part := region.overlap(window.area)))
     if bounds is None:
         return None
     wide = max(bounds.width + 2 * _MARGIN_PX, _LEAST_PX[0])
     high = max(bounds.height + 2 * _MARGIN_PX, _LEAST_PX[1])
     return Rect(bounds.center.x - wide // 2, bounds.center.y - high // 2, wide, high).overlap(window.area)
-
-
-def _is_called(window: Window, wanted: str) -> bool:
-    return wanted in (window.ref, window.title.lower())
-
-
-def _holds(window: Window, wanted: str) -> bool:
-    return wanted in window.title.lower() or wanted in window.app.lower()
-
-
-def _is_like(window: Window, wanted: str) -> bool:
-    from rapidfuzz import fuzz
-
-    names = (window.title.lower(), window.app.lower())
-    return max(fuzz.ratio(wanted, name) for name in names) >= _ALIKE
-
-
-def _listed(windows: Sequence[Window]) -> str:
-    return ", ".join(f'{w.ref} "{w.title}"' for w in windows[:_TOLD])
-
-
-def _open_now(windows: Sequence[Window]) -> str:
-    return f"Open are: {_listed(windows)}." if windows else "No window is open."

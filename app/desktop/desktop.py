@@ -20,7 +20,7 @@ _END_LIMIT_S = 3.0
 class DesktopThread:
     """A thread with its own event loop. `run` and `call` may be awaited from any other event loop.
 
-    Cancelling the awaiting task cancels the work.
+    Cancelling the task that awaits them also cancels the work on the thread.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class DesktopThread:
         return await self.run(once)
 
     def wait_for(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a plain function there and block until it returns. Deadlocks on the desktop's own thread."""
+        """Run a plain function on the desktop's thread and block until it returns. Called there, it never returns."""
 
         async def once() -> T:
             return work(*args, **kwargs)
@@ -65,12 +65,12 @@ class DesktopThread:
         return asyncio.run_coroutine_threadsafe(once(), self._loop).result()
 
     def soon(self, work: Callable[[], object]) -> None:
-        """Schedule a plain function there, from any thread, without waiting. Does nothing once the thread is closed."""
+        """Schedule a plain function on the desktop's thread, from any thread. Does nothing once it is closed."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(work)
 
     def close(self, last: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Cancel what runs, await `last` there, and end the thread. Blocks at most a few seconds."""
+        """Cancel all running work, await `last` on the thread, and end it. Blocks for a few seconds at most."""
         if self._loop.is_closed():
             return
         ended = asyncio.run_coroutine_threadsafe(self._end(last), self._loop)
@@ -90,7 +90,7 @@ class DesktopThread:
             self._loop.close()
 
     async def _end(self, last: Callable[[], Awaitable[None]] | None) -> None:
-        """Cancel the works first, then await `last`: what it closes may have helper tasks, which it ends itself."""
+        """Cancel all work, then await `last`, then cancel what is left. `last` ends its own helper tasks."""
         try:
             await _cancelled(self._works)
             if last:
@@ -148,7 +148,7 @@ class Desktop:
         self._stop.listen(lambda: self._thread.soon(self._controller.input.release_all))
 
     def _hear(self, stop_key: str) -> Callable[[], None]:
-        """Listen for the stop key and for the person's input. Returns a function that ends it."""
+        """Listen for the stop key and for the person's input. Returns a function that stops listening."""
         listen = self._controller.backend.listen
         if listen is None or not stop_key:
             return _nothing
@@ -195,11 +195,11 @@ class Desktop:
         self._stop.listen(listener)
 
     def on_driving(self, listener: Callable[[bool], None]) -> None:
-        """Call the listener on the desktop thread: True if an action waits for the person, False when it goes on."""
+        """Call the listener on the desktop thread: True when an action waits for the person, False when it goes on."""
         self._controller.takeover.listen(listener)
 
     def close(self) -> None:
-        """Release everything and end the thread. Programs that were opened keep running."""
+        """Release keys and buttons and end the desktop thread. Programs that were opened keep running."""
         self._unlisten()
         self._unlisten = _nothing
         self._thread.close(self._controller.close)

@@ -52,8 +52,19 @@ class Match:
     score: float
 
 
+class Editing(StrEnum):
+    """How a part of a field's text can be changed."""
+
+    DIRECT = "direct"
+    """Its program takes other text through accessibility, without keys."""
+    KEYS = "keys"
+    """Only by typing."""
+    FORMATTED = "formatted"
+    """It is made of several parts, such as bold words. Plain text in their place would lose that."""
+
+
 class TakesNoValue(ToolFailed):
-    """The program does not let accessibility set this field or list. The keyboard may still work."""
+    """Raised if a program does not let accessibility set a field or list. Keyboard input may still work."""
 
 
 class OutlineView(StrEnum):
@@ -106,7 +117,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A control and the chord that presses it, as its program writes it (`<Alt>d`, `Alt+D`); "" if it has none."""
+    """A control and the chord that presses it, as its program writes it (`<Alt>d`, `Alt+D`); "" if without a chord."""
 
     chord: str
     role: str
@@ -115,14 +126,16 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class SceneRequest:
-    """What to look at: the element under a point, the one with a ref, or by default the one with the keyboard.
+    """What to describe: the element at a point, the one with a ref, or (by default) the one with the keyboard focus.
 
-    `pid` is the window's program; 0 if unknown. `patience_s` is how long the program may take to answer.
+    `pid` is the window's program; 0 if unknown. `title`: describe the window of that title, without an element.
+    `patience_s` is how long the program may take to answer.
     """
 
     pid: int = 0
     point: Point | None = None
     ref: str = ""
+    title: str = ""
     with_bindings: bool = False
     patience_s: float = 0.5
 
@@ -133,12 +146,12 @@ class Scene:
 
     `has_answered` is False if a program did not answer (in full) in time. `is_described` is False if only the window,
     or a bare surface, is known. `words` are the sentences of its dialog or small window, and what is chosen there;
-    `default` is the button that Return presses; `buttons` are those of a dialog, and those that Return may press if the
-    program names no default. `bindings` are None if
-    they were not read. `is_rehearsed`: this is a dry run, in which nothing has an effect. `fields` are the contents of
-    the text fields of its dialog; None if not read. `is_in_items`: the control is inside a list, table or tree, such as
-    the field in which an item is renamed. `selected` are the names of the window's selected items, if there are
-    several; None if not readable.
+    `near` are the few sentences beside it in a larger window. `is_message`: that dialog or window holds sentences,
+    buttons and sliders alone. `default` is the button that Return presses; `buttons` are those of a dialog, and those
+    that Return may press if the program names no default. `bindings` are None if they were not read. `is_rehearsed`:
+    this is a dry run, in which nothing has an effect. `fields` are the contents of the text fields of its dialog; None
+    if not read. `is_in_items`: the control is inside a list, table or tree, such as the field in which an item is
+    renamed. `selected` are the names of the window's selected items, if there are several; None if not readable.
     """
 
     element: Element | None = None
@@ -150,6 +163,8 @@ class Scene:
     default: str = ""
     buttons: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    is_message: bool = False
     bindings: tuple[Binding, ...] | None = None
     is_rehearsed: bool = False
     fields: tuple[str, ...] | None = None
@@ -159,21 +174,23 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed, in sentences. `is_in_sight` is False if no window shows it: then it proves no effect.
+    """What changed, in sentences. `is_in_sight` is False if the change is not visible: then it proves no effect.
 
-    `only_lost`: parts went away, and nothing else changed.
+    `is_weak`: parts only went away or changed their states, as also happens when a dialog is about to close.
+    `has_new_window`: the program has made a window, which may not be on the screen yet.
     """
 
     lines: tuple[str, ...] = ()
     is_in_sight: bool = False
-    only_lost: bool = False
+    is_weak: bool = False
+    has_new_window: bool = False
 
 
 class FollowedChanges(Protocol):
-    """The changes that a program reports since this was created. Focus, hover and the like do not count."""
+    """The changes that a program reports since this object was created. Changes of focus and hover do not count."""
 
     async def told(self, near: Rect | None = None) -> Changed:
-        """Describe the changes in at most 12 sentences, the nearest to a place first."""
+        """Describe the changes in at most 12 sentences, the nearest to `near` first."""
         ...
 
     async def news(self) -> None:
@@ -200,7 +217,10 @@ class NoChanges:
 
 @dataclass(frozen=True, slots=True)
 class OutOfSight:
-    """A control that must be scrolled to, and the page or list around it. `is_row`: the wheel can scroll to it."""
+    """A control to scroll to, and the page, list or window around it.
+
+    `is_row`: it is a row of a list, so the mouse wheel is tried if its program cannot scroll to it.
+    """
 
     element: Element
     holder: Element
@@ -208,7 +228,7 @@ class OutOfSight:
 
 
 class NoLongerInSight(ToolFailed):
-    """The element of a ref is gone or scrolled away; `name` is what it was called."""
+    """Raised if the element of a ref is gone or scrolled out of sight; `name` is its last known name."""
 
     def __init__(self, sentence: str, name: str) -> None:
         super().__init__(sentence)
@@ -227,11 +247,11 @@ class Accessibility(Protocol):
         ...
 
     async def reveal(self, query: str) -> Match | None:
-        """Scroll to the only control called `query` in the active window's page. None if not exactly one."""
+        """Scroll to the control called `query` in the active window's page. None unless exactly one is called so."""
         ...
 
     async def beyond(self, query: str) -> OutOfSight | None:
-        """Find the only control called `query` that must be scrolled to, without scrolling."""
+        """Find the control called `query` that is out of sight, without scrolling. None unless exactly one fits."""
         ...
 
     async def at(self, point: Point) -> Element | None:
@@ -242,8 +262,11 @@ class Accessibility(Protocol):
         """Return the element that has the keyboard."""
         ...
 
-    async def has_keyboard(self, ref: str) -> bool:
-        """Return whether an element still has the keyboard and its role. Asks its program once."""
+    async def has_keyboard(self, ref: str, judged: tuple[str, str] | None = None) -> bool:
+        """Return whether an element still has the keyboard focus and is what it was. Asks its program once.
+
+        `judged` is the role and name that it must still have; the role that was read last if left out.
+        """
         ...
 
     async def scene(self, request: SceneRequest) -> Scene:
@@ -255,9 +278,9 @@ class Accessibility(Protocol):
         ...
 
     async def element(self, ref: str) -> Element:
-        """Return the element as it is now.
+        """Read the element again and return it.
 
-        Raises ToolFailed with the nearest elements if it is gone, and ToolMisuse if the ref never existed.
+        Raises ToolFailed, which names the nearest elements, if it is gone. Raises ToolMisuse if the ref never existed.
         """
         ...
 
@@ -270,7 +293,7 @@ class Accessibility(Protocol):
         ...
 
     async def set_value(self, ref: str, text: str) -> None:
-        """Put `text` (or a number) into a field or slider. `text_of` returns what it holds then.
+        """Put `text` (or a number) into a field or slider. Afterwards, `text_of` returns what the field contains.
 
         Raises as `element` does, and TakesNoValue if the program does not allow it.
         """
@@ -280,8 +303,32 @@ class Accessibility(Protocol):
         """Return the whole text or value, unclipped. Raises as `element` does."""
         ...
 
+    async def selection(self, ref: str, wanted: tuple[int, int] | None = None) -> tuple[int, str] | None:
+        """Return the index of the first selected character and the selected text; None without one, or in a password.
+
+        Before that, select the characters from the first index of `wanted` up to the second, if it is given. Raises as
+        `element` does.
+        """
+        ...
+
+    async def editing(self, ref: str) -> Editing:
+        """Return how a part of the element's text can be changed. Raises as `element` does."""
+        ...
+
+    async def replace_text(self, ref: str, start: int, old: str, new: str) -> bool:
+        """Put `new` in the place of `old`, which begins at index `start`, without keys. Raises as `element` does.
+
+        Return whether the text holds `new` there afterwards. Nothing is changed if `old` does not stand there, or if
+        the element is read-only or a password field.
+        """
+        ...
+
     async def follow(self, pid: int) -> FollowedChanges:
         """Start to collect the changes that the programs of a process report."""
+        ...
+
+    def acted(self) -> None:
+        """Note that Wisp acts now. What changes now is then not taken for a clock or an animation."""
         ...
 
     async def held(self, window: Window) -> tuple[Element, ...]:
@@ -298,7 +345,7 @@ class Accessibility(Protocol):
 
 
 class NoAccessibility:
-    """For systems without an accessibility bus. Finds nothing, and refuses to act with the reason."""
+    """The accessibility of systems without a bus. It finds nothing; every act raises an error with the reason."""
 
     def __init__(self, reason: str = "This system offers no accessibility tree.") -> None:
         self._reason = reason
@@ -318,7 +365,7 @@ class NoAccessibility:
     async def focused(self) -> Element | None:
         return None
 
-    async def has_keyboard(self, ref: str) -> bool:  # noqa: ARG002
+    async def has_keyboard(self, ref: str, judged: tuple[str, str] | None = None) -> bool:  # noqa: ARG002
         return False
 
     async def scene(self, request: SceneRequest) -> Scene:
@@ -344,11 +391,23 @@ class NoAccessibility:
     async def set_value(self, ref: str, text: str) -> None:  # noqa: ARG002
         await self.element(ref)
 
+    async def selection(self, ref: str, wanted: tuple[int, int] | None = None) -> tuple[int, str] | None:  # noqa: ARG002
+        return None
+
+    async def editing(self, ref: str) -> Editing:  # noqa: ARG002
+        return Editing.FORMATTED
+
+    async def replace_text(self, ref: str, start: int, old: str, new: str) -> bool:  # noqa: ARG002
+        return False
+
     async def text_of(self, ref: str) -> str:
         return (await self.element(ref)).ref
 
     async def follow(self, pid: int) -> FollowedChanges:  # noqa: ARG002
         return NoChanges()
+
+    def acted(self) -> None:
+        return
 
     async def held(self, window: Window) -> tuple[Element, ...]:  # noqa: ARG002
         return ()

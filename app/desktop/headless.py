@@ -12,20 +12,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, Size
 from app.base.values import dataclass, replace
-from app.desktop.backends import (
-    App,
-    Backend,
-    Button,
-    Check,
-    Formats,
-    Frame,
-    Landing,
-    Launched,
-    Window,
-    landing,
-    nothing_to_check,
-)
+from app.desktop.backends import App, Backend, Button, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.elements import Accessibility, NoAccessibility, Scene, SceneRequest
+from app.desktop.keys import UNCHECKED, KeyChecks
 from app.desktop.programs import HandedOverApps
 from app.desktop.takeover import StopFlag
 
@@ -102,7 +91,7 @@ class HeadlessDesktop:
 
 
 class _Rehearsal(NoAccessibility):
-    """Report a text field everywhere: nothing really happens, so nothing can go wrong there."""
+    """Reports a text field at every place: nothing really happens on this desktop, so no press can do harm."""
 
     async def scene(self, request: SceneRequest) -> Scene:
         scene = await super().scene(request)
@@ -126,7 +115,7 @@ class _Screen:
 
 
 class _Drawing:
-    """Report that nothing is drawn, without waiting: the headless screen never changes by itself."""
+    """Reports at once that nothing was drawn: the headless screen never changes by itself."""
 
     at = 0.0
 
@@ -205,7 +194,7 @@ class _ExactTyping:
     def can_paste(self) -> bool:
         return False
 
-    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:  # noqa: ARG002
+    async def paste(self, text: str, chord: str, into: str = "", checks: KeyChecks = UNCHECKED) -> bool:  # noqa: ARG002
         self._desktop.done.append(Typed(text))
         return True
 
@@ -302,6 +291,9 @@ class _Clipboard:
 
     async def write(self, text: str) -> None:
         self._desktop.text = text
+
+    async def selected(self, window: str) -> str:  # noqa: ARG002
+        return ""
 
     async def formats(self) -> Formats:
         return {"text/plain": self._desktop.text.encode()} if self._desktop.text else {}

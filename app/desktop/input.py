@@ -14,25 +14,18 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, points_along
 from app.base.values import replace
-from app.desktop.backends import (
-    Backend,
-    Button,
-    Check,
-    Curtain,
-    KeyboardMoved,
-    Landing,
-    Press,
-    Window,
-    WindowCame,
-    nothing_to_check,
-)
+from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Press, Window, WindowCame
 from app.desktop.keys import (
     PACE_CHARS,
+    UNCHECKED,
+    Check,
     Chord,
+    KeyChecks,
     Piece,
     Route,
     Taker,
     is_best_pasted,
+    nothing_to_check,
     plan,
     slices,
     with_lead,
@@ -82,7 +75,7 @@ def nothing_checked() -> None: ...
 
 
 class InputController:
-    """Sends input, one action at a time. The caller makes sure of that."""
+    """Sends input. The caller makes sure that only one action runs at a time."""
 
     def __init__(
         self, backend: Backend, curtain: Curtain, takeover: TakeoverMonitor, rest: Rest, clock: Clock, guard: InputGuard
@@ -98,15 +91,18 @@ class InputController:
         self._typed_at = -math.inf
         self._typing_into: Window | None = None
         self._judged, self._is_field = Landing(), False
-        self._still: Check = nothing_to_check
+        self._checks = UNCHECKED
         self._last_click: tuple[Point, Button, float] | None = None
         self._has_sent = False
+        self.came_from: Point | None = None
+        """Where the pointer was before its last move."""
 
     # --- pointer
 
     async def move(self, to: Point) -> None:
         self._takeover.check()
         self._takeover.acting()
+        self.came_from = self._backend.pointer.position()
         self._backend.pointer.move(to)
 
     async def click(self, at: Point, press: Press, check: Check | None = None) -> None:
@@ -130,7 +126,7 @@ class InputController:
         self._last_click = (at, press.button, self._clock.now())
 
     def apart(self, at: Point, inside: Rect, button: Button) -> Point:
-        """Return a point of the same control that makes no double click with the last press, or `at`."""
+        """Return a point of the same control where a press makes no double click; `at` if there is none or no need."""
         if not self._is_second(at, button):
             return at
         shifts = ((_APART_PX, 0), (-_APART_PX, 0), (0, _APART_PX), (0, -_APART_PX))
@@ -138,18 +134,18 @@ class InputController:
         return next((there for dx, dy in shifts if core.contains(there := at.moved(dx, dy))), at)
 
     async def _keep_apart(self, at: Point, button: Button) -> None:
-        """Wait until a click here can no longer count as the second of a double click."""
+        """If a press now would complete a double click, wait until it no longer does."""
         if self._last_click and self._is_second(at, button):
             await self.outlast_double_click()
 
     async def outlast_double_click(self) -> None:
-        """Wait until no program can count the next press as the second of a double click, wherever it is."""
+        """Wait until the next press, wherever it is, can no longer complete a double click."""
         left = self._double_click_ends() - self._clock.now()
         if left > 0:
             await self._clock.sleep(left)
 
     def _is_second(self, at: Point, button: Button) -> bool:
-        """Return whether a press now would count as a double click. A press after the person moved does not."""
+        """Return whether a press now would complete a double click. It would not if the person moved the mouse."""
         if self._last_click is None:
             return False
         place, last_button, _ = self._last_click
@@ -173,7 +169,7 @@ class InputController:
         check: Check | None = None,
         drop: Callable[[], None] = nothing_checked,
     ) -> None:
-        """Press at the first point, move through the others, and release. `drop` raises if that is forbidden."""
+        """Press at the first point, move through the others, and release. Before the release, `drop` may raise."""
         steps = list(points_along(path, _STEP_PX))
         with self._cleared(*path), self._holding(press.modifiers):
             await self.move(path[0])
@@ -196,7 +192,7 @@ class InputController:
             )
 
     async def _drop(self, path: Sequence[Point], check: Callable[[], None]) -> None:
-        """Check the place before the button is released. If it is forbidden, move the pointer back to the start."""
+        """Check the last point before the button is released. If that is forbidden, move back to the first point."""
         try:
             self._guard.check_press(path[-1])
             check()
@@ -249,7 +245,7 @@ class InputController:
     async def press(
         self, chords: Sequence[Chord], repeat: int, hold_s: float, before: BeforeChords = nothing_to_check
     ) -> None:
-        """Press each chord, the sequence `repeat` times. `before` gets the chords left, and may raise."""
+        """Press the chords in order, `repeat` times in all. `before` gets the chords still to press, and may raise."""
         with self._judged_apart():
             await self._press_in_turn([*chords] * repeat, hold_s, before)
 
@@ -278,23 +274,23 @@ class InputController:
             await self._give_back()
 
     async def _led(self, chord: Chord) -> tuple[str, ...]:
-        """Return the last key of a chord after the program has handled the other keys.
+        """Return the keys of a chord that are still to be pressed: its last one.
 
-        Raises ToolFailed if those keys moved the keyboard focus.
+        For Alt with a letter, first wait. Raises ToolFailed if the focus moved meanwhile.
         """
         if chord.lead_s:
             await self._worked_off()
             await asyncio.sleep(chord.lead_s)
-            await self._still()
+            await self._checks.still()
         return chord.keys[-1:]
 
-    def judged(self, landing: Landing, still: Check = nothing_to_check, *, is_field: bool = False) -> None:
-        """Note the place that the policy judged: keys reach only it. `still` raises if the focus moved."""
-        self._judged, self._is_field, self._still = landing, is_field, still
+    def judged(self, landing: Landing, checks: KeyChecks = UNCHECKED, *, is_field: bool = False) -> None:
+        """From now on, send keys only to the place that the policy judged. The checks raise if the focus moved."""
+        self._judged, self._is_field, self._checks = landing, is_field, checks
 
     @contextmanager
     def _judged_apart(self) -> Iterator[None]:
-        """Forget at the end where the keyboard was when the policy judged."""
+        """Return a context manager. At its end, the place that the policy judged for keys is forgotten."""
         try:
             yield
         finally:
@@ -305,7 +301,7 @@ class InputController:
         return self._backend.keyboard.only_into(place) if place else nullcontext()
 
     async def _switched(self) -> None:
-        """Wait until the window manager has switched windows: it swallows keys that are sent before that."""
+        """Wait until the window manager has switched windows. Keys that are sent earlier would be lost."""
         windows = self._backend.windows
         await windows.arranged(_SWITCH_LIMIT_S)
         until = self._clock.now() + _SWITCH_LIMIT_S
@@ -316,21 +312,21 @@ class InputController:
             await windows.changed(_AT_REST_S)
 
     async def _hold(self, chord: Chord, seconds: float) -> None:
-        """Hold the chord. The X server repeats held keys, so `still` is checked again before each repetition."""
+        """Hold the chord for `seconds`. The X server repeats held keys, so `still` is called again meanwhile."""
         until = self._clock.now() + seconds
         while (left := until - self._clock.now()) > 0:
             self._takeover.check()
             if chord.may_press and left < seconds - _HOLD_STEP_S:
                 try:
-                    await self._still()
+                    await self._checks.still()
                 except ToolFailed as error:
                     raise ToolFailed(f"{chord} was sent, and let go of before its time. {error} {_LOOK}") from None
             await asyncio.sleep(min(left, _HOLD_STEP_S))
 
     async def type_text(self, text: str, before: BeforeText = nothing_to_check) -> tuple[Route, ...]:
-        """Type a text exactly. Returns by which routes the text was sent.
+        """Type a text exactly. Returns the route of each piece, in order.
 
-        `before` is called before each word with the remaining text, and may raise.
+        `before` is called before each piece with the text that is left, and may raise.
         """
         left = plan(text, self._backend.keyboard.can_type)
         self._typing_into = self._active()
@@ -363,7 +359,7 @@ class InputController:
         return tuple(dict.fromkeys(routes))
 
     async def _taken(self, piece: Piece, taker: Taker | None, *, opens_field: bool) -> None:
-        """Wait until the program has handled a part of a text that may have moved the keyboard focus."""
+        """Wait until the program has handled the piece just sent, because it may have moved the focus."""
         if opens_field:
             await self._rest(_OPENING_A_FIELD)
         elif piece.route is not Route.KEY:
@@ -412,11 +408,11 @@ class InputController:
             )
 
     async def _type_exactly(self, text: str) -> bool:
-        """Paste or remap the text. Returns False if only the layout's own keys are left to try."""
+        """Paste the text, or type it with remapped keys. Returns False if the layout's keys should type it."""
         self._takeover.check()
         self._guard.check_keyboard()
         self._has_sent = True
-        if await self._backend.exact.paste(text, self._paste_chord(), self._judged.place, self._still):
+        if await self._backend.exact.paste(text, self._paste_chord(), self._judged.place, self._checks):
             return True
         if self._backend.keyboard.can_type(text):
             return False
@@ -451,7 +447,7 @@ class InputController:
     # --- what surrounds an action
 
     def release_all(self) -> None:
-        """Release all held keys, and buttons where they were pressed: a drop elsewhere was not judged."""
+        """Release all held keys and buttons. Buttons go up where they went down: a drop elsewhere was not judged."""
         while self._keys:
             self._backend.keyboard.key(self._keys.pop(), down=False)
         while self._buttons:
@@ -467,7 +463,7 @@ class InputController:
             self._backend.keyboard.give_back()
 
     async def worked_off(self) -> bool:
-        """Wait until the active program has handled the input. False if it may still move the focus."""
+        """Wait until the active program has handled its input. Returns False if it has not in time."""
         return not self._has_sent or await self._worked_off(_LATE_LIMIT_S)
 
     async def _worked_off(self, limit_s: float = _PACE_LIMIT_S) -> bool:
@@ -480,7 +476,7 @@ class InputController:
         return next((window for window in self._backend.windows.all() if window.is_active), None)
 
     def _cleared(self, *points: Point) -> AbstractContextManager[None]:
-        """Hide Wisp's own windows if the pointer would touch them."""
+        """Return a context manager that hides Wisp's own windows if one of them is near a point."""
         left, top = min(p.x for p in points) - _AROUND_PX, min(p.y for p in points) - _AROUND_PX
         right, bottom = max(p.x for p in points) + _AROUND_PX, max(p.y for p in points) + _AROUND_PX
         around = Rect(left, top, right - left + 1, bottom - top + 1)
@@ -488,7 +484,7 @@ class InputController:
 
 
 def _stopped(done: int, whole: int, what: str, why: ToolFailed) -> ToolFailed:
-    """Say how much was sent and how much was not, but not the keys: they may be meant for a password."""
+    """Return an error that says how much was sent. The keys are not named: they may be part of a password."""
     if not done:
         return ToolFailed(f"None of the {what} were sent. {why}")
     return ToolFailed(f"The first {done} of {whole} {what} were sent, the other {whole - done} were not. {why} {_LOOK}")

@@ -1,4 +1,4 @@
-"""Names of keys as people and models write them, and the pieces that a text is typed in.
+"""Names of keys as people and models write them, and the pieces in which a text is typed.
 
 A name is translated to an X keysym name, or to the character that the key types.
 """
@@ -6,13 +6,31 @@ A name is translated to an X keysym name, or to the character that the key types
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from enum import Enum
 from functools import cache
+from typing import NamedTuple
 
 from app.base import resources
 from app.base.errors import ToolMisuse
 from app.base.values import dataclass
+
+Check = Callable[[], Awaitable[None]]
+"""Called right before an action. Raises ToolFailed if the action is not allowed any more."""
+
+
+async def nothing_to_check(*_left: object) -> None:
+    """Check nothing before an act."""
+
+
+class KeyChecks(NamedTuple):
+    """`still` is called right before keys are sent, and `taking` before a program gets a pasted text."""
+
+    still: Check = nothing_to_check
+    taking: Check = nothing_to_check
+
+
+UNCHECKED = KeyChecks()
 
 _SUGGESTIONS = 3
 _LOWEST_LIKENESS = 50
@@ -35,30 +53,30 @@ class Chord:
 
     @property
     def may_switch(self) -> bool:
-        """Return whether window managers may switch windows or desktops by it: alt+Tab, super+1, ctrl+alt+Left."""
+        """Return whether a window manager may switch windows or desktops at it (alt+Tab, super+1, ctrl+alt+Left)."""
         held = {name.removesuffix("_L").removesuffix("_R") for name in self.keys[:-1]}
         is_sign = len(self.keys[-1]) == 1
         return bool(held & {"Super", "Meta", "Hyper"}) or ("Alt" in held and (not is_sign or "Control" in held))
 
     @property
     def may_open_menu(self) -> bool:
-        """Return whether programs open menus by such a chord. Below a menu, a field still reports the keyboard."""
+        """Return whether this chord may open a menu. A field in the window then still reports the keyboard focus."""
         return self.keys[-1] in _OPEN_MENUS or any(key.startswith("Alt_") for key in self.keys)
 
     @property
     def lead_s(self) -> float:
-        """Return how long the other keys are held before the last one: for Alt with a letter, which opens a menu."""
+        """Return how long (s) the other keys are held before the last: above 0 for Alt with a letter, as for menus."""
         is_mnemonic = len(self.keys[-1]) == 1 and any(key.startswith("Alt_") for key in self.keys[:-1])
         return _MNEMONIC_LEAD_S if is_mnemonic else 0.0
 
     @property
     def may_leave(self) -> bool:
-        """Return whether such a chord may move the focus to another control."""
+        """Return whether this chord may move the focus to another control."""
         return self.keys[-1] in _LEAVE or self.may_open_menu
 
     @property
     def may_press(self) -> bool:
-        """Return whether such a chord presses the button that has the keyboard."""
+        """Return whether this chord presses the button that has the keyboard focus."""
         return self.keys[-1] in _PRESS
 
     def __str__(self) -> str:
@@ -79,7 +97,7 @@ def chords(text: str) -> tuple[Chord, ...]:
 
 
 def key(name: str) -> str:
-    """Return the name that `keys.py` uses for a key. Raises ToolMisuse with the nearest names for an unknown one."""
+    """Return the standard name of a key. Raises ToolMisuse with the nearest names for an unknown key."""
     if len(name) == 1:
         return "space" if name == " " else name
     found = _names().get(_folded(name))
@@ -98,7 +116,7 @@ def modifiers(text: str) -> tuple[str, ...]:
 
 
 def is_modifier(name: str) -> bool:
-    """Return whether a key only changes what other keys do."""
+    """Return whether the key is a modifier such as Shift, which only changes what other keys do."""
     return name in _modifiers()
 
 
@@ -153,7 +171,7 @@ _LINES_AND_TABS = re.compile(r"(\r\n|\r|\n|\t)")
 
 
 class Route(Enum):
-    """How a piece of text reaches the program."""
+    """How a piece of text reaches the program: by the layout's keys, as a named key, or pasted or remapped."""
 
     TYPED = "typed"
     KEY = "key"
@@ -183,7 +201,7 @@ def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:
 
 
 def with_lead(pieces: list[Piece]) -> list[Piece]:
-    """Make the first character a piece of its own, if it is typed as a key."""
+    """Make the first character a piece of its own, if the layout's keys type the first piece."""
     first = pieces[0].text if pieces and pieces[0].route is Route.TYPED else ""
     if len(first) < 2:
         return pieces
@@ -191,9 +209,10 @@ def with_lead(pieces: list[Piece]) -> list[Piece]:
 
 
 def with_short_lead(pieces: list[Piece], taker: Taker | None) -> list[Piece]:
-    """Shorten the first piece, so that little goes astray if the keyboard focus moves.
+    """Split the first piece if it is typed, so that little text reaches a wrong control if the focus moves.
 
-    A one-line field gets a word at a time. Buttons get no character twice in one piece.
+    For a text field, its first word stays (at most `SLICE_CHARS`); for buttons (as of a calculator), what
+    comes before a repeated character; for any other control, `PACE_CHARS`.
     """
     first = pieces[0]
     is_field = taker in (Taker.ENTRY, Taker.LINES)
@@ -207,9 +226,9 @@ def with_short_lead(pieces: list[Piece], taker: Taker | None) -> list[Piece]:
 
 
 def is_best_pasted(piece: Piece) -> bool:
-    """Return whether a field should get the piece in one go.
+    """Return whether a piece should be pasted into a field at once instead of typed.
 
-    A field may pass the focus on after any character; the rest would then reach another control. Pasting is also
+    While a field is typed into, it may pass the focus on, and the rest would reach another control. Pasting is also
     faster.
     """
     return piece.route is Route.TYPED and len(piece.text) > 1

@@ -29,7 +29,7 @@ _FOLDERS = ("/Applications", "/System/Applications", "/System/Applications/Utili
 
 
 class MacApps(HandedOverApps):
-    """Programs of macOS. The system's `open` starts them, so their processes are not Wisp's."""
+    """The programs of macOS. The system's `open` starts them, so they are no child processes of Wisp."""
 
     def installed(self) -> tuple[App, ...]:
         folders = (Path(folder).expanduser() for folder in _FOLDERS)
@@ -58,6 +58,9 @@ class MacClipboard:
     async def write(self, text: str) -> None:
         await output_of("pbcopy", given=text)
 
+    async def selected(self, window: str) -> str:  # noqa: ARG002
+        return ""
+
     async def formats(self) -> Formats:
         return {"public.utf8-plain-text": (await self.read()).encode("utf-8")}
 
@@ -66,7 +69,7 @@ _POLL_S = 0.05
 
 
 class MacWindows:
-    """The windows of macOS. `all` returns the last list that was read; every action reads the list first.
+    """The windows of macOS. `all` returns the list as last read; every action first reads it again.
 
     A ref contains the process and the window's index in it.
     """

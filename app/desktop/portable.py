@@ -20,8 +20,8 @@ from mss.exception import ScreenShotError
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
-from app.desktop.backends import Button, Check, Frame, nothing_to_check
-from app.desktop.keys import Chord
+from app.desktop.backends import Button, Frame
+from app.desktop.keys import UNCHECKED, Chord, KeyChecks
 
 
 @cache
@@ -51,7 +51,7 @@ def key_driver() -> Any:
 
 @cache
 def button_driver() -> Any:
-    """Load pynput's mouse module, for buttons that pyautogui does not know. Raises NeedsPerson likewise."""
+    """Load pynput's mouse module, for buttons that pyautogui lacks. Raises NeedsPerson if it cannot be loaded."""
     try:
         from pynput import mouse
     except (ImportError, OSError) as error:
@@ -95,10 +95,10 @@ _PLACES = 64
 
 
 class SentInput:
-    """Remembers the events that Wisp sent, so that the listener does not take them for the person's.
+    """Remembers the events that Wisp sent, so that the listener does not count them as the person's.
 
-    Windows and macOS mark such events as injected; X11 does not mark those of XTEST. The desktop thread writes, the
-    listener's thread reads. An event that the listener did not report within two seconds is forgotten.
+    X11 does not mark events of XTEST as sent by a program (Windows and macOS mark theirs). The desktop thread writes,
+    the listener's thread reads. An event that the listener did not report within two seconds is forgotten.
     """
 
     def __init__(self) -> None:
@@ -112,13 +112,13 @@ class SentInput:
             self._places.append((to.x, to.y))
 
     def sent(self, kind: str, count: int = 1) -> None:
-        """Note events of a kind (`key`, `button`, `scroll`) that are about to be sent."""
+        """Note that `count` events of a kind (`key`, `button`, `scroll`) will be sent now."""
         with self._lock:
             self._sent.extend([(kind, time.monotonic())] * count)
 
     @contextmanager
     def keys_by_other_means(self) -> Iterator[None]:
-        """Return a context manager inside which, and a moment longer, every key counts as Wisp's."""
+        """Return a context manager. Inside it and for a moment afterwards, every key event counts as sent by Wisp."""
         with self._lock:
             self._quiet_until = float("inf")
         try:
@@ -132,7 +132,7 @@ class SentInput:
             return (x, y) in self._places
 
     def is_own(self, kind: str) -> bool:
-        """Return whether an event of that kind is one that Wisp sent. Each sent event counts once."""
+        """Return whether Wisp sent an event of that kind, and forget that event: each one sent counts once."""
         now = time.monotonic()
         with self._lock:
             while self._sent and self._sent[0][1] < now - _OWN_S:
@@ -144,7 +144,7 @@ class SentInput:
 
 
 class PortableKeyboard:
-    """A keyboard that types every character itself and never changes the layout."""
+    """A keyboard that types every character directly and never changes the layout."""
 
     def __init__(self) -> None:
         self._controller: Any = None
@@ -206,7 +206,7 @@ def portable_key(name: str) -> Any:
 
 
 class DirectTyping:
-    """Types any text through the keyboard, because pynput needs no way around the layout."""
+    """Types any text through the keyboard, because pynput sends characters that the layout lacks."""
 
     def __init__(self, keyboard: PortableKeyboard) -> None:
         self._keyboard = keyboard
@@ -214,7 +214,7 @@ class DirectTyping:
     def can_paste(self) -> bool:
         return False
 
-    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:  # noqa: ARG002
+    async def paste(self, text: str, chord: str, into: str = "", checks: KeyChecks = UNCHECKED) -> bool:  # noqa: ARG002
         self._keyboard.type_text(text)
         return True
 
@@ -317,7 +317,7 @@ def _rect(monitor: dict[str, int]) -> Rect:
 
 
 def _resized(bgrx: bytes, size: tuple[int, int], wanted: tuple[int, int]) -> bytes:
-    """Scale a Retina capture, which has more pixels than pointer positions, down to pointer positions."""
+    """Scale a capture of a Retina screen down so that each pixel is one pointer position."""
     from PIL import Image
 
     return Image.frombytes("RGBX", size, bgrx).resize(wanted, Image.Resampling.BOX).tobytes()

@@ -1,6 +1,6 @@
-"""Find what an action would hit before it runs, and hold the action to it. Runs on the desktop thread.
+"""Find what an action would hit before it runs, and check that the action hits the same. Runs on the desktop thread.
 
-The policy judges a call by what is under its target. The action then uses that same target, which is kept for a moment.
+The policy judges a call by what is at its target. The action then uses that same target, which is kept for a moment.
 After that moment the target is looked up again and must still be the same.
 """
 
@@ -49,7 +49,7 @@ _NOT_JUDGED = "What is there now is not what was there when this was allowed. Lo
 
 @dataclass(frozen=True, slots=True)
 class FocusRequest:
-    """What the policy needs to know about the focus: the controls that keys may press, and what they type or paste."""
+    """What the policy needs about the focus: the controls' chords, the clipboard's text, and what `keys` produce."""
 
     with_bindings: bool = False
     pastes: bool = False
@@ -102,7 +102,7 @@ class PreviewedTarget:
 
     @property
     def is_occupied(self) -> bool:
-        """Return whether it is a terminal in which more than waiting shells may receive the keys."""
+        """Return whether it is a terminal where more than shells at their prompts may receive the keys."""
         return (
             self.is_terminal
             and not self.is_frame
@@ -159,7 +159,7 @@ class TargetPreview(Generic[H]):
         self._occupied: tuple[str, tuple[TerminalFront, ...]] | None = None
 
     async def foresee(self, call_id: str, target: H) -> PreviewedTarget:
-        """Return what a call with this target would hit. Raises as `find` does, and again when the call runs."""
+        """Return what a call with this target would hit, and keep it for `aim`. Raises the errors of finding it."""
         self._held_in = ""
         try:
             aim = await self._find(target)
@@ -171,13 +171,13 @@ class TargetPreview(Generic[H]):
         return met
 
     def kept(self, call_id: str, target: H) -> tuple[Aim, PreviewedTarget] | None:
-        """Return what was found for a call just now, which the policy judged and the person was shown."""
+        """Return what was found for a call a moment ago, as judged by the policy and shown to the person; else None."""
         kept = self._kept.get((call_id, target))
         is_fresh = kept is not None and self._clock.now() - kept.at < _FRESH_S
         return (kept.aim, kept.met) if kept and kept.aim and is_fresh else None
 
     async def aim(self, call_id: str, target: H) -> Aim:
-        """Return where the call acts. Raises ToolFailed if that is no longer what the policy judged."""
+        """Return where the call acts. Raises ToolFailed if the policy judged something else."""
         kept = self._kept.pop((call_id, target), None)
         if kept is None:
             aim = await self._find(target)
@@ -193,7 +193,7 @@ class TargetPreview(Generic[H]):
         return await self._reached(replace(aim, window=met.window), kept.met)
 
     async def _reached(self, aim: Aim, judged: PreviewedTarget) -> Aim:
-        """Scroll to the target. Raises ToolFailed if that reveals words beside it that the policy did not judge."""
+        """Scroll to the target. Raises ToolFailed if another control, or words not judged before, appear there."""
         if not aim.beyond:
             return aim
         reached = await self._reach(aim)
@@ -204,7 +204,7 @@ class TargetPreview(Generic[H]):
         return replace(reached, window=met.window)
 
     async def met_by(self, aim: Aim) -> PreviewedTarget:
-        """Return what is under an aim, with the dialog around it if that decides what a press means."""
+        """Return what is at the point of an aim, with the dialog around it if that decides what a press means."""
         return await self._with_fronts(await self._aimed_at(aim))
 
     async def _aimed_at(self, aim: Aim) -> PreviewedTarget:
@@ -222,11 +222,11 @@ class TargetPreview(Generic[H]):
         return self._met(aim.element, window, await self._scene(SceneRequest(ref=aim.element.ref)))
 
     async def at(self, point: Point) -> Element | None:
-        """Return the control under a point, or None if its program does not answer in time."""
+        """Return the control at a point, or None if its program does not answer in time."""
         return await _in_time(self._backend.accessibility.at(point))
 
     async def under(self, point: Point) -> PreviewedTarget:
-        """Return what is under a point."""
+        """Return what is at a point."""
         return await self._with_fronts(await self._below(point))
 
     async def _below(self, point: Point) -> PreviewedTarget:
@@ -238,7 +238,7 @@ class TargetPreview(Generic[H]):
         return self._met(scene.element, self._window_of(scene.element) or top, scene)
 
     async def focus(self, request: FocusRequest) -> PreviewedTarget:
-        """Return what has the keyboard, and what the keys may do there. Unknown while keys are on their way."""
+        """Return the control with the keyboard focus and what keys do there. Unknown while sent keys are unhandled."""
         is_late = not await self._worked_off()
         # By the focus itself, because the window manager may say late, or not at all, that another window has it.
         landing = self._backend.windows.keyboard()
@@ -256,8 +256,13 @@ class TargetPreview(Generic[H]):
         keys = replace(met, pasted=pasted, symbols=symbols, is_late=is_late, landing=landing)
         return await self._with_fronts(keys)
 
+    async def of_window(self, window: Window) -> PreviewedTarget:
+        """Return a window as a target, with the sentences and buttons that it contains."""
+        scene = await self._scene(SceneRequest(pid=window.pid, title=window.title))
+        return await self._with_fronts(self._met(None, window, scene))
+
     async def _with_fronts(self, met: PreviewedTarget) -> PreviewedTarget:
-        """Add what receives the keys in a terminal. After a start or a command, wait a moment for the prompt, once."""
+        """Add what receives keys in a terminal. If a program is busy there, wait a moment for its prompt, once."""
         limit = self._clock.now() + _PROMPT_S
         while (window := met.window) is not None and met.is_terminal and not met.is_frame:
             met = replace(met, fronts=self._backend.apps.fronts(window))
@@ -269,9 +274,9 @@ class TargetPreview(Generic[H]):
         return met
 
     async def _focused(self, window: Window | None, request: FocusRequest) -> tuple[Scene, bool]:
-        """Return the scene around the focused control, and whether a control has just lost the focus.
+        """Return the scene around the focused control, and whether the focus was just lost.
 
-        It has if a control of the window had the keyboard, nothing was pointed at since, and now no control reports it.
+        It was lost if a control of the window had it before, nothing was clicked since, and no control reports it now.
         """
         ref = window.ref if window else ""
         limit = self._clock.now() + _BETWEEN_S
@@ -286,7 +291,7 @@ class TargetPreview(Generic[H]):
         return scene, has_left
 
     async def of_element(self, call_id: str, ref: str) -> PreviewedTarget:
-        """Return what a call that names an element by its ref would act on. Raises as `foresee` does."""
+        """Return what a call with this ref would act on, and keep it for `element`. Raises as `foresee` does."""
         self._held_in = ""
         try:
             _, met = await self._by_ref(ref)
@@ -297,7 +302,7 @@ class TargetPreview(Generic[H]):
         return met
 
     async def element(self, call_id: str, ref: str) -> Element:
-        """Return the element that the call acts on. Raises ToolFailed if the policy judged another one."""
+        """Return the element of a ref for the call to act on. Raises ToolFailed if the policy judged another one."""
         kept = self._kept.pop((call_id, ref), None)
         if kept is None:
             return await self._backend.accessibility.element(ref)
@@ -313,7 +318,7 @@ class TargetPreview(Generic[H]):
         return element, await self.met_by(Aim(element.box.center, "ref", element))
 
     def will_fail(self, call_id: str) -> bool:
-        """Return whether finding the call's target raised an error. The same error is raised when the call runs."""
+        """Return whether finding the call's target raised an error, which the call will raise again."""
         return any(kept.error is not None for (each, _), kept in self._kept.items() if each == call_id)
 
     def _met(self, element: Element | None, window: Window | None, scene: Scene = _NOWHERE) -> PreviewedTarget:
@@ -322,7 +327,7 @@ class TargetPreview(Generic[H]):
         return PreviewedTarget(element, window, scene, is_launcher=is_launcher)
 
     async def _scene(self, request: SceneRequest) -> Scene:
-        """Return the scene once its program has answered, or an incomplete one after a while."""
+        """Return the scene once its program has answered; after a time limit, the incomplete scene."""
         limit = self._clock.now() + _PATIENCE_S
         while True:
             left = max(limit - self._clock.now(), _LOOK_AGAIN_S)
@@ -337,7 +342,7 @@ class TargetPreview(Generic[H]):
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _pasted(self) -> str | None:
-        """Return the text that the clipboard would paste, or None if it cannot be read in time."""
+        """Return the clipboard's text; None if it is empty or cannot be read in time."""
         try:
             async with asyncio.timeout(_CLIPBOARD_S):
                 return await self._backend.clipboard.read() or None
@@ -351,7 +356,7 @@ class TargetPreview(Generic[H]):
         return fitting[0] if fitting else None
 
     def _window_at(self, point: Point) -> Window | None:
-        """Return the topmost window there that is not this Wisp's, because its windows hide for clicks."""
+        """Return the topmost window at a point. This Wisp's windows do not count: they hide during a click."""
         return next((w for w in self._backend.windows.all() if _takes(w, point)), None)
 
     def _keep(self, call_id: str, target: H | str, kept: _Kept) -> None:

@@ -44,7 +44,7 @@ class Private:
     is_secret: Callable[[str], bool] = _no_secret
 
     def hides(self, *, title: str, app: str, pid: int = 0) -> bool:
-        """Return whether a window of that title, class or program, and process is private."""
+        """Return whether a window with that title, that class or program name, and that process is private."""
         is_named = _any_of((*self.programs, *self.titles))
         if any(is_named(name.casefold()) for name in (app, _process(pid)) if name):
             return True
@@ -53,13 +53,14 @@ class Private:
         return _shows_secret(title, self.allowed, self.is_secret)
 
     def hides_window(self, window: Window) -> bool:
-        return self.hides(title=window.title, app=window.app, pid=window.pid)
+        """Return whether a window is private. Another Wisp's conversation with the person is."""
+        return window.is_of_other_wisp or self.hides(title=window.title, app=window.app, pid=window.pid)
 
 
 def private_by(names: str, is_secret: Callable[[str], bool] = _no_secret) -> Private:
     """Make the rules from the person's list of names, separated by commas.
 
-    Password managers and windows of secret files are private by default. A minus before a name makes it visible.
+    Password managers and windows of secret files are private by default. A name with a minus before it is not private.
     """
     given = [name.strip().casefold() for name in names.split(",") if name.strip(" -")]
     allowed = {name.removeprefix("-").strip() for name in given if name.startswith("-")}
@@ -93,7 +94,7 @@ def _any_of(patterns: tuple[str, ...]) -> Callable[[str], object]:
 
 
 def _process(pid: int) -> str:
-    """Return the system's name of a process, or "" if it does not report one."""
+    """Return the process's name in the system's list; "" if it reports none."""
     try:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() if pid else ""
     except OSError:  # because the process has ended or the system has no /proc
@@ -101,7 +102,7 @@ def _process(pid: int) -> str:
 
 
 class Veiled:
-    """A screen on which private windows are black."""
+    """A screen whose captures show private windows in black."""
 
     def __init__(self, screen: Screen, windows: Windows, private: Private) -> None:
         self._screen = screen
@@ -115,7 +116,7 @@ class Veiled:
         return self._screen.extent()
 
     def grab(self, area: Rect) -> Frame:
-        """Capture an area. What was private before or after the capture is black: a window may just be moving."""
+        """Capture an area. What was private before or after is black, because a window may be moving."""
         before = self._windows.shown()
         frame = self._screen.grab(area)
         after = self._windows.shown()
@@ -124,7 +125,7 @@ class Veiled:
         return _blackened(frame, hidden) if hidden else frame
 
     def _hidden(self, stack: Sequence[Window], area: Rect) -> Iterator[tuple[Window, Rect]]:
-        """Yield the parts of an area that show private windows."""
+        """Yield each private window with each part of the area in which it is visible."""
         for place, window in enumerate(stack):
             shown = window.area.overlap(area) if self._private.hides_window(window) else None
             if shown:
@@ -133,7 +134,7 @@ class Veiled:
 
 
 def _without(parts: list[Rect], covers: Iterable[Rect]) -> list[Rect]:
-    """Return what is left of areas after others were cut out."""
+    """Return what remains of the areas after the `covers` are cut out of them."""
     for cover in covers:
         parts = [piece for part in parts for piece in _cut(part, cover)]
     return parts

@@ -36,9 +36,9 @@ def _no_preference(_asked: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Alias:
-    """The names that people use for a kind of program, and the categories by which such a program is recognised.
+    """The names that people use for a kind of program, and the categories that identify such a program.
 
-    `default` finds the person's own choice: a file type, a URL scheme, or a command that such a program handles.
+    `default` is what the person's default program is asked for: a file type, a URL scheme, or a command.
     """
 
     words: frozenset[str]
@@ -61,6 +61,10 @@ def choose(
     return found
 
 
+class NoProgram(ToolFailed):
+    """Raised where no installed program is called so."""
+
+
 def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferred) -> App:
     wanted = _plain(name)
     if not wanted:
@@ -75,7 +79,7 @@ def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferr
     likely = _like(wanted, apps)
     if likely and likely[0][1] >= _SURE and (len(likely) == 1 or likely[0][1] - likely[1][1] >= _CLEAR_LEAD):
         return likely[0][0]
-    raise ToolFailed(f"No program called {name!r} is installed. {_suggested(likely) or _offer(apps)}")
+    raise NoProgram(f"No program called {name!r} is installed. {_suggested(likely) or _offer(apps)}")
 
 
 def is_terminal(app: str) -> bool:
@@ -95,7 +99,7 @@ def _called(wanted: str, apps: Iterable[App]) -> list[App]:
 
 
 def stem(app: App) -> str:
-    """Return the short name of a program: the last part of its desktop entry's name."""
+    """Return the short name of a program: the last part of its desktop entry's name, such as `calculator`."""
     last = app.ref.rsplit("/", 1)[-1].removesuffix(".desktop")
     return last.rsplit(".", 1)[-1].lower()
 
@@ -105,7 +109,7 @@ def _alias_of(wanted: str) -> _Alias | None:
 
 
 def _own_choice(wanted: str, of_sort: Sequence[App], preferred: Preferred) -> list[App]:
-    """Return the person's default program of this kind, if they chose one."""
+    """Return the person's default program of a kind; empty if they chose none. `of_sort` are all of that kind."""
     alias = _alias_of(wanted)
     names = preferred(alias.default) if alias and alias.default and of_sort else ()
     for name in (name.lower() for name in names):
@@ -116,7 +120,7 @@ def _own_choice(wanted: str, of_sort: Sequence[App], preferred: Preferred) -> li
 
 
 def _sort_of(wanted: str, apps: Sequence[App]) -> list[App]:
-    """Return the programs of a kind, the likeliest first.
+    """Return the programs of a kind ("browser"), the likeliest first; empty if `wanted` is no such word.
 
     Programs come before entries for single tools of them. Their settings windows are left out.
     """
@@ -134,7 +138,7 @@ def _sort_of(wanted: str, apps: Sequence[App]) -> list[App]:
 
 
 def is_of_sort(window: Window, wanted: str) -> bool:
-    """Return whether a person may call the window's program by this name, such as `terminal` for xterm."""
+    """Return whether `wanted` is a word for the kind of the window's program, such as `terminal` for xterm."""
     alias = _alias_of(wanted)
     return alias is not None and window.app.lower() in alias.first
 
@@ -149,6 +153,28 @@ def _known_as(wanted: str, apps: Iterable[App]) -> list[App]:
     return found if len(found) == 1 else []
 
 
+def begun_with(words: Sequence[str], apps: Sequence[App], most: int) -> list[App]:
+    """Return the programs in menus whose names or other names begin with all words (in lower case), the likeliest
+    first: what a person may mean who is still typing."""
+    found: list[tuple[int, str, App]] = []
+    whole = " ".join(words)
+    kinds = [word for alias in _aliases() for word in alias.words if word.startswith(whole)]
+    of_kind = {app.ref for word in kinds for app in _sort_of(word, apps)[:1]}
+    for app in apps:
+        name = app.name.lower()
+        if not app.is_offered or not app.is_listed or _OWN_NAME in (name, stem(app)):
+            continue
+        parts = [*name.replace("-", " ").split(), stem(app)]
+        others = [part for word in app.words for part in word.split()]
+        if name.startswith(whole):
+            found.append((0, name, app))
+        elif app.ref in of_kind or all(any(part.startswith(word) for part in parts) for word in words):
+            found.append((1, name, app))
+        elif all(any(part.startswith(word) for part in (*parts, *others)) for word in words):
+            found.append((2, name, app))
+    return [app for _rank, _name, app in sorted(found, key=lambda row: row[:2])[:most]]
+
+
 def _like(wanted: str, apps: Iterable[App]) -> list[tuple[App, float]]:
     from rapidfuzz import fuzz
 
@@ -157,7 +183,7 @@ def _like(wanted: str, apps: Iterable[App]) -> list[tuple[App, float]]:
 
 
 def _suggested(likely: Iterable[tuple[App, float]]) -> str:
-    """Return the program that is probably meant, or the nearest ones; "" if none is near."""
+    """Return a sentence that suggests the probable program, or the nearest ones; "" if none is near."""
     offered = [(app, score) for app, score in likely if app.is_offered]
     if not offered:
         return ""
@@ -194,12 +220,14 @@ _LOOK_AGAIN_S = 0.1
 class Opened:
     """A program or file that was opened. `is_new` is False if a program that already ran shows it.
 
-    `window` is None if an address was handed over and no window shows that it arrived.
+    `window` is None if an address was handed over and no window shows that it arrived. `dialog` is a dialog of the
+    program that stands in front of `window` and keeps the keyboard from it.
     """
 
     name: str
     window: Window | None
     is_new: bool
+    dialog: Window | None = None
 
 
 class Opener:
@@ -209,6 +237,33 @@ class Opener:
         self._backend = backend
         self._stop = stop
         self._clock = clock
+        self._promised: Window | None = None
+        self._made: set[tuple[str, int]] = set()
+        """The windows that came up for what was opened here: ref and process."""
+
+    def made_among(self, windows: Iterable[Window]) -> set[str]:
+        """Return the refs of those of the open windows that came up for what was opened here.
+
+        The server gives a closed window's number to another program's, so the process must be the same.
+        """
+        return {window.ref for window in windows if (window.ref, window.pid) in self._made}
+
+    def acted(self) -> None:
+        """Note that something was done since a window was opened. `strayed` then reports nothing."""
+        self._promised = None
+
+    def strayed(self) -> tuple[Window, Window] | None:
+        """Return the window just opened and the other window that has the keyboard instead; None if there is none.
+
+        Input for the first would go to the second: a dialog that came up late, or another program's window. It is
+        reported once; a further action is then meant for the second window.
+        """
+        opened, windows, self._promised = self._promised, self._backend.windows.all(), None
+        front = next((window for window in windows if window.is_active), None)
+        if opened is None or front is None or front.ref == opened.ref:
+            return None
+        is_replaced = all(window.ref != opened.ref for window in windows)  # as a program's splash screen is
+        return None if is_replaced or (_is_of_one_program(front, opened) and not front.is_dialog) else (opened, front)
 
     async def open(self, name: str) -> Opened:
         """Start a program and return its window, which has the keyboard.
@@ -220,7 +275,8 @@ class Opener:
         self._stop.check()
         before = self._backend.windows.all()
         launched = self._backend.apps.launch(app)
-        found = await self._window_of(launched, before)
+        names = frozenset({app.name.casefold(), stem(app), *map(_file_name, apps.command_line(app)[:1])})
+        found = await self._window_of(launched, before, names=names)
         if found is None:
             raise ToolFailed(
                 f"{launched.name} was started, but no window of it appeared within {_WINDOW_LIMIT_S:g} seconds."
@@ -236,14 +292,21 @@ class Opener:
         return await self._ready(launched, *found) if found else Opened(launched.name, None, is_new=False)
 
     async def _ready(self, launched: Launched, window: Window, is_new: bool) -> Opened:  # noqa: FBT001 - a found pair
-        ready = await self._with_keyboard(window)
-        await self._backend.windows.answers(ready.ref, _READY_LIMIT_S)
-        return Opened(launched.name, ready, is_new)
+        ready, dialog = await self._with_keyboard(window, is_new)
+        await self._backend.windows.answers((dialog or ready).ref, _READY_LIMIT_S)
+        self._promised = None if dialog else ready
+        self._made |= {(ready.ref, ready.pid)} if is_new else set()
+        return Opened(launched.name, ready, is_new, dialog)
 
     async def _window_of(
-        self, launched: Launched, before: tuple[Window, ...], *, is_address: bool = False
+        self,
+        launched: Launched,
+        before: tuple[Window, ...],
+        *,
+        is_address: bool = False,
+        names: frozenset[str] = frozenset(),
     ) -> tuple[Window, bool] | None:
-        """Return the window and whether it is new; None if none appeared.
+        """Return the window and whether it is new; None if none appeared. `names` are those of the program's windows.
 
         Raises ToolFailed if the program ended with an error.
         """
@@ -259,37 +322,66 @@ class Opener:
             raised = next((w for w in windows if w.is_active and w.ref != was_active), None)
             if ended == "" and raised is not None:
                 return raised, False
-            renamed = next((w for w in windows if w.title != titles[w.ref]), None) if is_address else None
+            own = [window for window in windows if window.app.casefold() in names]
+            renamed = next((w for w in (windows if is_address else own) if w.title != titles[w.ref]), None)
             if ended == "" and renamed is not None:
                 return renamed, False
-            if ended == "" and is_address:
+            if ended == "" and (is_address or any(window.is_dialog for window in own)):
                 limit = min(limit, self._clock.now() + _HANDED_OVER_S)
             if ended:
                 raise ToolFailed(f"{launched.name} ended at once ({ended}).")
             if self._clock.now() >= limit:
-                return None
+                return (own[0], False) if own and ended == "" else None
             await self._backend.windows.changed(_LOOK_AGAIN_S)
 
-    async def _with_keyboard(self, window: Window) -> Window:
-        """Wait until the window manager gives the window the keyboard. If it does not, focus the window."""
+    async def _with_keyboard(self, window: Window, is_new: bool) -> tuple[Window, Window | None]:  # noqa: FBT001
+        """Wait until the window manager gives the window the keyboard. If it does not, focus the window.
+
+        Returns the window, and the dialog of its program that has the keyboard instead (None if there is none).
+        """
         limit = self._clock.now() + _OWN_FOCUS_S
         while self._clock.now() < limit:
             self._stop.check()
-            now = next((w for w in self._backend.windows.all() if w.ref == window.ref), None)
-            if now is not None and now.is_active:
-                return now
+            windows = self._backend.windows.all()
+            now = next((w for w in windows if w.ref == window.ref), None)
+            dialog = None if is_new else dialog_before(window, windows)
+            if dialog or (now is not None and now.is_active):
+                return now or window, dialog
             await self._backend.windows.changed(_LOOK_AGAIN_S)
-        return await self._backend.windows.focus(window.ref)
+        try:
+            return await self._backend.windows.focus(window.ref), None
+        except ToolFailed:
+            if dialog := dialog_before(window, self._backend.windows.all()):
+                return window, dialog
+            raise
+
+
+def dialog_before(window: Window, windows: Sequence[Window]) -> Window | None:
+    """Return the dialog that has the keyboard in front of another window of the same program; None if there is none.
+
+    If the program has only dialogs, the dialog counts as the program's window.
+    """
+    front = next((one for one in windows if one.is_active and one.is_dialog and _is_of_one_program(one, window)), None)
+    others = (one for one in windows if not one.is_dialog and _is_of_one_program(one, window))
+    return front if front and next(others, None) else None
+
+
+def _is_of_one_program(one: Window, other: Window) -> bool:
+    return one.pid == other.pid if one.pid and other.pid else one.app == other.app
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2].casefold()
 
 
 def _most_likely(new: list[Window], launched: Launched) -> Window:
-    """Return the program's own window of several new ones, or otherwise the topmost."""
+    """Return the new window that belongs to the started program, or else the topmost new one."""
     own = [window for window in new if launched.pid and window.pid == launched.pid]
     return (own or new)[0]
 
 
 class HandedOverApps:
-    """Programs that the system opens for Wisp: their processes belong to the system, and little is known of them."""
+    """Programs that the system starts for Wisp: their processes belong to it, so Wisp knows little of them."""
 
     def command(self, name: str) -> App | None:  # noqa: ARG002
         return None

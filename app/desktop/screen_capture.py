@@ -37,7 +37,7 @@ SCREEN = "screen"
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A position in a call: in the newest capture, in the one named, or on the screen (`space="screen"`)."""
+    """A position in a call. It refers to the newest capture, to the one named, or to the screen (`space="screen"`)."""
 
     x: float
     y: float
@@ -65,14 +65,14 @@ class ScreenCapture:
     # --- captures
 
     async def capture(self, region: Rect, label: str, budget: PictureBudget, *, is_glance: bool = False) -> Capture:
-        """Capture a region. A glance does not become the capture that coordinates refer to by default.
+        """Capture a region. With `is_glance`, later coordinates still refer to the capture before.
 
         Raises NeedsPerson if the system shows nothing but black.
         """
         return self._captured(await self.frame(region), label, budget, is_glance=is_glance)
 
     async def capture_window(self, window: Window, label: str, budget: PictureBudget) -> Capture:
-        """Capture a window: its own pixels if others cover it, otherwise with a note on what covers it."""
+        """Capture a window. If others cover it: its own pixels or, without these, the screen and a note on them."""
         await self.rest()
         area = window.area.overlap(self._backend.screen.extent()) or window.area
         covers = self._covers(window)
@@ -121,7 +121,7 @@ class ScreenCapture:
         return capture
 
     def _is_really_black(self, frame: Frame) -> bool:
-        """Return whether black is the true content: a small region, a private window, or an empty desktop."""
+        """Return whether a black capture may be true: a small region, a private window, or an empty desktop."""
         if frame.hidden:
             return True
         extent = self._backend.screen.extent()
@@ -155,7 +155,7 @@ class ScreenCapture:
             return await self._uncovered(area)
 
     async def _uncovered(self, area: Rect) -> Frame:
-        """Capture what is under Wisp's windows once programs have drawn it: when two captures in a row are equal."""
+        """Capture an area without Wisp's windows, once two captures in a row are equal: programs first redraw there."""
         limit = self._clock.now() + _FREED_LIMIT_S
         last = self._backend.screen.grab(area)
         while self._clock.now() < limit:
@@ -192,11 +192,11 @@ class ScreenCapture:
         return ModelSpace(capture.geometry, capture.id)
 
     def referred(self, spot: Spot) -> Capture | None:
-        """Return the capture in which the model saw a spot: the one named, or the newest."""
+        """Return the capture to which a position refers: the one it names, or the newest; None if there is none."""
         return self.find_capture(spot.capture) if spot.capture else self.newest()
 
     def resolve(self, spot: Spot) -> Point:
-        """Return the screen pixel that is meant. Raises ToolMisuse with the size for a point outside."""
+        """Return the screen pixel of a position. Raises ToolMisuse with the capture's size if it is outside."""
         if spot.space and spot.space != SCREEN:
             raise ToolMisuse(f'space={spot.space!r} is unknown; leave it out, or write space="screen".')
         capture = self.find_capture(spot.capture) if spot.capture else self.newest()
@@ -222,15 +222,15 @@ class ScreenCapture:
     # --- rest
 
     def left_unsettled(self, watch: SettleWatch, at_rest: Callable[[Frame], None]) -> None:
-        """Note that an action was proven before the screen was at rest. The next look waits, and calls `at_rest`."""
+        """Note that the screen may still change after an action. The next capture waits, then calls `at_rest`."""
         self._unsettled = (watch, at_rest)
 
     def came_to_rest(self) -> None:
-        """Note that the screen has come to rest since the last action."""
+        """Note that the screen is at rest after the last action, so the next capture need not wait."""
         self._unsettled = None
 
     async def rest(self) -> Frame | None:
-        """Wait until the screen is at rest after an action. Returns that frame, or None if nothing was pending."""
+        """If an action left the screen unsettled, wait until it rests. Returns its frame; None if there is none."""
         if self._unsettled is None:
             return None
         (watch, at_rest), self._unsettled = self._unsettled, None
@@ -249,21 +249,24 @@ class ScreenCapture:
 
     # --- marks
 
-    async def point_out(self, aim: Aim) -> None:
-        """Show the person what is about to be acted on for a moment. Returns once the screen is as it was."""
+    async def point_out(self, aim: Aim, came_from: Point | None = None) -> None:
+        """Mark for a moment what Wisp is about to act on. Returns once the mark is gone from the screen.
+
+        `came_from` is where the pointer was before; None if it is still there.
+        """
         place, name = aim.place, aim.element.name if aim.element else ""
         if place.width > _RINGED_PX[0] or place.height > _RINGED_PX[1]:
             place = Rect(aim.point.x, aim.point.y, 1, 1)
         with suppress(ToolFailed):  # because an act needs no mark
-            await self._mark_shortly(place, name)
+            await self._mark_shortly(place, name, came_from or self._backend.pointer.position())
 
-    async def _mark_shortly(self, place: Rect, name: str) -> None:
+    async def _mark_shortly(self, place: Rect, name: str, came_from: Point) -> None:
         reach, wide, high = _AROUND_PX, place.width + 2 * _AROUND_PX, place.height + 2 * _AROUND_PX
         around = Rect(place.x - reach, place.y - reach, wide, high).overlap(self._backend.screen.extent())
         if around is None:
             return
         beneath, until = self._backend.screen.grab(around), self._clock.now() + _POINTED_S
-        if (asked := self._curtain.point_at(place, name)) is None:
+        if (asked := self._curtain.point_at(place, name, came_from)) is None:
             return
         try:
             await asyncio.wait({asyncio.wrap_future(asked)}, timeout=_POINTED_S)
@@ -275,7 +278,7 @@ class ScreenCapture:
             await self._redrawn(asked.result(), beneath)
 
     async def _redrawn(self, marked: Marked, beneath: Frame) -> None:
-        """Wait until programs have drawn what the mark covered: until that is as before, or has come to rest."""
+        """Wait until programs have redrawn what the mark covered: it looks as before, or no longer changes."""
         parts = [part for area in marked if (part := area.overlap(beneath.area))]
         before = [part_of(beneath, part).bgrx for part in parts]
         calm_since = self._clock.now()

@@ -1,10 +1,10 @@
-"""Check that a place still looks as the model saw it, so that no click hits something that appeared in between.
+"""Check that a place still looks as the model saw it, so that no click hits something that has appeared since.
 
 Changes by Wisp's own action count as seen, because the result reports them. A place that keeps changing by itself (a
 video) is clicked after a new capture, if the same window and control are still there. Runs on the desktop thread.
 
 The target of the next key is checked again at every step of a sequence. Reading a program's whole tree takes tens of
-milliseconds. If nothing of the window changed, one question to the program is enough: whether the control that had the
+milliseconds. If nothing in the window changed, one question to the program is enough: whether the control that had the
 keyboard still has it.
 """
 
@@ -30,6 +30,8 @@ _REMEMBERED = 24
 _TITLE_CHARS = 60
 _LIMIT_S = 0.4
 """How long to wait for a program's answer. After that, the focused control is unknown."""
+_TAKING_S = 0.04
+"""How long a program's answer may take while it fetches a text. Qt and Chromium answer nothing until they have it."""
 _LATE_S = 0.06
 _LATE_LOOKS = 4
 _REMEMBERED_CALLS = 64
@@ -50,7 +52,7 @@ At = Callable[[Point], Awaitable[Element | None]]
 
 
 class TargetChanged(ToolFailed):
-    """The place no longer looks as the model saw it. Nothing was clicked."""
+    """Raised instead of a click: the place no longer looks as the model saw it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class _Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A click that Wisp refused to make: where, when, and what was there then."""
+    """A click that Wisp refused to make: where it was meant, when, and what was at that place then."""
 
     point: Point
     at: float
@@ -73,10 +75,10 @@ class _Refused:
 
 
 class StalenessCheck:
-    """Compares a place with the capture that the model saw.
+    """Compares a place on the screen with the capture that the model saw.
 
     `grab` captures without Wisp's own windows, `windows` lists the top-level ones, `control_at` asks programs. `rest`
-    waits for what Wisp's last action still changes.
+    waits until the effects of Wisp's last action are over.
     """
 
     def __init__(
@@ -97,7 +99,7 @@ class StalenessCheck:
         self._refused: _Refused | None = None
 
     def captured(self, capture: Capture) -> None:
-        """Note that the model is shown this capture now."""
+        """Note that the model now gets this capture."""
         self._stacks[capture.id] = tuple(self._windows())
         while len(self._stacks) > _REMEMBERED:
             self._stacks.popitem(last=False)
@@ -139,7 +141,10 @@ class StalenessCheck:
         return [frame for frame in found if area.overlap(frame.area) == area]
 
     async def _keeps_changing(self, point: Point, capture: Capture, window: str) -> bool:
-        """Return whether a click here was refused, a new capture was taken, and the same control is still here."""
+        """Return whether the screen changes near the point all the time, so that no new capture would help.
+
+        This is so if a click there was refused before the capture, and the same control is still there.
+        """
         last = self._refused
         if last is None or capture.taken <= last.at or window != last.window:
             return False
@@ -222,7 +227,7 @@ class KeyTarget:
         return Taker.ENTRY if role in _HOLDERS and role != _TERMINAL else Taker.OTHER
 
     def is_elsewhere(self, other: KeyTarget) -> bool:
-        """Return whether the other target is in another window."""
+        """Return whether `other` is in another window than this target."""
         return self.landing.window != other.landing.window
 
 
@@ -235,17 +240,20 @@ class KeyTargets:
         self._kept: OrderedDict[str, KeyTarget] = OrderedDict()
 
     def keep(self, call_id: str, element: Element | None, landing: Landing | None = None) -> None:
-        """Note the control that the policy judged the call by, and where keys went then; None for where they go now."""
+        """Keep the control by which the policy judged a call, and where keys went then (None: where they go now)."""
         self._kept[call_id] = self._target(element, landing, is_known=True)
         while len(self._kept) > _REMEMBERED_CALLS:
             self._kept.popitem(last=False)
 
     def take(self, call_id: str) -> KeyTarget | None:
-        """Remove and return the target that the policy judged the call by, or None if it did not judge."""
+        """Return the control by which the policy judged the call, and forget it; None if nothing was kept."""
         return self._kept.pop(call_id, None)
 
     async def now(self, before: KeyTarget | None = None) -> KeyTarget:
-        """Return what the next key would reach; `before` if it still holds; unknown while keys are on their way."""
+        """Return the control that the next key would reach; not known while sent keys are unhandled.
+
+        Returns `before` itself if that control still has the keyboard.
+        """
         if not await self._worked_off():
             return self._target(None, is_known=False)
         if before is not None and self._is_window_of(before) and await self._still_holds(before):
@@ -258,7 +266,7 @@ class KeyTargets:
         return self._target(found, is_known=True)
 
     async def left(self, before: KeyTarget) -> KeyTarget:
-        """Return what the next key would reach after one that may move the focus: programs report that late."""
+        """Wait a moment for a key to move the focus, because programs report it late. Returns the target then."""
         for _ in range(_LATE_LOOKS):
             now = await self.now(before)
             if now != before:
@@ -270,12 +278,28 @@ class KeyTargets:
         """Return whether the same window has the keyboard at this moment."""
         return self._backend.windows.keyboard() == target.landing
 
+    async def may_take(self, judged: KeyTarget) -> bool:
+        """Return whether a control that fetches a text is still the one that the keys were sent to.
+
+        A program that answers nothing is waiting for the text, and so cannot have changed the control meanwhile.
+        """
+        if not self.is_still(judged) or judged.control is None or judged.control[1] not in _HOLDERS:
+            return self.is_still(judged)
+        try:
+            async with asyncio.timeout(_TAKING_S):
+                if await self._backend.accessibility.has_keyboard(judged.control[0], judged.control[1:]):
+                    return True
+                found = await self._backend.accessibility.focused()
+        except (ToolFailed, TimeoutError):
+            return True
+        return self._target(found, is_known=True) == judged
+
     async def _still_holds(self, before: KeyTarget) -> bool:
         if before.control is None or before.control[1] not in _HOLDERS:
             return False
         try:
             async with asyncio.timeout(_LIMIT_S):
-                has_it = await self._backend.accessibility.has_keyboard(before.control[0])
+                has_it = await self._backend.accessibility.has_keyboard(before.control[0], before.control[1:])
         except (ToolFailed, TimeoutError):  # so that the target is read again
             return False
         return has_it and self._is_window_of(before)

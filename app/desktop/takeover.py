@@ -22,7 +22,7 @@ from app.desktop.keys import Chord, chord
 
 
 class StopFlag:
-    """Stops all input. Any thread may raise it, without an event loop or a lock; it stays up until `lower`."""
+    """Stops all input. Any thread may raise it, without an event loop or a lock. It stays raised until `lower`."""
 
     def __init__(self) -> None:
         self._up = threading.Event()
@@ -49,7 +49,7 @@ class StopFlag:
         self._listeners.append(listener)
 
     def check(self) -> None:
-        """Raise Cancelled while the stop is up. Called before every low-level event."""
+        """Raise Cancelled while the flag is raised. Called before every low-level event."""
         if self._up.is_set():
             raise Cancelled("Stopped: no further input was sent. The desktop is as the last result left it.")
 
@@ -69,9 +69,10 @@ class TakeoverMonitor:
     `touched` is called from the listening thread, everything else on the desktop thread.
     """
 
-    def __init__(self, stop: StopFlag, clock: Clock) -> None:
+    def __init__(self, stop: StopFlag, clock: Clock, on_act: Callable[[], None] = lambda: None) -> None:
         self._stop = stop
         self._clock = clock
+        self._on_act = on_act
         self._acted_at = -math.inf
         self._touched_at = -math.inf
         self._listeners: list[OnDriving] = []
@@ -81,29 +82,30 @@ class TakeoverMonitor:
         self._listeners.append(listener)
 
     def check(self) -> None:
-        """Raise Cancelled while the stop flag is up. Called before every low-level event."""
+        """Raise Cancelled while the stop flag is raised. Called before every low-level event."""
         self._stop.check()
 
     def acting(self) -> None:
-        """Note that Wisp sends input now."""
+        """Note that Wisp sends input now, and call `on_act`."""
         self._acted_at = self._clock.now()
+        self._on_act()
 
     def touched(self) -> None:
-        """Note that the person moved the mouse or pressed something on a device of theirs."""
+        """Note that the person moved the mouse or pressed a key or button. Counts only while Wisp acts."""
         now = self._clock.now()
         if now - self._acted_at < _WHILE_ACTING_S or self.is_person_driving():
             self._touched_at = now
 
     def is_person_driving(self) -> bool:
-        """Return whether the person touched something a moment ago while Wisp was acting."""
+        """Return whether the person used mouse or keyboard a moment ago, so that Wisp must wait."""
         return self._clock.now() - self._touched_at < IDLE_S
 
     def take_back(self) -> None:
-        """Let Wisp go on at once: the person asked for it."""
+        """Let Wisp act again at once, because the person asked for it."""
         self._touched_at = -math.inf
 
     async def free(self) -> bool:
-        """Wait until Wisp may act. Returns True if the person used the desktop meanwhile. Raises Cancelled."""
+        """Wait until Wisp may act. Returns True if the person used mouse or keys meanwhile. Raises Cancelled."""
         self.check()
         if not self.is_person_driving():
             return False
@@ -163,7 +165,7 @@ class InputGuard:
             raise ToolFailed("A window of Wisp is there, and in it only the person presses. Act somewhere else.")
 
     def _place(self, name: str) -> str:
-        """Return the physical key; left and right modifiers count as one."""
+        """Return the name of the physical key; left and right modifiers have the same name."""
         if name.endswith(("_L", "_R")):
             return name[:-2]
         return self._backend.keyboard.place(name)
@@ -194,14 +196,15 @@ class DesktopLock:
         holder = self._holder()
         if holder and holder != os.getpid():
             raise ToolFailed(
-                f"Another Wisp (process {holder}) is working on this desktop. Wait until it has finished, or stop it."
+                f"Another Wisp (process {holder}) worked on this desktop within the last minute. Say it there, close "
+                "that Wisp, or try again when it has done nothing for a minute."
             )
         beside = self._path.with_suffix(f".{os.getpid()}")
         beside.write_text(json.dumps({"pid": os.getpid(), "at": time.time()}), encoding="utf-8")
         os.replace(beside, self._path)  # so that a reader never sees half a file
 
     def let_go(self) -> None:
-        """Release the lock, if it is this process's."""
+        """Release the lock if this process has it."""
         if self._holder() == os.getpid():
             self._path.unlink(missing_ok=True)
 

@@ -35,7 +35,7 @@ _ALL: tuple[Rect | None, ...] = (None,)
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A place and how it was found. `how` is accessibility or ocr.
+    """A place and how it was found: `how` is accessibility or ocr.
 
     `scrolled` is the middle of the page or list that must be scrolled to show it; None if it is visible.
     """
@@ -60,7 +60,7 @@ class Located:
 
 
 class Ambiguous(ToolFailed):
-    """Several places match a description equally well; `candidates` holds all of them."""
+    """Raised if several places match a description equally well; `candidates` holds all of them."""
 
     def __init__(self, description: str, candidates: Sequence[Located], space: ModelSpace) -> None:
         told = "; ".join(candidate.told(space) for candidate in candidates[:_TOLD])
@@ -73,7 +73,7 @@ class Ambiguous(ToolFailed):
 
 
 class NotFound(ToolFailed):
-    """Nothing matches. `area` (screen pixels) is where it most likely is, if it is there at all."""
+    """Raised if nothing matches. The target is most likely in `area` (screen pixels), if it is there at all."""
 
     def __init__(self, sentence: str, area: Rect) -> None:
         super().__init__(sentence)
@@ -84,7 +84,7 @@ class NotFound(ToolFailed):
 class Search:
     """A search for an element: its description, its role in everyday words, and the area to search, if any.
 
-    `patience_s`: how long to wait for a name that is not there yet, because its program may just be opening.
+    `patience_s`: how many seconds to wait for a name that is missing, because its program may just be opening.
     """
 
     description: str
@@ -117,16 +117,22 @@ class Locator:
                 # Only note the trouble, because the next way may still find the target.
                 trouble = f" {error}"
                 continue
-            if winner := _decided(search.description, found, self._space()):
+            if winner := _decided(search.description, self._in_front(found), self._space()):
                 return replace(winner, runners_up=(*winner.runners_up, *near)[:_TOLD])
             near += found
-        silent = await self._accessibility.silent()
-        raise NotFound(
-            _not_found(search.description, near, silent, self._space()) + trouble, search.area or self._front()
-        )
+        told = _not_found(search.description, near, await self._accessibility.silent(), self._space())
+        raise NotFound(told + trouble, search.area or self._front())
+
+    def _in_front(self, found: Sequence[Located]) -> Sequence[Located]:
+        """Drop places behind a dialog that has the keyboard, if the dialog contains an equally good match."""
+        front = next((one for one in self._windows.all() if one.is_active and one.is_dialog and one.pid), None)
+        own = [place for place in found if front and place.element.pid == front.pid]
+        inside = [place for place in own if front and front.area.contains(place.point)]
+        is_there = any(place.score >= max(one.score for one in found) - _AS_GOOD for place in inside)
+        return [place for place in found if place in inside or place not in own] if is_there else found
 
     async def _told(self, search: Search) -> list[Located]:
-        """Search what programs report, again and again while there is time and a program that reports."""
+        """Search what programs report. Repeat until a good match, the time limit, or a window that OCR must read."""
         clock = asyncio.get_running_loop().time
         limit = clock() + search.patience_s
         while True:
@@ -139,12 +145,12 @@ class Locator:
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _out_of_sight(self, search: Search) -> list[Located]:
-        """Search what must be scrolled to, without scrolling: that is an action, and this is only a look."""
+        """Search for controls that are visible only after scrolling. Scrolls nothing, because this only looks."""
         found = None if search.area or search.role else await self._accessibility.beyond(search.description)
         return [Located(found.element, "accessibility", 1.0, scrolled=found.holder.box.center)] if found else []
 
     async def written(self, search: Search) -> list[Located]:
-        """Find text by OCR where accessibility tells nothing, or in the named area. Repeat for `patience_s`."""
+        """Find text by OCR in windows that report nothing, or in the search's area. Repeat for `patience_s`."""
         clock = asyncio.get_running_loop().time
         limit = clock() + search.patience_s
         while True:
@@ -162,7 +168,7 @@ class Locator:
         return [place for match in matches if _is_within(search.area, place := _from_match(match)) and _is_good(place)]
 
     async def _read(self, unread: Sequence[_Unread], search: Search) -> list[Located]:
-        """Return the matching lines of the first window with a good one, and those of the windows before it."""
+        """Read windows until one contains a good match. Returns the matching lines of all windows read so far."""
         found: list[Located] = []
         for window, parts in unread:
             for part in parts:
@@ -198,7 +204,7 @@ class Locator:
         return sorted(windows, key=lambda window: not window.is_active)
 
     async def _blind_in_front(self) -> bool:
-        """Return whether OCR may find more in the active window than accessibility does."""
+        """Return whether the active window has content that its program does not report, so that OCR may help."""
         active = next((window for window in self._showing() if window.is_active), None)
         if active is None:
             return False
@@ -213,7 +219,7 @@ class Locator:
             return Outline("")
 
     def _front(self) -> Rect:
-        """Return the visible part of the active window, or else the screen."""
+        """Return the visible part of the active window; without one, the whole screen."""
         extent = self._screen.extent()
         active = next((window for window in self._windows.all() if window.is_active), None)
         return (active and active.area.overlap(extent)) or extent
@@ -232,7 +238,7 @@ def _is_within(area: Rect | None, place: Located) -> bool:
 
 
 def _decided(description: str, found: Sequence[Located], space: ModelSpace) -> Located | None:
-    """Return the best place if it is good and the only one. Raises Ambiguous."""
+    """Return the only best place; None if no match is good. Raises Ambiguous if there are several."""
     ranked = _apart(sorted(found, key=lambda place: -place.score))
     if not ranked or ranked[0].score < _GOOD:
         return None
@@ -243,7 +249,7 @@ def _decided(description: str, found: Sequence[Located], space: ModelSpace) -> L
 
 
 def _apart(places: Sequence[Located]) -> list[Located]:
-    """Keep one of several places that overlap: a button and the label in it are one place."""
+    """Drop places that overlap an earlier one: a button and the label in it are one place."""
     kept: list[Located] = []
     for place in places:
         box = place.element.box
@@ -281,7 +287,7 @@ class Aim:
 
     @property
     def place(self) -> Rect:
-        """The area that a click there acts on."""
+        """The area on the screen that a click at this aim acts on."""
         return self.element.box if self.element else Rect(self.point.x, self.point.y, 1, 1)
 
     def told(self, space: ModelSpace) -> str:
@@ -291,11 +297,11 @@ class Aim:
 
 
 class OutOfReach(ToolFailed):
-    """The press would land on something other than its target, so nothing was clicked."""
+    """Raised instead of a press that would reach something other than its target."""
 
 
 class TargetMoved(OutOfReach):
-    """The target is elsewhere now: `now`.
+    """Raised if the target is at another place; `now` is the element there.
 
     LibreOffice reports wrong positions until the pointer is in its window for the first time.
     """
@@ -313,7 +319,7 @@ Wheel = Callable[[Point, tuple[int, int], tuple[str, ...]], Awaitable[None]]
 
 
 class TargetResolver:
-    """Finds targets among what programs report and what OCR reads. `wheel` scrolls lists with the mouse."""
+    """Finds targets among what programs report and what OCR reads. `wheel` turns the mouse wheel over a list."""
 
     def __init__(
         self, backend: Backend, written: OcrElements, space: Callable[[], ModelSpace] = ModelSpace,
@@ -340,7 +346,7 @@ class TargetResolver:
             return Aim(far.holder.box.center, "ref", far.element, beyond=error.name)
 
     async def at_name(self, target: str, role: str = "") -> Aim:
-        """Return the aim at the element of that name and role. Waits for a name that is about to appear.
+        """Return the aim at the element with that name and role. Waits a moment for a name that is not there yet.
 
         Raises Ambiguous with all matches, or NotFound with the nearest names.
         """
@@ -350,7 +356,7 @@ class TargetResolver:
         return await self._aimed(place.element, "ocr" if place.how == "ocr" else "name", place.score)
 
     async def reach(self, aim: Aim) -> Aim:
-        """Scroll to an element that was found out of sight. Raises OutOfReach if it does not come into sight."""
+        """Scroll to an element that was found out of sight. Raises OutOfReach if it does not become visible."""
         match, before = await self._backend.accessibility.reveal(aim.beyond), aim.element
         assert before is not None, "only controls are found out of sight"
         now = match.element if match else None
@@ -363,7 +369,7 @@ class TargetResolver:
         return await self._aimed(now, aim.route, aim.score)
 
     async def _has_wheeled_to(self, target: str) -> bool:
-        """Turn the wheel over a list until the row is visible. False if there is no such row, or the list stays."""
+        """Turn the wheel over a list until its row is visible. False if no such row exists or nothing moves."""
         row_y, notches, notch_px = 0, 0, _NOTCH_PX
         for _ in range(_MOST_WHEELS):
             try:
@@ -397,7 +403,7 @@ class TargetResolver:
         return aim
 
     async def hit_test(self, aim: Aim) -> None:
-        """Check right before a press that it reaches the target that was judged. Raises OutOfReach."""
+        """Check that a press now would reach the element and window that were judged. Raises OutOfReach."""
         if aim.element is not None:
             await self._check_element(aim.element, aim.point)
         top = self._top_at(aim.point)
@@ -408,9 +414,9 @@ class TargetResolver:
             )
 
     def check_drop(self, aims: Sequence[Aim]) -> None:
-        """Check right before the button is released that no window opened there. Raises OutOfReach.
+        """Check, before the button is released, that no other window opened at the last point. Raises OutOfReach.
 
-        A window that is dragged itself is under the pointer at the end, too.
+        The windows of the first and last aim count as expected: a window may itself be dragged.
         """
         judged = [aim.window.ref for aim in (aims[0], aims[-1]) if aim.window is not None]
         there = self._backend.windows.under(aims[-1].point).window
@@ -438,7 +444,7 @@ class TargetResolver:
             )
 
     async def check_name(self, element: Element) -> Element:
-        """Return the element as it is now. Raises OutOfReach if its name changed, for instance under the pointer."""
+        """Read the element again and return it. Raises OutOfReach if it has another role or name now."""
         now = await self._backend.accessibility.element(element.ref)
         if (now.role, now.name) != (element.role, element.name):
             raise OutOfReach(
@@ -474,7 +480,7 @@ def _takes(window: Window, point: Point) -> bool:
 
 
 def _is_of_one_program(top: Window, judged: Window) -> bool:
-    """Return whether both windows are of one program. A menu is compared by pid, because it is in no window list."""
+    """Return whether `top` is the judged window, or a menu of its process (no window list contains menus)."""
     return top.ref == judged.ref or (top.is_popup and bool(top.pid) and top.pid == judged.pid)
 
 

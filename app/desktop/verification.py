@@ -25,7 +25,7 @@ _FADE = 14
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait, in seconds: for a first change, for quiet after the last one, and altogether.
+    """How long to wait, in seconds: for a first change, for rest after the last change, and in all.
 
     `fades`: also wait for colours that fade slowly.
     """
@@ -47,7 +47,7 @@ class Settled:
 
 
 class SettleWatch:
-    """Watches one area from before an action until it is at rest. `is_mine` marks areas of Wisp's own windows.
+    """Compares one area with its state before an action until it is at rest. `is_mine`: a window of Wisp is there.
 
     With `drawing`, it captures only when something was drawn, and only that part.
     """
@@ -70,7 +70,7 @@ class SettleWatch:
         self._moves: dict[tuple[int, int], int] = {}
 
     async def settle(self, patience: Patience, busy: asyncio.Task[None] | None = None) -> Settled:
-        """Return once the screen is at rest and the program acted on is no longer `busy`, or at the limit."""
+        """Return once the screen is at rest and `busy` (the program's answer) is done, or at the time limit."""
         started = calm_since = self._clock.now()
         has_looked = has_changed = False
         while True:
@@ -92,13 +92,13 @@ class SettleWatch:
                 return self._settled(is_calm=True)
 
     async def _outwait(self, quiet_s: float) -> None:
-        """Wait until the screen may be quiet: looking earlier takes processor time from the program that draws."""
+        """Wait until the screen may be at rest. An earlier capture would slow down the program that draws."""
         left = self._drawn.at + quiet_s - self._clock.now() if self._drawn else 0.0
         if left > 0:
             await asyncio.sleep(left)
 
     async def _is_drawn(self, wait_s: float, patience: Patience) -> bool:
-        """Wait for something new to see. Returns False if nothing was drawn for all of `wait_s`."""
+        """Wait until something is drawn. Returns False if nothing is drawn for `wait_s` seconds."""
         if self._drawn:
             return await self._drawn.more(wait_s)
         await asyncio.sleep(min(patience.poll_s, wait_s))
@@ -110,7 +110,7 @@ class SettleWatch:
         return Settled(self._last, self.differences(self._last, self._touched), is_calm)
 
     def _look(self, at_least: int) -> list[Rect]:
-        """Return the tiles that differ from the last look, by a step of a colour of `at_least` or more."""
+        """Return the tiles in which a colour channel differs from the last capture by `at_least` or more."""
         area = self._area if self._drawn is None else self._drawn_part(self._drawn)
         if area is None:
             return []
@@ -121,7 +121,7 @@ class SettleWatch:
         return found
 
     def _drawn_part(self, drawing: Drawn) -> Rect | None:
-        """Return what was drawn to since the last look, in whole tiles."""
+        """Return the area that was drawn to since the last capture, in whole tiles; None if nothing was."""
         drawn = drawing.area()
         if drawn is None:
             return None
@@ -129,7 +129,7 @@ class SettleWatch:
         return Rect(left, top, drawn.right - left, drawn.bottom - top).overlap(self._area)
 
     async def begin_anew(self, patience: Patience) -> None:
-        """Take the current screen, once at rest, as the state before the action: hover effects do not count."""
+        """Wait for rest, and take this screen as the state before the action: hover effects then do not count."""
         self.before = (await self.settle(patience)).frame
         self._touched = None
 
@@ -185,7 +185,7 @@ class Receipt:
 
     @property
     def sentence(self) -> str:
-        """The text for the model: one line, and one more for each change if there are many."""
+        """The text for the model: one line; if many changes are reported, a further line for each."""
         is_told_enough = self.proof == "confirmed" and not self.regions
         is_short = sum(map(len, self.changes)) <= _SHORT_CHARS
         parts = [
@@ -201,19 +201,19 @@ class Receipt:
         return line if is_short else "\n".join([line, *self.changes])
 
     def restless(self) -> Receipt:
-        """Return a copy for a screen that did not come to rest."""
+        """Return a copy which says that the screen did not come to rest."""
         return replace(self, is_calm=False)
 
     def with_evidence(self, *evidence: str) -> Receipt:
-        """Return a copy with evidence besides pixels that the action worked."""
+        """Return a copy which is confirmed by evidence other than pixels."""
         return replace(self, proof="confirmed", evidence=(*self.evidence, *evidence))
 
     def with_changes(self, changes: Sequence[str], unsaid: Rect | None = None) -> Receipt:
-        """Return a copy with what changed, and the part of the screen that the model must look at."""
+        """Return a copy with the changes. `unsaid` is a changed area that no program described; the model must look."""
         return replace(self, changes=tuple(changes), unsaid=unsaid)
 
     def with_doubt(self, *sentence: str) -> Receipt:
-        """Return a copy for a program that contradicts the intended effect, or whose silence means nothing."""
+        """Return a copy that is unverifiable, with a sentence such as what the program says against the effect."""
         return replace(self, proof="unverifiable", evidence=(*self.evidence, *sentence))
 
 
@@ -252,7 +252,7 @@ def receipt(
 
 
 def proven(evidence: Sequence[str], after: Sequence[Window]) -> Receipt:
-    """Build the receipt of an action whose effect a program reported before the screen was captured."""
+    """Return the receipt of an action that a program confirmed before the screen was captured."""
     active = _active(after)
     return Receipt("changed", "confirmed", (), tuple(evidence), active.title if active else "")
 
@@ -272,7 +272,7 @@ def _active(windows: Sequence[Window]) -> Window | None:
 
 @dataclass(frozen=True, slots=True)
 class WindowChange:
-    """A change of a window. `is_effect`: the window belongs to what was acted on, so the change proves an effect."""
+    """A change of a window. `is_effect`: it proves an effect, as the window belongs to the program acted on."""
 
     sentence: str
     is_effect: bool
@@ -281,9 +281,9 @@ class WindowChange:
 def window_changes(
     before: Sequence[Window], after: Sequence[Window], meant: Window | None, *, at_a_place: bool = False
 ) -> list[WindowChange]:
-    """Return the windows that opened, closed and changed.
+    """Return what happened to windows: opened, closed, became active, or changed.
 
-    `at_a_place`: a window that only comes to the front there is no effect.
+    With `at_a_place`, it is no effect that the action's own window came to the front.
     """
     old, new = {w.ref: w for w in before}, {w.ref: w for w in after}
     told = [WindowChange(f"The window {w.title!r} opened.", is_caused(w, meant)) for w in after if w.ref not in old]
@@ -319,7 +319,7 @@ def is_caused(window: Window, meant: Window | None) -> bool:
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    """Yield the processes that started a process, where the system reports them (Linux does)."""
+    """Yield the process ids of a process's parents, the nearest first, if the system reports them (as Linux does)."""
     while pid > 1:
         try:
             # Split behind the last parenthesis, because a program's name may contain blanks and parentheses:
@@ -342,7 +342,7 @@ _TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a program reports about an effect. `is_unread`: the field holds a secret, so its content was not read."""
+    """What a program reports about an effect. `is_unread`: the field is secret, so its content was not read."""
 
     evidence: tuple[str, ...] = ()
     doubt: str = ""
@@ -365,21 +365,24 @@ class Proving:
     window: Window | None = None
 
     def limit_s(self, meant: Window | None, *, is_changed: bool) -> float:
-        """Return how many seconds after the action its proof may come, although the screen is at rest before."""
+        """Return for how many seconds after the action its proof may still arrive, even on a screen at rest.
+
+        0: nothing more is awaited. `is_changed`: the screen has changed since before the action.
+        """
         if self._may_answer(meant):
             return _ANSWERED_S
         return _PROOF_S if is_changed and self.ask and self.by_changes else 0.0
 
     def is_going(self, meant: Window | None, said: Changed) -> bool:
-        """Return whether a dialog only lost parts: GTK takes one that was answered to pieces before it closes."""
-        return self._may_answer(meant) and said.only_lost
+        """Return whether a dialog may be about to close: GTK removes its parts before its window."""
+        return self._may_answer(meant) and said.is_weak
 
     def _may_answer(self, meant: Window | None) -> bool:
         return self.is_press and meant is not None and meant.is_dialog
 
 
 async def of_click(backend: Backend, before: Element | None) -> Proof:
-    """Compare the clicked element with before. Empty if it is gone or does not answer in time."""
+    """Compare the clicked element with its state before. Empty if it is gone or its program is too slow."""
     if before is None or is_written(before.ref):
         return Proof()
     try:
@@ -401,7 +404,7 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
 
 
 async def of_typing(backend: Backend, text: str) -> Proof:
-    """Check whether the focused field holds the text."""
+    """Check whether the focused field contains the text. Without an answer in time, the proof is empty."""
     if len(text) > _LONGEST_CHARS:
         return Proof()
     try:

@@ -26,9 +26,6 @@ from app.desktop.portable import (
 from app.desktop.programs import HandedOverApps
 
 if sys.platform == "win32":
-    import ctypes
-    from collections.abc import Callable
-
     _NOTCH = 120
     _PER_MONITOR_V2 = -4
 
@@ -70,7 +67,7 @@ _WRITE = "[Console]::InputEncoding=[Text.Encoding]::UTF8; Set-Clipboard -Value (
 
 
 class StartMenu(HandedOverApps):
-    """Shortcuts of the start menu. The shell starts them, so their processes are not Wisp's."""
+    """The shortcuts of the start menu. The Windows shell starts them, so they are no child processes of Wisp."""
 
     def installed(self) -> tuple[App, ...]:
         roots = (os.environ.get("PROGRAMDATA", ""), os.environ.get("APPDATA", ""))
@@ -93,7 +90,7 @@ class StartMenu(HandedOverApps):
 
 
 class PowerShellClipboard:
-    """The clipboard's text, through PowerShell, which handles a clipboard that another program has open."""
+    """The clipboard's text through PowerShell, which copes with a clipboard that another program has opened."""
 
     async def read(self) -> str:
         return (await output_of("powershell", "-NoProfile", "-Command", _READ)).removesuffix("\r\n")
@@ -101,14 +98,16 @@ class PowerShellClipboard:
     async def write(self, text: str) -> None:
         await output_of("powershell", "-NoProfile", "-Command", _WRITE, given=text)
 
+    async def selected(self, window: str) -> str:  # noqa: ARG002
+        return ""
+
     async def formats(self) -> Formats:
         return {"text/plain": (await self.read()).encode("utf-8")}
 
 
 assert sys.platform == "win32"
 
-_LIMIT_S = 2.0
-_POLL_S = 0.05
+_LIMIT_S, _POLL_S = 2.0, 0.05
 _MINIMISE, _RESTORE = 6, 9  # https://learn.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-showwindow
 _CLOSE = 0x0010
 _NULL_MESSAGE = 0x0000  # https://learn.microsoft.com/en-us/windows/win32/winmsg/wm-null

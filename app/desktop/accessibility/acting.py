@@ -30,7 +30,7 @@ def wants_press(text: str, *, is_on: bool) -> bool:
 
 
 async def choose(bus: Bus, combo: Key, text: str) -> bool:
-    """Choose the entry called `text` in a combo box. Returns False if the program refuses (Qt's do).
+    """Choose the entry called `text` in a combo box. Returns False if the program refuses this (Qt programs do).
 
     Raises ToolMisuse if there is no such entry.
     """
@@ -74,7 +74,10 @@ _DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "sel
 
 
 async def press(bus: Bus, key: Key, element: Element) -> str:
-    """Run the default action and return its name. A late answer is no error: the program may be busy with it."""
+    """Run the default action of an element and return its name. It counts as run even if no answer comes in time.
+
+    Raises ToolFailed if the element has no action or refuses it.
+    """
     names = await _actions(bus, key)
     if not names:
         raise ToolFailed(f"{_called(element)} offers no action of its own. Click it instead: {_click(element)}.")
@@ -94,7 +97,7 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
 
 
 async def scroll_to(bus: Bus, node: Node) -> bool:
-    """Scroll an object into sight. Returns False if the program cannot."""
+    """Ask an object's program to scroll it into sight. Returns False if the program cannot."""
     try:
         async with asyncio.timeout(_LIMIT_S):
             return bool((await bus.call(*node.key, spi.COMPONENT, "ScrollTo", "u", spi.ANYWHERE))[0])
@@ -103,9 +106,9 @@ async def scroll_to(bus: Bus, node: Node) -> bool:
 
 
 async def scroll_list_to(bus: Bus, node: Node) -> bool:
-    """Move a list's scroll bar so that one of its rows is visible. Returns False if the list has none.
+    """Move a list's scroll bar so that the row `node` is visible. Returns False if the list has no scroll bar.
 
-    The share of rows before a row is also the share of the scroll bar's way, if all rows have the same height.
+    If three quarters of the rows are before this row, the bar is set to three quarters of its range.
     """
     rows = node.parent.children if node.parent else [node]
     share = rows.index(node) / max(len(rows) - 1, 1)
@@ -131,7 +134,7 @@ async def _scroll_bar(bus: Bus, node: Node) -> Key | None:
 
 
 async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
-    """Set a text, a number, "on" or "off", or a combo box's choice. Raises TakesNoValue if it is refused."""
+    """Set an element's text, number, "on" or "off", or combo box entry. Raises TakesNoValue if this is refused."""
     try:
         async with asyncio.timeout(_LIMIT_S):
             taken = await _taken(bus, key, element, text)
@@ -162,9 +165,9 @@ async def _taken(bus: Bus, key: Key, element: Element, text: str) -> bool:
 
 
 async def whole_text(bus: Bus, key: Key, element: Element) -> str:
-    """Return the whole text of an object, or its value, or "on" and "off"; nothing of a password.
+    """Return the whole text of an object. Without a text: its value, or "on" or "off" for a check box.
 
-    Raises ToolFailed if the program does not answer.
+    Returns "" for a password field. Raises ToolFailed if the program does not answer.
     """
     if element.role == spi.SECRET:
         return ""

@@ -1,4 +1,4 @@
-"""The accessibility backend on AT-SPI. Each outline reads the programs again; only refs are kept in between."""
+"""The accessibility backend for AT-SPI. It reads the programs again for each outline and keeps only the refs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
-from app.desktop.accessibility import acting, matching, objects, scenes
+from app.desktop.accessibility import acting, matching, objects, scenes, text_editing
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.changes import ChangeFeed, LastRead
 from app.desktop.accessibility.matching import Description, normal, readings, roles_called
 from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.objects import Survey, Surveyor
-from app.desktop.accessibility.outline import Outliner, held_by
+from app.desktop.accessibility.outline import Outliner, RefBook, Stack, held_by
 from app.desktop.accessibility.reading import OutlineReader, is_far_row, is_scrolled
-from app.desktop.accessibility.refs import RefBook, Stack
 from app.desktop.accessibility.scenes import bindings_of, buttons_of, fields_of, marked_item, scene_of, selected_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
+    Editing,
     Element,
     FollowedChanges,
     Match,
@@ -45,10 +45,7 @@ _ELSEWHERE = 0.98
 """The factor for a match outside the active window: of two equal names, the active window's is meant."""
 _COVERED = 0.9
 """The factor for a match that another window hides."""
-_MOST_MATCHES = 50
-_SCROLL_LIMIT_S = 2.0
-_LOOK_AGAIN_S = 0.03
-_FOLLOW_LIMIT_S = 0.3
+_MOST_MATCHES, _SCROLL_LIMIT_S, _LOOK_AGAIN_S, _FOLLOW_LIMIT_S = 50, 2.0, 0.03, 0.3
 _HELD_LIMIT_S = 0.25
 """How long a window that opened may take to describe its content."""
 
@@ -61,21 +58,17 @@ class _Candidate:
     node: Node
 
 
-def _no_windows() -> tuple[Window, ...]:
-    return ()
-
-
 class AtSpi:
-    """Implements `Accessibility`. It connects at the first look; all methods run on one event loop.
+    """Implements `Accessibility`. It connects at the first request; all methods run on one event loop.
 
     `windows` lists the top-level windows, topmost first, so that hidden elements are marked as `covered`. `private`
-    windows are left out. `monitors` lists the monitors: if the screen is scaled, some programs count from there.
+    windows are left out. `monitors` lists the monitors: some programs count positions from a monitor.
     """
 
     def __init__(
         self,
         environment: Mapping[str, str] | None = None,
-        windows: Callable[[], Sequence[Window]] = _no_windows,
+        windows: Callable[[], Sequence[Window]] = tuple,
         private: Private | None = None,
         monitors: Callable[[], Sequence[Rect]] = tuple,
     ) -> None:
@@ -127,7 +120,7 @@ class AtSpi:
         return OutOfSight(element, holder, is_far_row(node))
 
     async def _one_beyond(self, query: str) -> tuple[Program, Node, Node] | None:
-        """Return the only control of that name that must be scrolled to, with its program and window."""
+        """Return a control to scroll to, with its program and window. None unless exactly one has this name."""
         ways = readings(query)
         async with self._surveyor.look() as look:
             program = await look.active() or await self._in_front(look)
@@ -159,7 +152,7 @@ class AtSpi:
         return await self._last_focused() or await self._found_focus()
 
     async def _last_focused(self) -> Element | None:
-        """Return the field that last reported the focus, if it still has it. Nothing else is read then."""
+        """Return the field that last reported the focus, if it still has it, else None. Reads only that field."""
         active = next((window for window in self._windows() if window.is_active), None)
         for name in self._surveyor.names_of(active.pid) if active else ():
             ref = self._refs.known(self._feed.focus.get(name))
@@ -184,17 +177,20 @@ class AtSpi:
         self._feed.focus[node.key[0]] = node.key
         return self._refs.element(program, window, node)
 
-    async def has_keyboard(self, ref: str) -> bool:
+    async def has_keyboard(self, ref: str, judged: tuple[str, str] | None = None) -> bool:
         seen = self._refs.last_seen(ref)
-        if seen is None:
+        # Another look may have read the element since it was judged.
+        if seen is None or (judged and seen.element.name != judged[1]):
             return False
         node, window = Node(seen.key), Node(seen.window)
+        asked = ((objects.state, node), (objects.role, node), (objects.name, node), (objects.state, window))
         try:
-            asked = ((objects.state, node), (objects.role, node), (objects.state, window))
             await asyncio.gather(*(ask(self._bus, one) for ask, one in asked))
         except CallRefused:  # because the object is gone
             return False
-        return node.role == seen.element.role and node.shows and node.has("focused") and window.has("active")
+        is_same = not judged or not node.name.strip() or node.name == judged[1]
+        is_same = is_same and node.role == (judged[0] if judged else seen.element.role)
+        return is_same and node.shows and node.has("focused") and window.has("active")
 
     async def scene(self, request: SceneRequest) -> Scene:
         stack = self._stack()
@@ -204,7 +200,7 @@ class AtSpi:
         async with self._surveyor.look(element.pid if element else request.pid, request.patience_s) as look:
             programs = await look.programs(read)
         for program in programs:
-            pair = _pair_of(program, request.point, key, stack)
+            pair = _pair_of(program, request, key, stack)
             if pair is not None:
                 return await self._scene(program, pair, element, request)
         is_open = [program for program in programs if request.pid and program.pid == request.pid]
@@ -213,7 +209,7 @@ class AtSpi:
     async def _scene(
         self, program: Program, pair: tuple[Node, Node | None], element: Element | None, request: SceneRequest
     ) -> Scene:
-        """Return the scene around a node, or of the window if no node is meant."""
+        """Return the scene around the node in `pair`, or of its window if the node is None."""
         window, node = pair
         if node is not None and element is None:
             await self._reader.fill([(program, node)], self._stack())
@@ -274,6 +270,17 @@ class AtSpi:
         key, element = await self._live(ref)
         return await acting.whole_text(self._bus, key, element)
 
+    async def selection(self, ref: str, wanted: tuple[int, int] | None = None) -> tuple[int, str] | None:
+        return await text_editing.selection(self._bus, *await self._live(ref), wanted)
+
+    async def editing(self, ref: str) -> Editing:
+        return await text_editing.editing(self._bus, (await self._live(ref))[0])
+
+    async def replace_text(self, ref: str, start: int, old: str, new: str) -> bool:
+        key, element = await self._live(ref)
+        is_open = element.is_("editable") and not element.is_("read-only") and element.role != spi.SECRET
+        return is_open and await text_editing.replace_text(self._bus, key, start, old, new)
+
     async def follow(self, pid: int) -> FollowedChanges:
         try:
             async with asyncio.timeout(_FOLLOW_LIMIT_S):
@@ -283,6 +290,9 @@ class AtSpi:
         except (TimeoutError, ToolFailed, CallRefused):  # because the screen alone can also show the effect
             return NoChanges()
         return self._feed.follow(programs) if programs else NoChanges()
+
+    def acted(self) -> None:
+        self._feed.acted()
 
     async def held(self, window: Window) -> tuple[Element, ...]:
         try:
@@ -312,14 +322,14 @@ class AtSpi:
         return {os.getpid(), *(window.pid for window in self._windows() if window.is_own)}
 
     def _is_private(self, program: Program, window: Node) -> bool:
-        """Return whether a window is private, by what the program reports and what the system reports."""
+        """Return whether a window is private, by its reported title or its system window."""
         if self._private.hides(title=window.name, app=program.name, pid=program.pid):
             return True
         own = [known for known in self._windows() if program.pid and known.pid == program.pid]
         return any(self._private.hides(title="", app=known.app) for known in own)
 
     async def _in_sight(self, ref: str, score: float) -> Match | None:
-        """Return the element once its program has scrolled to it, or None if it stays out of sight."""
+        """Wait until the element of a ref is visible, and return it; None if it takes too long. Scrolls nothing."""
         limit = asyncio.get_running_loop().time() + _SCROLL_LIMIT_S
         seen = self._refs.last_seen(ref)
         assert seen is not None
@@ -330,7 +340,7 @@ class AtSpi:
         return Match(self._refs.renewed(ref, node), score)
 
     async def _live(self, ref: str) -> tuple[Key, Element]:
-        """Read the object of a ref again."""
+        """Read an object again. Raises ToolMisuse for an unknown ref, NoLongerInSight if it is gone."""
         seen = self._refs.last_seen(ref)
         if seen is None:
             raise ToolMisuse(f"There is no element {ref!r}. Refs come from read_screen; read the screen again.")
@@ -353,12 +363,14 @@ class AtSpi:
         return Match(element, candidate.score * (_COVERED if is_covered else 1.0))
 
 
-def _pair_of(program: Program, point: Point | None, key: Key | None, stack: Stack) -> tuple[Node, Node | None] | None:
-    """Return the window and node that are meant in a program: by key, by point, or by keyboard focus."""
+def _pair_of(program: Program, request: SceneRequest, key: Key | None, stack: Stack) -> tuple[Node, Node | None] | None:
+    """Return the requested window and node, found by key, point, title or keyboard focus; None if not found."""
     if key is not None:
         return next((pair for pair in program.walk() if key in (pair[1].key, pair[1].place)), None)
-    if point is not None:
-        return _innermost(program, point, stack)
+    if request.point is not None:
+        return _innermost(program, request.point, stack)
+    if request.title:
+        return next(((window, None) for window in program.windows if window.name == request.title), None)
     active = next((window for window in program.windows if window.has("active")), None)
     is_menu, marked = marked_item(program)
     if is_menu:
@@ -371,7 +383,7 @@ def _pair_of(program: Program, point: Point | None, key: Key | None, stack: Stac
 
 
 def _scored(programs: Sequence[Program], ways: Sequence[Description], roles: frozenset[str]) -> list[_Candidate]:
-    """Return the nodes that match a description, in one of the roles if any is given."""
+    """Return the nodes that match a reading of the description (`ways`) and have one of `roles` (empty: any role)."""
     found: list[_Candidate] = []
     for program in programs:
         share = 1.0 if program.is_active else _ELSEWHERE
@@ -382,7 +394,7 @@ def _scored(programs: Sequence[Program], ways: Sequence[Description], roles: fro
 
 
 def _is_asked_for(program: Program, wanted: str) -> bool:
-    """Keep only the program's windows with that title (all of them if the program has that name)."""
+    """Keep only the windows of that title (all, if the program has that name). Returns whether any is left."""
     name = normal(wanted)
     if name and name not in normal(program.name):
         program.windows = [window for window in program.windows if name in normal(window.name)]
@@ -408,7 +420,7 @@ def _closest(holders: Sequence[tuple[Node, Node]]) -> tuple[Node, Node]:
 
 
 def _closeness(place: int, holder: tuple[Node, Node]) -> tuple[bool, bool, int, int]:
-    """Rank nodes that report the focus: documents, tabs and sheets also report it for a field inside them."""
+    """Return a sort key, greatest for the node that receives keys: a field ranks above the document around it."""
     node = holder[1]
     is_field = node.role in spi.TEXTS or node.role == spi.SECRET
     return node.has("editable"), is_field, sum(1 for _ in node.ancestors()), place
@@ -423,10 +435,8 @@ def _named(element: Element) -> str:
 
 
 def _without_echoes(found: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return the best matches first, without texts that only repeat a control, inside it or as its label."""
-    kept: list[_Candidate] = []
-    nodes: set[int] = set()
-    names: set[tuple[int, str]] = set()
+    """Return the matches, best first, without texts that only repeat a control (its label or a text in it)."""
+    kept, nodes, names = list[_Candidate](), set[int](), set[tuple[int, str]]()
     for match in sorted(found, key=lambda match: -match.score):
         node, name = match.node, (id(match.window), normal(match.node.called))
         is_inside = any(id(above) in nodes and above.is_operable for above in node.ancestors())

@@ -1,4 +1,4 @@
-"""The connection to the accessibility bus: found, kept, lost and found again. Every wait has a limit."""
+"""The connection to the accessibility bus: it is found, kept, and opened again when lost. Each wait has a limit."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _log = logging.getLogger(__name__)
 
 
 class CallRefused(Exception):
-    """A program answered a call with an error (the object is gone, or lacks the interface)."""
+    """Raised if a program answered a call with an error (the object is gone, or lacks the interface)."""
 
 
 class BusLost(ToolFailed):
-    """The bus itself cannot be reached. The next call connects again."""
+    """Raised if the bus itself cannot be reached. The next call connects again."""
 
     def __init__(self, why: str) -> None:
         super().__init__(
@@ -39,9 +39,9 @@ class BusLost(ToolFailed):
 
 
 class Bus:
-    """One connection, opened at the first call. `environment` says where the session bus is.
+    """One connection, opened at the first call. `environment` contains the address of the session bus.
 
-    It stays on the event loop where it was first used.
+    It may be used only on the event loop of that first call.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -60,7 +60,7 @@ class Bus:
     async def call(
         self, program: str, path: str, interface: str, member: str, signature: str = "", *body: object
     ) -> list[Any]:
-        """Call a method and return the values of the reply. Raises CallRefused or BusLost. Set a time limit outside."""
+        """Call a method, return the values of its reply. Raises CallRefused or BusLost. The caller limits the time."""
         bus = self._bus
         if bus is None or not bus.connected:
             bus = await self._connected()
@@ -74,7 +74,7 @@ class Bus:
         return variant.value
 
     async def on_message(self, handle: Callable[[Message], None], prepare: Callable[[], Awaitable[None]]) -> None:
-        """Pass every message of this connection to `handle`. `prepare` subscribes, once for each connection."""
+        """Pass every message of this connection to `handle`. After each connection, `prepare` subscribes."""
         await self.connect()
         bus = self._bus
         if bus is None or self._heard is bus:
@@ -124,7 +124,7 @@ class Bus:
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[MessageBus]:
-        """Connect to the session bus for a moment."""
+        """Return a context manager with a connection to the session bus, which closes at the end."""
         session = await _opened(self._session_address())
         watch = asyncio.create_task(_until_lost(session))
         try:
@@ -152,7 +152,7 @@ async def _opened(address: str) -> MessageBus:
 
 
 async def _until_lost(bus: MessageBus) -> None:
-    """Consume the error that ended a connection, because asyncio would log it; pending calls get it too."""
+    """Wait until the connection ends and log its error. Unread, asyncio would report it; pending calls get it too."""
     try:
         await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # it has no annotations
     except (OSError, EOFError) as error:

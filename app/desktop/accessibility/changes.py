@@ -41,6 +41,7 @@ _CHILDREN = "ChildrenChanged"
 _UNDECIDED = "indeterminate"
 _EFFECTS = frozenset({"checked", "selected", "expanded", _UNDECIDED, "sensitive", "showing", "visible"})
 """States that change as the effect of an action; `pressed` does so only for toggle buttons."""
+_STATES = frozenset({"StateChanged", "SelectionChanged"})
 _SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
 _DESCRIBE_LIMIT_S = 0.15  # because a receipt that comes late is worth less than one with fewer sentences
@@ -60,7 +61,7 @@ _OURS_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """A change that a program reported. `child` is the object that was added or removed, if children changed."""
+    """A change that a program reported. `child` is the object added or removed, if the children of `key` changed."""
 
     key: Key
     kind: str
@@ -82,9 +83,14 @@ class _Event:
             return "came" if self.is_on else "went"
         return "changed"
 
+    @property
+    def is_weak(self) -> bool:
+        """Whether a dialog that is about to close may also report such an event, so that it proves little."""
+        return self.fate == "went" or (self.fate == "changed" and self.kind in _STATES)
+
 
 class LastRead:
-    """The trees as they were last read: what names were before, and what has disappeared since."""
+    """The trees as they were last read: the name of each object, and which objects have disappeared since."""
 
     def __init__(self) -> None:
         self._programs: dict[str, Program] = {}
@@ -98,7 +104,7 @@ class LastRead:
         self._outdated.pop(program.bus_name, None)
 
     def node(self, key: Key) -> Node | None:
-        """Return the object as it was then, or None if it was hidden or has changed since by itself."""
+        """Return an object as it was last read; None if it was not visible, or if it has reported a change since."""
         program = self._programs.get(key[0])
         if program is None or key in self._outdated.get(key[0], ()):
             return None
@@ -119,8 +125,8 @@ class LastRead:
 class _Subject:
     """An object that changed: its newest event, its state before, and its state now.
 
-    `holder` is the object that it was added to or removed from, if the object itself reports nothing. `is_introduced`:
-    the reported name is not new.
+    `holder`: to it, the object was added, or from it removed; set if the object itself does not answer.
+    `is_introduced`: the reported name is not new.
     """
 
     event: _Event
@@ -136,14 +142,14 @@ class _Subject:
 
     @property
     def names(self) -> list[Node]:
-        """The object and its new descendants that have a name."""
+        """The object and its descendants that have a name; of a removed object, as they were last read."""
         whole = self.before if self.event.fate == "went" and self.before is not None else self.node
         nodes = (node for node in whole.walk() if node.role not in spi.WINDOWS)
         return [node for node in nodes if (node.name if node.children else node.called).strip()]
 
     @property
     def is_in_sight(self) -> bool:
-        """Whether a person would see it, or would see that it is gone."""
+        """Whether a person would see the object, or would see that it is gone."""
         if self.event.fate == "went":
             return (self.is_lost or not self.node.shows) and bool(self.names)
         is_window = self.node.role in spi.WINDOWS  # of which the windows tell
@@ -159,7 +165,7 @@ class _Subject:
 
 
 class Following:
-    """The changes of one process's programs since this was created. `close` ends it."""
+    """Collects the changes that the programs of one process report from its creation until `close`."""
 
     def __init__(self, feed: ChangeFeed, programs: frozenset[str]) -> None:
         self._feed = feed
@@ -167,9 +173,13 @@ class Following:
         self._events: OrderedDict[tuple[Key, str, str], _Event] = OrderedDict()
         self._subjects: dict[Key, _Subject] = {}
         self._news = asyncio.Event()
+        self._has_new_window = False
 
     def note(self, event: _Event) -> None:
         if event.key[0] not in self._programs or self._feed.is_restless(event) or self._feed.is_empty(event):
+            return
+        if event.key[1] == spi.ROOT:
+            self._has_new_window |= event.fate == "came"
             return
         place = (event.subject, event.kind, event.detail)
         before = self._events.pop(place, None)
@@ -180,7 +190,7 @@ class Following:
         self._news.set()
 
     async def told(self, near: Rect | None = None) -> Changed:
-        """Describe what changed in at most 12 sentences, the nearest to a place first."""
+        """Describe what changed in at most 12 sentences, with the changes nearest to `near` first."""
         for _ in range(_ROUNDS):
             count = len(self._events)
             subjects = self._newest()
@@ -189,15 +199,16 @@ class Following:
                 break  # else the program told more while it was asked
         asked = [subject for subject in subjects if subject.is_asked]
         told = [one for one in asked if not one.is_introduced and one.node.role not in _NO_EFFECT_ROLES]
-        if lines := _lines([one for one in told if one.is_in_sight], near):
-            lost = all(line.startswith(_GONE) for line in lines)
-            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_in_sight=True, only_lost=lost)
+        seen = [one for one in told if one.is_in_sight]
+        if lines := _lines(seen, near):
+            is_weak = all(one.event.is_weak or not _change(one) for one in seen)
+            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], True, is_weak, self._has_new_window)
         rest = ((_rest(one), one.leaves_a_trace) for one in told if not one.is_in_sight)
         line, shows = next(((line, shows) for line, shows in rest if line), ("", False))
         return Changed((line,), shows) if line else Changed()
 
     def _newest(self) -> list[_Subject]:
-        """Return one subject for each object that changed, by its newest event."""
+        """Return one subject for each changed object, made from the object's newest event."""
         latest: dict[Key, _Event] = {}
         for event in reversed(self._events.values()):
             known = latest.setdefault(event.subject, event)
@@ -257,7 +268,7 @@ class ChangeFeed:
 
     def follow(self, programs: frozenset[str]) -> Following:
         """Start to collect the changes of the programs with these bus names."""
-        self._acted_at = self._now()
+        self.acted()
         following = Following(self, programs)
         self._followings.append(following)
         return following
@@ -265,7 +276,11 @@ class ChangeFeed:
     def end(self, following: Following) -> None:
         if following in self._followings:
             self._followings.remove(following)
-            self._acted_at = self._now()
+            self.acted()
+
+    def acted(self) -> None:
+        """Note that Wisp acts now. What changes within `_OURS_S` seconds does not count as changing by itself."""
+        self._acted_at = self._now()
 
     def is_restless(self, event: _Event) -> bool:
         """Return whether the object keeps changing without an action of Wisp: a clock or an animation."""
@@ -274,7 +289,7 @@ class ChangeFeed:
         return sum(at > since for at in times) >= _RESTLESS_TIMES
 
     def is_empty(self, event: _Event) -> bool:
-        """Return whether the event says nothing: GTK 4 adds "not `indeterminate`" to each tick and press."""
+        """Return whether the event says nothing new: GTK 4 reports "not `indeterminate`" at every tick, too."""
         if event.detail != _UNDECIDED or event.is_on:
             return False
         before = self.last_read.node(event.key)
@@ -309,7 +324,7 @@ class ChangeFeed:
             self._recent.popitem(last=False)
 
     async def ask(self, subjects: Sequence[_Subject], *, with_places: bool) -> None:
-        """Ask about each subject that was not asked about yet, within the time limit."""
+        """Read each subject that was not read yet from its program, within the time limit. `with_places`: boxes too."""
         waiting = [subject for subject in subjects if not subject.is_asked]
         try:
             async with asyncio.timeout(self._limit_s):
@@ -342,7 +357,7 @@ class ChangeFeed:
         subject.is_asked = True
 
     async def _holder(self, key: Key) -> Node | None:
-        """Return the object that something was added to or removed from, or None if it is gone too."""
+        """Read the object to which or from which another was added or removed. None if it no longer exists."""
         node = Node(key)
         try:
             await asyncio.gather(*(ask(self._bus, node) for ask in (objects.role, objects.name, objects.state)))
@@ -363,7 +378,7 @@ class ChangeFeed:
                 return
 
     def _is_introduced(self, node: Node) -> bool:
-        """Return whether a reported name is not new. GTK 4 reports the name again when an object gets the focus."""
+        """Return whether the node had this name before. GTK 4 reports the name again when an object gets the focus."""
         before = self._name_before(node.key)
         if before is None:
             return node.key[0] in self._bus.vague and node.is_operable
@@ -374,7 +389,7 @@ _GONE = "Gone"
 
 
 def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[str]:
-    """Write a line for each change that is visible."""
+    """Write one sentence for each visible change, one for all new objects, and one for all that are gone."""
     changed, came, went = ([one for one in seen if one.event.fate == fate] for fate in ("changed", "came", "went"))
     changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
     lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
@@ -384,14 +399,14 @@ def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[str]:
 
 
 def _rest(subject: _Subject) -> str:
-    """Describe a change that is not visible, or has no name; "" if the object is gone and nothing shows it."""
+    """Describe a change that is not visible or has no name. Returns "" if the object is gone and no holder is known."""
     if subject.holder is not None:
         return _told(replace(subject.event, child=None), subject.holder)
     return "" if subject.is_lost or subject.event.child else _told(subject.event, subject.node)
 
 
 def _renamed(came: list[_Subject], went: list[_Subject]) -> Iterator[str]:
-    """Pair a removed and an added text: Chromium replaces the object instead of changing its name."""
+    """Yield a sentence for each text that replaced another: Chromium removes the old text object and adds a new one."""
     for new in list(came):
         same = [old for old in went if old.event.key == new.event.key and old.node.role == new.node.role]
         if len(same) == 1 and new.event.child and len(new.names) == len(same[0].names) == 1:
@@ -420,7 +435,7 @@ def _quoted(node: Node) -> str:
 
 
 def _distance(node: Node, near: Rect | None) -> float:
-    """Return how far an object is from the action; infinite if it has no place."""
+    """Return how far an object is from `near`, the place of the action; infinite if the object has no place."""
     if near is None or node.box is None or node.box.size.area == 0:
         return float("inf")
     one, other = node.box.center, near.center
@@ -449,7 +464,7 @@ def _event_of(message: Message) -> _Event | None:
 
 
 def _child_of(message: Message) -> Key | None:
-    """Return the object that was added or removed: the fourth field, if the toolkit fills it in."""
+    """Return the object that was added or removed: the message's fourth field. None if the toolkit leaves it empty."""
     told = getattr(message.body[3], "value", None) if len(message.body) > 3 else None
     if not isinstance(told, (list, tuple)) or len(told) != 2 or told[1] == spi.NULL:
         return None
@@ -461,13 +476,11 @@ def _may_be_effect(event: _Event) -> bool:
         return event.detail in _EFFECTS or event.detail == "pressed"
     if event.kind == "PropertyChange":
         return event.detail in ("accessible-name", "accessible-value")
-    if event.kind == _CHILDREN:
-        return event.key[1] != spi.ROOT
-    return event.kind in ("TextChanged", "SelectionChanged")
+    return event.kind in (_CHILDREN, "TextChanged", "SelectionChanged")
 
 
 def _told(event: _Event, node: Node) -> str:
-    """Describe an event in a sentence; "" if it is no effect after all."""
+    """Describe an event on `node` in a sentence. Returns "" if it is no effect of an action, such as a held button."""
     name = clip_line(node.name, _SHOWN_CHARS)
     called = f'{node.role} "{name}"' if name else node.role
     if node.role in _NO_EFFECT_ROLES or node.has("defunct"):

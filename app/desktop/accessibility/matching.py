@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from app.base import resources
-from app.base.values import dataclass
+from app.base.values import dataclass, replace
 from app.desktop.accessibility.nodes import Node
 
 _QUOTES = "\"'“”‘’«»`"
@@ -22,16 +22,21 @@ _ENDING = re.compile(r"(?<=\w)\s*(?:…|\.\.\.|:)$")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One way to understand a description: a normalised name (empty: any) among roles (none: all)."""
+    """One reading of a person's description: a normalised name ("": any name) and possible roles (empty: any role).
+
+    `is_shortened`: without a last word that may belong to the name, so that the whole name wins.
+    """
 
     name: str
     roles: frozenset[str] = frozenset()
+    is_shortened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
     roles: Mapping[str, frozenset[str]]
     filler: tuple[str, ...]
+    behind: tuple[str, ...]
     symbols: Mapping[str, frozenset[str]]
     flags: Mapping[str, bool]
 
@@ -46,12 +51,18 @@ def _words() -> _Words:
     roles = {word: frozenset(meant) for word, meant in data["roles"].items()}
     filler = sorted(data["filler"]["words"], key=len, reverse=True)
     flags = {word: state == "on" for state, words in data["flags"].items() for word in words}
-    return _Words(dict(sorted(roles.items(), key=lambda entry: -len(entry[0]))), tuple(filler), symbols, flags)
+    return _Words(
+        dict(sorted(roles.items(), key=lambda entry: -len(entry[0]))),
+        tuple(filler),
+        tuple(data["filler"]["behind"]),
+        symbols,
+        flags,
+    )
 
 
 @cache
 def normal(name: str) -> str:
-    """Normalise a name for comparison: spelling, blanks, case; no mnemonic marks, no ellipsis or colon at its end."""
+    """Return a name for comparison: letter case, blanks, mnemonic marks, and a final ellipsis or colon do not count."""
     text = " ".join(unicodedata.normalize("NFKC", name.replace("…", "...")).casefold().split())
     if len(text) > 1:
         text = _MNEMONIC.sub("", text)
@@ -59,7 +70,7 @@ def normal(name: str) -> str:
 
 
 def synonyms(name: str) -> frozenset[str]:
-    """Return other names of a key or symbol (not always with the name itself)."""
+    """Return other names of a key or symbol. The result may also contain `name` itself."""
     return _words().symbols.get(name, frozenset())
 
 
@@ -69,7 +80,7 @@ def flag_called(word: str) -> bool | None:
 
 
 def roles_called(word: str) -> frozenset[str]:
-    """Return the roles that a word for a kind of element may mean. A role's own name means itself."""
+    """Return the roles that an everyday word for a kind of element may mean. An AT-SPI role name means that role."""
     word = " ".join(word.casefold().replace("-", " ").replace("_", " ").split())
     if not word:
         return frozenset()
@@ -92,11 +103,13 @@ def readings(query: str) -> tuple[Description, ...]:
     else:
         found.append(Description(rest))
         found.extend(_split(rest))
+        short = next((rest.removesuffix(f" {word}") for word in _words().behind if rest.endswith(f" {word}")), "")
+        found += [replace(way, is_shortened=True) for way in (Description(short), *_split(short)) if short]
     return tuple(dict.fromkeys(reading for reading in found if reading.name or reading.roles))
 
 
 def _split(text: str) -> list[Description]:
-    """Return the readings in which the first or last words are a kind of element. The longest kind wins."""
+    """Return the text as a name and a kind of element ("save button", "button save"), or no reading without a kind."""
     for word, roles in _words().roles.items():
         if text == word:
             return [Description("", roles)]
@@ -128,6 +141,7 @@ _MISSPELT_FROM = 75.0
 _SHORTEST_FUZZY = 3
 _WRONG_ROLE = 0.75
 _NOT_OPERABLE = 0.99
+_SHORTENED = 0.98
 
 
 def score(node: Node, ways: Sequence[Description]) -> float:
@@ -143,12 +157,13 @@ def _names(node: Node) -> tuple[str, str]:
 
 def _fit(node: Node, names: tuple[str, str], way: Description) -> float:
     if way.roles and not way.name:
-        return _ROLE_ALONE if node.role in way.roles else 0.0
+        return _ROLE_ALONE if node.role in way.roles and not way.is_shortened else 0.0
     fit = name_fit(names[0], way.name)
     if fit < _DESCRIBED and names[1] and names[1] == way.name:
         fit = _DESCRIBED
     if way.roles and node.role not in way.roles:
         fit *= _WRONG_ROLE
+    fit *= _SHORTENED if way.is_shortened else 1.0
     return fit if node.is_operable else fit * _NOT_OPERABLE
 
 
@@ -166,7 +181,7 @@ def name_fit(name: str, wanted: str) -> float:
 
 
 def _words_fit(name: str, wanted: str) -> float:
-    """Match wanted words that each begin a word of the name. The more of the name they cover, the better."""
+    """Score a name in which each wanted word begins a word of the name. The more of the name they cover, the better."""
     words = name.split()
     if not all(any(word.startswith(part) for word in words) for part in wanted.split()):
         return 0.0

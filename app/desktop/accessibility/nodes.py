@@ -1,4 +1,4 @@
-"""A program's tree as it was read, before anything is chosen from it."""
+"""A program's accessibility tree as it was read, before any part of it is chosen for an outline."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ NOWHERE = Scale(0.0)
 
 
 def scale_of(told: Rect, areas: Sequence[Rect], corners: Sequence[Point] = (Point(0, 0),)) -> Scale:
-    """Find the scale of a window's coordinates, from its own box and the areas (frame included) that it may have.
+    """Find the scale of a window's coordinates. `told` is the box that its program reports.
 
-    `corners` are the top left corners of the monitors.
+    `areas` are the screen areas, frames included, that the window may have; `corners` are the top left corners of the
+    monitors.
     """
     if told.size.area == 0:
         return AS_TOLD
@@ -57,9 +58,9 @@ def _counted_from(corner: Point, factor: float) -> Scale:
 
 
 def _moved(told: Rect, area: Rect, factor: float) -> Scale:
-    """Return the scale of a window that reports positions relative to itself.
+    """Return the scale of a window that reports positions relative to itself, from its reported box and screen area.
 
-    A frame is as wide at the sides as at the bottom; the rest is the title bar.
+    The frame is as wide at the bottom as at the sides; what remains of the height is the title bar.
     """
     width, height = round(told.width * factor), round(told.height * factor)
     border = (area.width - width) // 2
@@ -67,7 +68,7 @@ def _moved(told: Rect, area: Rect, factor: float) -> Scale:
 
 
 def _lies_in(box: Rect, area: Rect) -> bool:
-    """Return whether a box fills an area except for a frame."""
+    """Return whether a box fills an area except for the window's frame around it."""
     sides = (box.x - area.x, area.right - box.right, area.bottom - box.bottom)
     return all(-2 <= side <= _BORDER_PX for side in sides) and -2 <= box.y - area.y <= _TITLE_PX
 
@@ -83,10 +84,10 @@ _CONTENT_NAMES = 4
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One accessible object. `box` and `value` are None until they are read, `interfaces` while unknown.
+    """One accessible object. `box` and `value` are None until they are read, `interfaces` until they are known.
 
-    `place` identifies a cell of a sheet by its table's key, row and column, because LibreOffice creates a new object
-    for it each time.
+    `place` identifies a cell of a sheet by its table's key, its row and its column, because LibreOffice makes a new
+    object for the same cell each time.
     """
 
     key: Key
@@ -125,7 +126,7 @@ class Node:
 
     @property
     def is_notable(self) -> bool:
-        """Return whether the node's position matters. It does not for the many boxes that only arrange others."""
+        """Return whether the node's position matters. It does not for the many nodes that only arrange others."""
         return self.is_operable or bool(self.name.strip()) or self.parent is None or self.role in spi.VALUES
 
     @property
@@ -147,13 +148,13 @@ class Node:
         return " ".join(name for name, _ in zip(inside, range(_CONTENT_NAMES), strict=False))
 
     def walk(self) -> Iterator[Node]:
-        """Yield the node and all below it, in reading order."""
+        """Yield the node and all its descendants, parents first, in the order in which the program lists them."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def ancestors(self) -> Iterator[Node]:
-        """Yield the nodes above it, from its parent to its window."""
+        """Yield the ancestors of the node, from its parent up to its window."""
         node = self.parent
         while node is not None:
             yield node
@@ -164,9 +165,9 @@ class Node:
 class Program:
     """A program on the bus and what is known about it. `windows` are its visible top-level windows.
 
-    `is_silent`: it did not answer in time. `is_cut`: it answered only in part. `left_s` is how long Wisp still waits
-    for it. `is_unordered`: the order of children means nothing (GTK 3 does not keep it for all). `cached` is its whole
-    tree as it sent it, in the format of the wire.
+    `is_silent`: it did not answer in time. `is_cut`: its tree was read only in part. `left_s` is how many seconds Wisp
+    still waits for it. `is_unordered`: its children come in no useful order (GTK 3 may lose the order). `cached` is its
+    whole tree, in the wire format in which the program sent it.
     """
 
     bus_name: str
@@ -183,7 +184,7 @@ class Program:
     """For each window, the scale of its coordinates."""
 
     def scale_for(self, node: Node) -> Scale:
-        """Return the scale of the node's window. A popup is in no window list, and uses that of its program."""
+        """Return the scale of the node's window. A popup is not a window of its own: it uses its program's scale."""
         if node.is_in_page:
             return AS_TOLD
         known = (self.scales[holder.key] for holder in (node, *node.ancestors()) if holder.key in self.scales)
@@ -202,7 +203,7 @@ class Program:
 
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
-        """Return a context manager that counts against the program's time. Raises TimeoutError when it is used up."""
+        """Return a context manager whose duration is taken from `left_s`. Raises TimeoutError when nothing is left."""
         clock = asyncio.get_running_loop().time
         began = clock()
         try:

@@ -35,7 +35,7 @@ async def read_children(bus: Bus, key: Key) -> list[Key]:
 async def family(bus: Bus, node: Node) -> list[Key]:
     """Return the children of a node. For a very long list, return only those that are visible.
 
-    A sheet has none here: `add_cells` reads them.
+    Returns none for a sheet: `add_cells` reads its cells.
     """
     count = int(await bus.get(*node.key, spi.ACCESSIBLE, "ChildCount")) if node.role in spi.ROOMY else 0
     if count > _MANY:
@@ -106,7 +106,7 @@ async def _index_at(node: Node, bus: Bus, point: Point) -> int:
 
 
 async def described(bus: Bus, keys: Iterable[Key], parent: Node | None, *, hidden_too: bool = False) -> list[Node]:
-    """Return the visible objects (or all), with role and name."""
+    """Return the visible objects (with `hidden_too`, all), each with its role and name."""
     nodes = [Node(key, parent=parent) for key in keys]
     await all_of(bus, state, nodes)
     if parent is not None and parent.role == "scroll pane":
@@ -147,13 +147,13 @@ async def description(bus: Bus, node: Node) -> None:
 
 
 async def labels(bus: Bus, node: Node) -> list[Key]:
-    """Return the objects that label this one."""
+    """Return the objects that the program names as labels of this node."""
     relations = (await bus.call(*node.key, spi.ACCESSIBLE, "GetRelationSet"))[0]
     return [(name, path) for kind, targets in relations if kind == spi.LABELLED_BY for name, path in targets]
 
 
 async def fill(bus: Bus, node: Node) -> None:
-    """Read the object's box and value; both stay empty if it has none."""
+    """Read the object's box and value. Both stay empty if the object has none."""
     node.box, node.value = await asyncio.gather(box(bus, node), value(bus, node))
 
 
@@ -184,7 +184,7 @@ async def value(bus: Bus, node: Node) -> str:
 
 
 async def text(bus: Bus, node: Node, limit: int = _VALUE_CHARACTERS) -> str:
-    """Return the beginning of the text. Asking beyond its end returns nothing in Qt, and an end of -1 in GTK 4."""
+    """Return the first `limit` characters of the text, or all. Asking for more than there is fails in some toolkits."""
     count = int(await bus.get(*node.key, spi.TEXT, "CharacterCount"))
     if count <= 0:
         return ""
@@ -192,7 +192,7 @@ async def text(bus: Bus, node: Node, limit: int = _VALUE_CHARACTERS) -> str:
 
 
 async def all_of(bus: Bus, ask: Callable[[Bus, _A], Awaitable[_T]], things: Iterable[_A]) -> list[_T | None]:
-    """Ask about all things at once. The result has None in the place of each refused call."""
+    """Send all requests at once. Returns the answers in order, with None for each request that was refused."""
     return list(await asyncio.gather(*(_or_none(bus, ask, thing) for thing in things)))
 
 
@@ -235,7 +235,7 @@ class Survey:
 
 
 class Surveyor:
-    """Finds the programs on the bus, and remembers their names and which did not answer.
+    """Finds the programs on the bus. It remembers their names and which of them did not answer.
 
     The `own` processes (those of each Wisp) and windows that `is_private` are left out.
     """
@@ -253,9 +253,10 @@ class Surveyor:
 
     @asynccontextmanager
     async def look(self, pid: int = 0, patience_s: float = 0.0) -> AsyncIterator[Survey]:
-        """Look at all programs. With `pid`, look only at that one, if it is on the bus, for `patience_s`.
+        """Return a context manager that looks at all programs.
 
-        Raises BusLost. Leaving it early cancels the calls that are still open.
+        With `pid`, it looks only at that program, if it is on the bus, and waits `patience_s` for it. Raises BusLost.
+        Leaving the context cancels the calls that are still open.
         """
         pids = await self._programs()
         self.silent = {name: told for name, told in self.silent.items() if name in pids}
@@ -269,11 +270,11 @@ class Surveyor:
             await asyncio.gather(*surveys, return_exceptions=True)
 
     def names_of(self, pid: int) -> list[str]:
-        """Return the bus names of a process that were there at the last look."""
+        """Return the bus names that the last look found for a process."""
         return [name for name, known in self._pids.items() if pid and known == pid]
 
     async def of_process(self, pid: int) -> frozenset[str]:
-        """Return the bus names of a process. Raises BusLost."""
+        """Ask the bus for the bus names of a process, and return them. Raises BusLost."""
         return frozenset([name for name, known in (await self._programs()).items() if known == pid])
 
     async def _programs(self) -> dict[str, int]:
@@ -314,7 +315,7 @@ class Surveyor:
         return program
 
     async def _note_silence(self, program: Program) -> None:
-        """Name a program that does not answer: by its last known name, or by the kernel's name of its process."""
+        """Mark a program as silent and name it: by its last known name, or else by the kernel's name of its process."""
         program.is_silent = True
         if not program.name:
             program.pid = await self._pid(program.bus_name)

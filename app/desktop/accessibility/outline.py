@@ -1,7 +1,7 @@
 """Write the visible objects as lines: `e12 button "Save" (40,60,80,24) focused`, indented below their parents.
 
-Names and values come from other programs. They are clipped and kept on one line, so that none of them can imitate a
-line of the outline.
+`e12` is the ref of an object: a short name that stays the same for as long as the object exists. Names and values come
+from other programs. They are clipped and kept on one line, so that none of them can imitate a line of the outline.
 """
 
 from __future__ import annotations
@@ -10,22 +10,177 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from app.base.geometry import ModelSpace, Rect
+from app.base.geometry import ModelSpace, Point, Rect
+from app.base.ids import counter
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal
-from app.desktop.accessibility.nodes import Key, Node, Program
-from app.desktop.accessibility.refs import COVERED, RefBook, Stack, is_in_popup
+from app.desktop.accessibility.nodes import Key, Node, Program, Scale, state_names
 from app.desktop.backends import Window
 from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView
 
+COVERED = "covered"
+"""The state of an element whose middle is behind another window. AT-SPI has no such state."""
+_POPUPS = frozenset({"window", "popup menu", "menu", "tool tip"})
+
+
+class Stack:
+    """The windows at one moment, topmost first. If none is known, nothing is covered. `corners`: those of monitors."""
+
+    def __init__(self, windows: Sequence[Window] = (), monitors: Sequence[Rect] = ()) -> None:
+        self.corners = tuple(Point(monitor.x, monitor.y) for monitor in monitors)
+        own = (window for window in windows if not window.is_minimised and (window.pid or not window.is_popup))
+        self._windows = list(own)  # because a menu without a process may be an overlay that clicks pass through
+        self._away = {(window.pid, window.title) for window in windows if window.is_minimised}
+
+    def areas(self, pid: int, title: str) -> list[Rect]:
+        """Return the areas that a program's window of that title may have, frames included (GTK's dialogs have no
+        title).
+        """
+        own = [known for known in self._windows if known.pid == pid and not known.is_popup]
+        return [known.area for known in own if known.title == title] or [known.area for known in own]
+
+    def popups(self, pid: int) -> list[Rect]:
+        """Return the areas of a program's menus and tool tips."""
+        return [known.area for known in self._windows if known.pid == pid and known.is_popup]
+
+    def hides(self, program: Program, window: Node, node: Node) -> bool:
+        """Return whether a click on the middle of the node would go to a window in front of it."""
+        return node.box is not None and self.hides_at(node.box.center, program, window, node)
+
+    def hides_at(self, point: Point, program: Program, window: Node, node: Node) -> bool:
+        """Return whether a click at a point of the node would go to a window in front of it."""
+        own = [known for known in self._windows if known.pid == program.pid]
+        top = self._top(point)
+        if (program.pid, window.name) in self._away and not any(known.title == window.name for known in own):
+            return True
+        if top is None or not own or is_in_popup(window, node):
+            return False
+        if top.pid != program.pid:
+            return True
+        return top.title != window.name and any(known.title == window.name for known in own)
+
+    def place(self, program: Program, window: Node) -> int:
+        """Return how many windows lie in front of a program's window; one that is not shown comes behind all."""
+        shown = ((known.pid, known.title) for known in self._windows)
+        return next((at for at, known in enumerate(shown) if known == (program.pid, window.name)), len(self._windows))
+
+    def _top(self, point: Point) -> Window | None:
+        return next((window for window in self._windows if window.area.contains(point)), None)
+
+
+def is_in_popup(window: Node, node: Node) -> bool:
+    """Return whether a node is in a menu or drop-down list, which is on top and in no window list."""
+    return window.role in _POPUPS or any(above.role in _POPUPS for above in node.ancestors())
+
+
+_KEPT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An object that has a ref: its key, its window's key, the scale of its coordinates, and its last state.
+
+    `place` is set for a cell of a sheet. `is_apart`: its coordinates do not follow its window's scale, because it is in
+    a page or a menu.
+    """
+
+    key: Key
+    window: Key
+    scale: Scale
+    is_apart: bool
+    element: Element
+    place: Key | None = None
+
+
+class RefBook:
+    """Gives refs to objects and finds objects by them. Forgets the oldest after 20 000."""
+
+    def __init__(self) -> None:
+        self._next = counter("e")
+        self._refs: dict[Key, str] = {}
+        self._seen: dict[str, Seen] = {}
+
+    def element(self, program: Program, window: Node, node: Node, *, is_covered: bool = False) -> Element:
+        """Return the node as an `Element` with a ref. The ref stays the same for as long as the object exists."""
+        assert node.box is not None, "fill() comes first"
+        element = Element(
+            ref=self.ref_of(node.place or node.key),
+            role=node.role,
+            name=node.called,
+            value=node.value or "",
+            box=node.box,
+            states=state_names(node.states) | ({COVERED} if is_covered else set()),
+            window=window.name,
+            app=program.name,
+            pid=program.pid,
+            description=node.description,
+        )
+        scale = program.scale_for(node)
+        is_apart = node.is_in_page or scale != program.scales.get(window.key, scale)
+        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place)
+        return element
+
+    def renewed(self, ref: str, node: Node) -> Element:
+        """Store the newly read node under a ref that exists, and return it as an `Element`."""
+        seen = self._seen[ref]
+        before = seen.element
+        assert node.box is not None
+        element = replace(
+            before,
+            role=node.role,
+            name=node.name or before.name,
+            value=node.value or "",
+            box=node.box,
+            states=state_names(node.states),
+            description=node.description,
+        )
+        self._seen[ref] = replace(seen, element=element, key=node.key)
+        return element
+
+    def ref_of(self, key: Key) -> str:
+        ref = self._refs.get(key)
+        if ref is None:
+            ref = self._refs[key] = self._next()
+            if len(self._refs) > _KEPT:
+                oldest = next(iter(self._refs))
+                self._seen.pop(self._refs.pop(oldest), None)
+        return ref
+
+    def key_of(self, ref: str) -> Key | None:
+        """Return the key of the object under a ref (of a cell: its place); None for an unknown ref."""
+        seen = self._seen.get(ref)
+        return seen.place or seen.key if seen else None
+
+    def known(self, key: Key | None) -> str:
+        """Return the ref that an object already has, or ""."""
+        return self._refs.get(key, "") if key else ""
+
+    def name_of(self, key: Key) -> str | None:
+        """Return the name that an object had when it was last read, or None if it was never read."""
+        seen = self._seen.get(self._refs.get(key, ""))
+        return seen.element.name if seen else None
+
+    def last_seen(self, ref: str) -> Seen | None:
+        """Return the last known state of the object under a ref; None for an unknown ref."""
+        return self._seen.get(ref)
+
+
 _NAME_CHARACTERS = 80
 _VALUE_CHARACTERS = 120
+_TITLE_CHARACTERS = 60
+_QUESTION_CHARACTERS = 400
+_LISTED, _LISTED_CHARACTERS = 24, 900
+_ROWS_PX = 100
+"""How far above the lowest button of a dialog its other answers may stand."""
 _CHARACTERS_A_TOKEN = 4
 _BLANKS = 16
 _TOLD_STATES = ("focused", "checked", "selected", "expanded", "pressed", "editable", "read-only", "busy", COVERED)
 _INDENT = "  "
+_ANSWERS = frozenset({"button", "push button"})
+_ASKING = _ANSWERS | {"check box", "icon", "link"}
+"""The roles of the controls that a dialog has which only asks something."""
 _BEYOND = "Out of sight; click one by its name, and Wisp scrolls to it:"
 
 
@@ -40,7 +195,7 @@ class _Line:
 
 
 class Outliner:
-    """Writes outlines and remembers what it saw, so that a later one can tell what changed since."""
+    """Writes outlines. It remembers what it wrote, so that the view `diff` can show what changed since."""
 
     def __init__(self) -> None:
         self._before: dict[Key, dict[str, Element]] = {}
@@ -54,13 +209,13 @@ class Outliner:
         request: OutlineRequest,
         beyond: Sequence[Node] = (),
     ) -> Outline:
-        """Return the view `interactive`, `full`, `page` or `diff`. The trees must be read and filled before.
+        """Return the view `interactive`, `full`, `page` or `diff`. The caller has read and filled the trees.
 
-        `beyond` are the controls that the page must be scrolled to show.
+        `beyond` are the controls that are visible only after the page is scrolled.
         """
-        seen = {
-            window.key: list(_lines(program, window, refs, stack)) for program in programs for window in program.windows
-        }
+        windows = [(program, window) for program in programs for window in program.windows]
+        windows.sort(key=lambda pair: stack.place(*pair))  # so that what a budget leaves out lies behind
+        seen = {window.key: list(_lines(program, window, refs, stack)) for program, window in windows}
         shown = [line for lines in seen.values() for line in lines]
         described = tuple(line.element for line in shown)
         if request.view in (OutlineView.INTERACTIVE, OutlineView.PAGE):
@@ -78,7 +233,7 @@ class Outliner:
         return Outline("\n".join(filter(None, [text, *notes])), elements, left_out, silent, empty, described)
 
     def found(self, matches: Sequence[Match], request: OutlineRequest, silent: tuple[str, ...]) -> Outline:
-        """Return the view `find`: the matches, best first."""
+        """Return the view `find`: the matches, best first. `silent` names programs that did not answer."""
         wanted = normal(request.window)
         matches = [match for match in matches if wanted in normal(f"{match.element.app} {match.element.window}")]
         elements = tuple(match.element for match in matches)
@@ -108,7 +263,7 @@ class Outliner:
 
 
 def _beyond(nodes: Sequence[Node]) -> list[str]:
-    """Return a line for each control out of sight. Wisp scrolls to such a control when the model names it."""
+    """Return a line for each control that must be scrolled to. Wisp scrolls there when the model uses the name."""
     told = (node for node in nodes if node.called.strip() and not _is_link_around(node))
     named = (f"{_INDENT}{node.role} {_quoted(node.called)}" for node in told)
     lines = [line for line, _ in groupby(named)]
@@ -119,41 +274,78 @@ _SCREEN_PIXELS = ModelSpace()
 
 
 def line_of(element: Element, space: ModelSpace = _SCREEN_PIXELS) -> str:
-    """Return one element as a line, without its indent."""
-    parts = [element.ref, element.role]
-    if element.name.strip():
-        parts.append(_quoted(element.name))
-    if element.value and element.value.strip() != element.name.strip():
-        parts.append(f"= {_with_blanks(element.value)}")
-    parts.append(space.box(element.box))
-    parts += [state for state in _TOLD_STATES if element.is_(state)]
-    if element.role in spi.OPERABLE and not element.is_("sensitive"):
-        parts.append("greyed")
-    return " ".join(parts)
+    """Return one element as a line of the outline, without indentation."""
+    told = [space.box(element.box), *(state for state in _TOLD_STATES if element.is_(state))]
+    return " ".join([*_named(element), *told, *_greyed(element)])
 
 
 def brief_of(element: Element) -> str:
-    """Return one element as part of a sentence: without its place, and with only the states that forbid its use."""
-    parts = [element.ref, element.role]
-    if element.name.strip():
-        parts.append(_quoted(element.name))
-    if element.value and element.value.strip() != element.name.strip():
-        parts.append(f"= {_with_blanks(element.value)}")
-    if element.role in spi.OPERABLE and not element.is_("sensitive"):
-        parts.append("greyed")
-    return " ".join(parts)
+    """Return an element as part of a sentence: without its position; with "greyed" if it cannot be used."""
+    return " ".join([*_named(element), *_greyed(element)])
+
+
+def _named(element: Element) -> list[str]:
+    name, value = element.name.strip(), element.value or ""
+    is_told = bool(value) and value.strip() != name
+    named = [_quoted(element.name)] if name else []
+    return [element.ref, element.role, *named, *([f"= {_with_blanks(value)}"] if is_told else [])]
+
+
+def _greyed(element: Element) -> list[str]:
+    return ["greyed"] if element.role in spi.OPERABLE and not element.is_("sensitive") else []
+
+
+def contents_of(window: Window, held: Sequence[Element]) -> str:
+    """Return a sentence on what a window or pop-up contains; "" if nothing. For a question, the buttons are named."""
+    if asked := _question_in(window, held):
+        return f"{asked} {_buttons_in(held)}"
+    inside = sorted(held, key=lambda element: element.role not in spi.OPERABLE)
+    told = ", ".join(brief_of(element) for element in inside[:_LISTED])
+    more = f" and {len(inside) - _LISTED} more" if len(inside) > _LISTED else ""
+    name = "What opened" if window.is_popup else f'"{clip_line(window.title, _TITLE_CHARACTERS)}"'
+    return f"{name} shows {clip_line(told, _LISTED_CHARACTERS)}{more}." if told else ""
+
+
+def dialog_in_front(window: Window, held: Sequence[Element]) -> str:
+    """Return the question of a dialog (or a sentence that the dialog is in front), and its lowest buttons."""
+    said = _question_in(window, held) or f"{_named_dialog(window)} stands in front."
+    return f"{said} {_buttons_in(held)}".strip()
+
+
+def _question_in(window: Window, held: Sequence[Element]) -> str:
+    """Return what a dialog of nothing but texts and buttons asks; "" for any other window."""
+    roles = {element.role for element in held if element.role in spi.OPERABLE}
+    texts = [element.name.strip() for element in held if element.role not in spi.OPERABLE and element.name.strip()]
+    if not (window.is_dialog and not window.is_popup and texts and roles & _ANSWERS and roles <= _ASKING):
+        return ""
+    return f"{_named_dialog(window)} asks: {_quoted(' '.join(texts), _QUESTION_CHARACTERS)}"
+
+
+def _named_dialog(window: Window) -> str:
+    return f"The dialog {_quoted(window.title, _TITLE_CHARACTERS)}" if window.title.strip() else "A dialog"
+
+
+def _buttons_in(held: Sequence[Element]) -> str:
+    """Return a sentence with a dialog's answers: the buttons in its lowest row; "" if it has none."""
+    buttons = [element for element in held if element.role in _ANSWERS and element.name.strip()]
+    lowest = max((button.box.center.y for button in buttons), default=0)
+    named = [_quoted(button.name) for button in buttons if lowest - button.box.center.y <= _ROWS_PX]
+    return f"Its buttons: {', '.join(named[:_LISTED])}." if named else ""
 
 
 def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[Element, ...]:
-    """Return the elements in a window or popup. The title finds the window; without a match, its place does."""
-    by_title = not shown.is_popup and any(
-        window.name == shown.title for program in programs for window in program.windows
-    )
+    """Return the elements in a window or popup: found by its title, or by its position if no title fits.
+
+    GTK 3 reports a question without a visible title as `Question`, and with the position of its window.
+    """
+    windows = [window for program in programs for window in program.windows]
+    by_title = not shown.is_popup and any(window.name == shown.title for window in windows)
+    by_box = [window for window in windows if not shown.is_popup and window.box == shown.area]
     return tuple(
         refs.element(program, window, node)
         for program in programs
         for window in program.windows
-        if window.name == shown.title or not by_title
+        if (window.name == shown.title if by_title else window in by_box or not by_box)
         for _, node in _inside(window, by_place=program.is_unordered)
         if is_in_popup(window, node) == shown.is_popup and (by_title or _is_at(node, shown.area))
     )
@@ -182,7 +374,7 @@ def _is_focused_field(node: Node) -> bool:
 
 
 def _controls(lines: Sequence[_Line]) -> Iterator[_Line]:
-    """Return the tree without texts and groups. The contents of a group move up to the group's parent."""
+    """Yield the lines of controls. Texts and groups are left out, so what is in a group gets less indentation."""
     holders: list[int] = []
     for line in lines:
         while holders and holders[-1] >= line.depth:
@@ -193,7 +385,7 @@ def _controls(lines: Sequence[_Line]) -> Iterator[_Line]:
 
 
 def _inside(window: Node, *, by_place: bool) -> Iterator[tuple[int, Node]]:
-    """Yield the nodes below a window that the outline shows, each with its depth among those."""
+    """Yield the nodes in a window that an outline shows, with their depth. `by_place` sorts children by position."""
     growing = [(0, window)]
     while growing:
         depth, node = growing.pop()
@@ -205,7 +397,7 @@ def _inside(window: Node, *, by_place: bool) -> Iterator[tuple[int, Node]]:
 
 
 def _place(node: Node) -> tuple[int, int]:
-    """Return the top left corner of the node. If its place was not read, return that of the first node inside it."""
+    """Return (y, x) of the node's top left corner; if its box was not read, that of the topmost node inside it."""
     if node.box:
         return node.box.y, node.box.x
     return min((_place(child) for child in node.children), default=(0, 0))
@@ -228,7 +420,7 @@ def _is_echo(node: Node) -> bool:
 
 
 def _is_cell_echo(node: Node) -> bool:
-    """Return whether this part of a cell only repeats the cell's text (GTK 3 has one part per renderer)."""
+    """Return whether a part of a cell only repeats the cell's text (GTK 3 has one part for each renderer)."""
     above = node.parent
     return node.role in spi.WRITTEN and above is not None and above.role in spi.WRITTEN and node.called in above.called
 
@@ -253,7 +445,7 @@ def _note(program: Program) -> str:
 
 
 def _within(lines: Sequence[str], budget: int) -> tuple[str, int]:
-    """Return as many lines as the budget of tokens allows, and the number of lines left out."""
+    """Return as many lines as `budget` (in tokens) allows, as one text, and the number of lines left out."""
     left, kept = budget * _CHARACTERS_A_TOKEN, 0
     for line in lines:
         left -= len(line) + 1
@@ -264,7 +456,7 @@ def _within(lines: Sequence[str], budget: int) -> tuple[str, int]:
 
 
 def _with_blanks(value: str) -> str:
-    """Return the value in quotation marks, with the blanks at its ends, because they belong to the field's content."""
+    """Return the value in quotation marks, with the blanks at its ends, which are part of the field's content."""
     inside = clip_line(value, _VALUE_CHARACTERS)
     if not inside or inside.endswith("…"):
         return json.dumps(inside, ensure_ascii=False)

@@ -27,7 +27,7 @@ from app.desktop.accessibility.nodes import (
     scale_of,
     states_of,
 )
-from app.desktop.accessibility.refs import Seen, Stack
+from app.desktop.accessibility.outline import Seen, Stack
 
 _NODE_LIMIT = 6000
 _ITEM_FIELDS = 10
@@ -45,7 +45,7 @@ Pair = tuple[Program, Node]
 
 
 class OutlineReader:
-    """Reads trees through one bus, each within the program's time limit. `keep` gets each complete tree."""
+    """Reads programs' trees through one bus, each within `Program.left_s`. `keep` gets each complete tree."""
 
     def __init__(self, bus: Bus, keep: Callable[[Program], None]) -> None:
         self._bus = bus
@@ -54,7 +54,7 @@ class OutlineReader:
         """A longer limit for programs that were cut off before: LibreOffice reports two thousand objects."""
 
     async def grow(self, program: Program) -> None:
-        """Read the tree, once. Marks a program that is slow."""
+        """Read a program's tree, unless it was read before. If the time is too short, mark the program as `is_cut`."""
         if program.is_read:
             return
         program.is_read = True
@@ -71,7 +71,7 @@ class OutlineReader:
             self._needed_s[program.bus_name] = _LARGE_LIMIT_S
 
     async def grow_patiently(self, program: Program) -> None:
-        """Read the tree. The active program gets more time if it is cut off: LibreOffice creates its objects first."""
+        """Read a program's tree. If the active program's tree is cut off, read it again with more time."""
         await self.grow(program)
         if program.is_cut and program.is_active:
             program.is_read = program.is_cut = False
@@ -79,12 +79,12 @@ class OutlineReader:
             await self.grow(program)
 
     async def read(self, program: Program, stack: Stack) -> None:
-        """Read the tree, with boxes and values of all notable nodes."""
+        """Read the program's tree, then the boxes and values of all notable nodes."""
         await self.grow(program)
         await self.fill([(program, node) for _, node in program.walk() if node.is_notable], stack)
 
     async def fill(self, pairs: Iterable[Pair], stack: Stack) -> None:
-        """Read box (in screen pixels) and value of nodes. A node that does not answer gets an empty box."""
+        """Read the boxes (in screen pixels) and values of nodes. A node that does not answer gets an empty box."""
         nodes: dict[Program, list[Node]] = {}
         for program, node in pairs:
             if node.box is None:
@@ -92,7 +92,7 @@ class OutlineReader:
         await asyncio.gather(*(self._fill(program, wanted, stack) for program, wanted in nodes.items()))
 
     async def out_of_sight(self, program: Program) -> list[tuple[Node, Node]]:
-        """Return the controls of the program's pages and lists that must be scrolled to, each with its window."""
+        """Return the controls in pages and lists that are visible only after scrolling, each with its window."""
         shown = [(window, holder) for window, holder in program.walk() if is_scrolled(holder)]
         pages = [(window, Node(page.key, page.role, parent=page.parent)) for window, page in shown]
         try:
@@ -109,7 +109,7 @@ class OutlineReader:
         ]
 
     async def again(self, seen: Seen, stack: Stack) -> Node | None:
-        """Read one object again. Returns None if it is gone or hidden. Raises ToolFailed if its program is silent."""
+        """Read an object again. Returns None if it is gone or hidden. Raises ToolFailed if its program is silent."""
         node, window = Node(seen.key, place=seen.place), Node(seen.window)
         try:
             async with asyncio.timeout(PROGRAM_LIMIT_S):
@@ -155,9 +155,7 @@ class OutlineReader:
             program.left_s = max(program.left_s, _SHEET_LIMIT_S)
 
     async def _unsaid(self, view: Node) -> list[Node]:
-        """Return the visible icons that are not marked as such: GTK 2 decides whether one shows before it has placed
-        it.
-        """
+        """Return icons in sight that GTK 2 does not report as showing: it decides that before it places the icons."""
         keys = await objects.family(self._bus, view)
         lacking = set(keys) - {child.key for child in view.children}
         if not lacking or len(keys) > _ICON_LIMIT:
@@ -192,9 +190,9 @@ class OutlineReader:
             node.box = program.scale_for(node).on_screen(node.box or Rect(0, 0, 0, 0))
 
     async def _grow_from_cache(self, program: Program) -> bool:
-        """Build the tree from the program's own cache. False if it has none (Chromium has one some time later).
+        """Build the tree from the program's cache. Returns False if the program has none (yet, for Chromium).
 
-        GTK 4's cache has only what a client asked for before.
+        A GTK 4 program caches only objects that a client has asked for before.
         """
         if program.bus_name in self._bus.vague:
             return False
@@ -226,7 +224,7 @@ class OutlineReader:
             count += len(level)
 
     async def _label(self, program: Program) -> None:
-        """Give controls without a name the name of their label."""
+        """Give each control without a name a label: the text of the objects that label it, or else its own text."""
         nodes = {node.key: node for _, node in program.walk()}
         unnamed = [node for node in nodes.values() if node.is_operable and not node.name.strip()]
         labels = await objects.all_of(self._bus, objects.labels, unnamed)
@@ -239,13 +237,13 @@ class OutlineReader:
 
 
 def is_far_row(node: Node) -> bool:
-    """Return whether a node is a hidden row of a visible list: Qt does not even mark those as visible."""
+    """Return whether a node is a row that is out of sight in a visible list. Qt does not mark such rows as visible."""
     holder = node.parent
     return not node.shows and node.has("selectable") and holder is not None and holder.role in spi.ROOMY
 
 
 def is_scrolled(node: Node) -> bool:
-    """Return whether a node is a page or a list that is inside no other one."""
+    """Return whether a node is a page or list that is not inside another page or list."""
     scrolled = spi.PAGES | spi.ROOMY
     return node.role in scrolled and not any(above.role in scrolled for above in node.ancestors())
 
@@ -253,7 +251,7 @@ def is_scrolled(node: Node) -> bool:
 def _of_popup(node: Node, popups: Sequence[Rect]) -> Scale | None:
     """Return the scale of a GTK 4 menu, which reports positions as if it were at the place it was opened from.
 
-    Its size tells which of the open menus it is.
+    The open menu is found in `popups` by its size. If none has this size: NOWHERE for a menu, None for other nodes.
     """
     box = node.box
     if box is None or node.parent is None:
@@ -269,7 +267,7 @@ def _keep_once(program: Program) -> None:
 
 
 def _planted(windows: Iterable[Node], items: dict[Any, Any], *, hidden_too: bool = False) -> list[Node]:
-    """Attach the visible nodes below the windows, from cached items. Returns the nodes with uncached children."""
+    """Build the trees below the windows from cached items. Returns the nodes whose children the cache lacks."""
     below: dict[Key, list[Any]] = {}
     for item in items.values():
         below.setdefault(tuple(item[2]), []).append(item)
@@ -292,7 +290,7 @@ def _planted(windows: Iterable[Node], items: dict[Any, Any], *, hidden_too: bool
 
 
 def _is_lacking(node: Node, known: int, count: int) -> bool:
-    """Return whether the cache lacks children of a node. Lists, tables and menus report no count."""
+    """Return whether the cache lacks children of a node: it has `known`, the program reports `count` (-1: unknown)."""
     if count < 0:
         return known == 0 and (node.role in spi.ROOMY or node.has("selected"))
     return known < count

@@ -1,6 +1,6 @@
-"""Collect what the policy needs to judge a press: the control's surroundings, and whether a press reaches it.
+"""Collect what the policy needs to judge a press: what is around the control, and whether something is in front of it.
 
-Both only as far as the control's own program reports them.
+Both are known only as far as the control's own program reports them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.nodes import AS_TOLD, Key, Node, Program
-from app.desktop.accessibility.refs import Seen
+from app.desktop.accessibility.outline import Seen
 from app.desktop.elements import Binding, Element, Scene
 
 _DIALOGS = frozenset({"dialog", "alert"})
@@ -38,10 +38,14 @@ _SMALL = 12
 _MOST_SENTENCES = 60
 _MOST_BOUND = 300
 _SENTENCE_CHARACTERS = 400
+_MOST_NEAR, _NEAR_CHARACTERS = 8, 600
+"""More than this beside a control is a text, and no question."""
+_MESSAGE = frozenset({"button", "toggle button", "check box", "expander", "icon", "image", "link", "slider", "dial"})
+"""What stands in a dialog beside its sentences. A slider's value is named by nothing but them."""
 
 
 def scene_of(program: Program, window: Node, node: Node | None, element: Element | None) -> Scene:
-    """Return the scene around a node of a window that was read; without a node, that of the window."""
+    """Return the scene around a node of a window whose tree was read. If the node is None: the scene of the window."""
     nodes = list(window.walk())
     dialog = next((above for above in _upwards(node or window) if above.role in _DIALOGS), None)
     operable = [one for one in nodes if one.is_operable]
@@ -55,19 +59,21 @@ def scene_of(program: Program, window: Node, node: Node | None, element: Element
         has_password=any(one.role == spi.SECRET for one in nodes),
         default=next((one.called for one in nodes if one.has("is-default")), ""),
         words=tuple(_sentences(root)) if root else (),
+        near=_near(node) if node and not root else (),
+        is_message=root is not None and all(one.role in _MESSAGE for one in root.walk() if one.is_operable),
         is_in_items=node is not None and any(above.role in _ITEMS for above in node.ancestors()),
     )
 
 
 def marked_item(program: Program) -> tuple[bool, tuple[Node, Node] | None]:
-    """Return whether a menu is open, and the window and entry that the keyboard would choose."""
+    """Return whether a menu is open, and the window and entry that the keyboard would choose (None if none is)."""
     items = list(_menu_items(program))
     marked = [pair for pair in items if pair[1].has("selected") or pair[1].has("focused")]
     return bool(items), marked[-1] if marked else None
 
 
 async def bindings_of(bus: Bus, program: Program, window: Node) -> tuple[Binding, ...] | None:
-    """Return the controls of a window and of open menus with their chords; None if there are too many."""
+    """Return the controls of a window and its open menus with their key chords; None if there are too many to ask."""
     roots = dict.fromkeys([window, *(holder for holder, _ in _menu_items(program))])
     nodes = [node for root in roots for node in root.walk() if node.is_operable and node.role not in spi.WRITTEN]
     if len(nodes) > _MOST_BOUND:
@@ -78,12 +84,12 @@ async def bindings_of(bus: Bus, program: Program, window: Node) -> tuple[Binding
 
 
 def is_bare(node: Node) -> bool:
-    """Return whether the node is a surface without described content: a program draws there without a description."""
+    """Return whether the node is a surface with no described content: its program draws there and reports nothing."""
     return node.role in _BARE and not node.children and not node.name.strip()
 
 
 async def fields_of(bus: Bus, window: Node) -> tuple[str, ...] | None:
-    """Return the contents of a dialog's one-line fields; None if it is no dialog, or they cannot be read."""
+    """Return the contents of a dialog's one-line fields; None if the window is no dialog or cannot be read."""
     if window.role not in _ASKING:
         return None
     shown = [node for node in window.walk() if node.role in _LINES and node.shows and node.may(spi.TEXT)]
@@ -98,7 +104,7 @@ async def _chord_of(bus: Bus, node: Node) -> str:
 
 
 async def selected_of(bus: Bus, window: Node) -> tuple[str, ...] | None:
-    """Return the names of the window's selected items, if there are several; None if there are too many to read."""
+    """Return the names of the window's selected items if several are selected; None if too many to read."""
     marked = [node for node in window.walk() if node.role in _SELECTED and node.has("selected")]
     if len(marked) < _TOGETHER:
         return ()
@@ -121,7 +127,10 @@ def buttons_of(window: Node) -> tuple[str, ...]:
 
 
 def _menu_items(program: Program) -> Iterator[tuple[Node, Node]]:
-    """Yield the entries of open menus, each with its window. Those of menu bars are always visible."""
+    """Yield each visible entry of an open menu, after its window. Menus in web pages do not count.
+
+    Entries right in a menu bar are left out, because they are visible even if no menu is open.
+    """
     for window, node in program.walk():
         is_inside = node.parent is not None and node.parent.role in _MENUS
         if node.role in _MENU_ITEMS and is_inside and node.has("showing") and not node.is_in_page:
@@ -129,20 +138,26 @@ def _menu_items(program: Program) -> Iterator[tuple[Node, Node]]:
 
 
 def _sentences(root: Node) -> Iterable[str]:
-    """Return what a dialog says; nothing for one that only informs and has a single button."""
-    told = [root.name, root.description]
-    buttons = [node for node in root.walk() if node.role in _BUTTONS]
-    for node in root.walk():
-        if node.role in _SENTENCES and node.name.strip() and not any(above.is_operable for above in node.ancestors()):
-            told.append(node.name)
+    """Return the texts of a dialog or small window, and the names of the options chosen in it."""
+    told = [root.name, root.description, *_texts_in(root)]
     controls = [node for node in root.walk() if node.is_operable]
     if len(controls) <= _SMALL:  # because OK means what is chosen, in a dialog that is no long list of settings
         told += [node.called for node in root.walk() if _is_chosen(node)]
-    is_news = root.role in _DIALOGS and len(controls) == len(buttons) <= 1
-    if is_news and not any("?" in sentence or "？" in sentence or "؟" in sentence for sentence in told):
-        return ()
     found = dict.fromkeys(sentence[:_SENTENCE_CHARACTERS] for sentence in told if sentence.strip())
     return list(found)[:_MOST_SENTENCES]
+
+
+def _texts_in(root: Node) -> list[str]:
+    """Return the texts below a node that are not inside a control."""
+    shown = (node for node in root.walk() if node.role in _SENTENCES and node.name.strip())
+    return [node.name for node in shown if not any(above.is_operable for above in node.ancestors())]
+
+
+def _near(node: Node) -> tuple[str, ...]:
+    """Return the sentences beside a node, from its nearest ancestor that has any. Returns none if they are long."""
+    told = next(filter(None, map(_texts_in, node.ancestors())), [])
+    is_short = len(told) <= _MOST_NEAR and sum(map(len, told)) <= _NEAR_CHARACTERS
+    return tuple(dict.fromkeys(told)) if is_short else ()
 
 
 def _is_chosen(node: Node) -> bool:
@@ -155,13 +170,17 @@ _CHOICES = frozenset({"list item", "menu item", "table cell", "tree item"})
 _CHOICE_DEPTH = 4
 _DEEPEST = 30
 _LAYERS = frozenset({"dialog", "alert", "popup menu", "tool tip", "frame", "window"})
+_POPPED_UP = frozenset({"window", "popup menu", "menu", "tool tip", "combo box", "list box"})
+"""What holds the entries of an open list or menu."""
+_LISTING = frozenset({"list", "table", "tree", "tree table"})
+"""Programs outside the web hold the entries of an open list in these too; pages have them anywhere."""
 _NAME_CHARACTERS = 60
 
 
 async def obstacle(bus: Bus, seen: Seen, point: Point, popups: Sequence[Rect]) -> str:
-    """Describe what keeps a press at the point from reaching the object; "" if nothing known does.
+    """Describe what keeps a press at the point from reaching the object; "" if nothing is known to.
 
-    `popups` are the areas of its program's open menus. A program that answers late is not waited for.
+    `popups` are the areas of its program's open menus. Returns "" if the program answers too late.
     """
     try:
         async with asyncio.timeout(_LIMIT_S):
@@ -170,6 +189,9 @@ async def obstacle(bus: Bus, seen: Seen, point: Point, popups: Sequence[Rect]) -
                 if closed is not None:
                     name = clip_line(closed.name, _NAME_CHARACTERS)
                     return f"it is a choice of a closed combo box{f' ({name!r})' if name else ''}. Open that first."
+            over = next((area for area in popups if area.contains(point)), None)
+            if over is not None and await _is_behind(bus, seen, over):
+                return "an open list or menu lies over it; close it with Escape first, or choose one of its entries."
             if seen.key[0] in bus.hit_testing and seen.scale == AS_TOLD and not seen.is_apart:
                 return await _covering(bus, seen, point)
     except (CallRefused, TimeoutError):  # because a program that does not answer gives no reason against the click
@@ -188,8 +210,31 @@ async def _closed_combo(bus: Bus, key: Key) -> Node | None:
     return None
 
 
+async def _is_behind(bus: Bus, seen: Seen, popup: Rect) -> bool:
+    """Return whether the object is certainly not in the pop-up of its program, so that the pop-up takes its press."""
+    if seen.element.role in _CHOICES | _MENU_ITEMS:
+        return False
+    above = [Node(key) for key in await _above(bus, seen.key, _DEEPEST)]
+    await objects.all_of(bus, objects.role, above)
+    roles = {node.role for node in above}
+    if roles & (_POPPED_UP if roles & _PAGES else _POPPED_UP | _LISTING):
+        return False
+    if popup.overlap(seen.element.box) != seen.element.box:
+        return True
+    if seen.scale != AS_TOLD or seen.key[0] in bus.vague:
+        return False
+    # Everything in a pop-up has the pop-up itself above it, whatever its role; what is behind one has larger windows.
+    boxes = [box for box in await objects.all_of(bus, _extents, above) if box and popup.contains(box.center)]
+    return not any(popup.size.area < 2 * box.size.area <= 2 * popup.size.area for box in boxes)
+
+
+async def _extents(bus: Bus, node: Node) -> Rect:
+    x, y, width, height = (await bus.call(*node.key, spi.COMPONENT, "GetExtents", "u", spi.ON_SCREEN))[0]
+    return Rect(x, y, max(width, 0), max(height, 0))
+
+
 async def _covering(bus: Bus, seen: Seen, point: Point) -> str:
-    """Describe what covers the object in its own window: a dialog or another control, no part or container of it."""
+    """Describe the dialog or control that covers the object in its own window; "" if none does."""
     hit = await _hit(bus, seen.window, point)
     if hit is None or hit == seen.key:
         return ""
@@ -209,7 +254,7 @@ async def _covering(bus: Bus, seen: Seen, point: Point) -> str:
 
 
 async def _hit(bus: Bus, window: Key, point: Point) -> Key | None:
-    """Return the innermost object under a point of a window."""
+    """Return the innermost object at a point of a window, as its program reports it; None if it reports none."""
     found: Key | None = None
     for _ in range(_DEEPEST):
         asked = found or window
@@ -223,7 +268,7 @@ async def _hit(bus: Bus, window: Key, point: Point) -> Key | None:
 
 
 async def _above(bus: Bus, key: Key, most: int) -> list[Key]:
-    """Return the objects that contain this one, from its parent up."""
+    """Return the ancestors of an object, from its parent upwards, at most `most`."""
     found: list[Key] = []
     while len(found) < most:
         name, path = await bus.get(*(found[-1] if found else key), spi.ACCESSIBLE, "Parent")

@@ -1,6 +1,6 @@
-"""Read text from pixels where accessibility reports nothing: whole windows or parts of them. Lines get refs: `t3`.
+"""Read text from pixels where accessibility reports nothing: in windows or parts of them. Lines get refs such as `t3`.
 
-A ref means a line of text in a window. It is valid while the same pixels are at the same place of that window.
+A ref means a line of text in a window, and is valid while the same pixels are at the same place of that window.
 Otherwise the window is read again: the line is found at its new place, or an error says that it is gone.
 """
 
@@ -40,7 +40,7 @@ Grab = Callable[[Rect], Awaitable[Frame]]
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that was read. `within` is its box relative to its window; `looks` is a hash of its pixels."""
+    """A line of text that OCR read. `within` is its box relative to its window; `looks` is a hash of its pixels."""
 
     element: Element
     window: str
@@ -49,12 +49,12 @@ class _Line:
 
 
 def is_written(ref: str) -> bool:
-    """Return whether a ref names a line of text that OCR read, rather than an element."""
+    """Return whether a ref names a line of text that OCR read, and not an accessibility element."""
     return ref.startswith(_PREFIX)
 
 
 class OcrElements:
-    """Reads windows and remembers the lines. `grab` returns the pixels of an area without Wisp's windows."""
+    """Reads windows by OCR and remembers their lines. `grab` returns an area's pixels without Wisp's windows."""
 
     def __init__(self, backend: Backend, grab: Grab, ocr: Ocr) -> None:
         self._backend = backend
@@ -66,7 +66,7 @@ class OcrElements:
         """The refs by window and text. A text that occurs several times has several refs."""
 
     def mute(self, outline: Outline) -> list[Window]:
-        """Return the windows that describe nothing of their content, topmost first."""
+        """Return windows whose programs report nothing about the content, topmost first, without private ones."""
         known = {name for element in outline.elements for name in (element.window, element.app)} - set(outline.empty)
         showing = (window for window in self._showing() if not self._backend.is_private(window))
         return [window for window in showing if window.title not in known]
@@ -77,9 +77,9 @@ class OcrElements:
         return tuple(self._named(window, line.text, line.box, frame) for line in lines if frame)
 
     async def silent_parts(self, window: Window, outline: Outline, least_share: float = 0.0) -> list[Rect]:
-        """Return the parts of a window that show content which its program does not describe, the largest first.
+        """Return the areas of a window with content that its program does not report, the largest first.
 
-        A part covers at least `least_share` of its window. A menu without a description always counts.
+        An area covers at least `least_share` of the window. The menus that are not reported come first, however small.
         """
         if window.is_minimised or window.is_own or self._backend.is_private(window):
             return []
@@ -96,13 +96,13 @@ class OcrElements:
     async def fitting(
         self, window: Window, ways: Sequence[Description], area: Rect | None = None
     ) -> list[tuple[Element, float]]:
-        """Return the lines or parts of lines in a window that match a name, and how well each does."""
+        """Return the lines, or parts of lines, in a window that match one of `ways`, each with its score (0 to 1)."""
         frame, lines = await self._read(window, area or self._whole(window))
         fits = texts_that_fit(lines, ways)
         return [(self._named(window, fit.text, fit.box, frame), fit.score) for fit in fits if frame]
 
     async def changed(self, window: Window, before: Frame, after: Frame, parts: Sequence[Rect]) -> list[str]:
-        """Describe which texts changed around parts of a window. Raises ToolFailed as `Ocr.read_text` does."""
+        """Describe the texts that changed in or around `parts` of a window. Raises as `Ocr.read_text`."""
         region = _around(parts, self._whole(window).overlap(after.area))
         if region is None or self._backend.is_private(window):
             return []
@@ -133,7 +133,7 @@ class OcrElements:
         return await self._found_anew(ref, known, window)
 
     async def _read(self, window: Window, area: Rect) -> tuple[Frame | None, list[TextBox]]:
-        """Return the pixels and lines of the visible part of a window. Passwords are blackened first."""
+        """Read the visible part of a window in `area`. Returns its pixels and lines; passwords are blackened before."""
         region = area.overlap(self._whole(window))
         region = region and region.overlap(self._backend.screen.extent())
         if region is None or self._backend.is_private(window):
@@ -145,7 +145,7 @@ class OcrElements:
         return frame, [line for line in await self._ocr.read_text(frame) if _is_of(window, line.box.center, stack)]
 
     async def _secrets(self, window: Window) -> list[Rect]:
-        """Return the boxes of a window's password fields: their content is never read, even if they show it."""
+        """Return the boxes of a window's password fields. OCR never reads what is in them, even if it is visible."""
         try:
             outline = await self._backend.accessibility.outline(OutlineRequest(OutlineView.FULL, window=window.title))
         except ToolFailed:  # because a window may be read where no program can be asked
@@ -153,7 +153,7 @@ class OcrElements:
         return [one.box for one in outline.described or outline.elements if one.role == SECRET]
 
     async def _ink(self, part: Rect, window: Window) -> Rect | None:
-        """Return the part of an area that has content, with a margin; None if it is blank."""
+        """Return the part of an area that shows content, with a margin; None if the area is blank or too small."""
         shown = part.overlap(self._backend.screen.extent())
         ink = ink_of(await self._grab(_grown(shown, -_EDGE_PX))) if shown and _is_roomy(shown) else None
         return ink and _grown(ink, _MARGIN_PX).overlap(self._whole(window))
@@ -167,7 +167,7 @@ class OcrElements:
         return bounds_of([window.area, *self._menus(window)]) or window.area
 
     def _stack(self) -> list[Window]:
-        """Return the visible windows, topmost first, except those of no program, which may let clicks through."""
+        """Return the visible windows, topmost first, without those of no program: they may let clicks through."""
         drawn = self._backend.windows.shown()
         return [window for window in drawn if window.ref and not window.is_minimised]
 
@@ -179,7 +179,7 @@ class OcrElements:
         return _looks(await self._grab(box)) == known.looks
 
     async def _found_anew(self, ref: str, known: _Line, window: Window) -> Element:
-        """Return the line with the same text; of several, the one at the same place."""
+        """Find the line again by its text; of several, the one at the old place. Raises ToolFailed if it is gone."""
         name, place = known.element.name, _moved(known.within, window.area)
         found = await self.fitting(window, (Description(normal(name)),))
         same = [element for element, score in found if score >= _SURE]
@@ -190,7 +190,7 @@ class OcrElements:
         return self._lines[ref].element
 
     def _named(self, window: Window, text: str, told: Rect, frame: Frame) -> Element:
-        """Return the line with its ref: the old one if it was read before."""
+        """Return a line that was just read as an element. It keeps its ref if it was read there before."""
         box = told.overlap(frame.area) or frame.area  # because recognised boxes may reach beyond the picture
         within = Rect(box.x - window.area.x, box.y - window.area.y, box.width, box.height)
         refs = self._refs.setdefault((window.ref, text), [])
@@ -229,14 +229,14 @@ def _is_told_of(element: Element, window: Window) -> bool:
 
 
 def _is_telling(element: Element) -> bool:
-    """Return whether an element describes its box. A field without text does; a button without a name does not."""
+    """Return whether an element says what is in its box. An empty text field does; a button without a name does not."""
     if element.role in spi.SURFACES:
         return False
     return bool(element.name.strip() or element.value.strip()) or element.role in spi.TEXTS
 
 
 def _is_described(menu: Rect, told: Iterable[Rect]) -> bool:
-    """Return whether elements fill a menu. Only elements wholly inside it count: those behind it are often wider."""
+    """Return whether reported elements fill a menu's area. Those that reach beyond it belong to what is behind it."""
     inside = [box for box in told if box.overlap(menu) == box]
     return sum(box.size.area for box in inside) >= menu.size.area * _DESCRIBED_SHARE
 
@@ -270,7 +270,7 @@ def empty_parts(area: Rect, boxes: Sequence[Rect], least_px: int, most: int) -> 
 
 
 def _cells(box: Rect, area: Rect) -> Rect:
-    """Return the cells whose middle is inside a box."""
+    """Return, in cells of a grid over `area`, the cells whose middle is inside a box."""
     half = _CELL_PX // 2
     left, top = -((half - box.x + area.x) // _CELL_PX), -((half - box.y + area.y) // _CELL_PX)
     right = -((half - box.right + area.x) // _CELL_PX)
@@ -286,7 +286,7 @@ def _take(free: list[list[bool]], part: Rect, columns: int, rows: int) -> None:
 
 
 def _largest(free: Sequence[Sequence[bool]]) -> Rect:
-    """Return the largest rectangle of free cells: for each row, the largest under the column heights above it."""
+    """Return the largest rectangle of free cells. Each row is searched with the heights of free cells above it."""
     best, heights = Rect(0, 0, 0, 0), [0] * (len(free[0]) if free else 0)
     for y, row in enumerate(free):
         heights = [height + 1 if is_free else 0 for height, is_free in zip(heights, row, strict=True)]
@@ -302,7 +302,7 @@ def _largest(free: Sequence[Sequence[bool]]) -> Rect:
 
 
 def _trimmed(part: Rect, boxes: Iterable[Rect]) -> Rect:
-    """Cut off the edges of a part that are inside boxes."""
+    """Cut from a part the strips at its edges that lie inside boxes."""
     for box in boxes:
         rim = part.overlap(box)
         if rim is None:
@@ -317,7 +317,10 @@ def _trimmed(part: Rect, boxes: Iterable[Rect]) -> Rect:
 
 
 def _around(parts: Sequence[Rect], within: Rect | None) -> Rect | None:
-    """Return the rows around the parts, or around the first ones if all would take too long to read."""
+    """Return the area to read around the changed parts; around the first ones only if it gets too large.
+
+    None if they are not in `within`, or the first one alone is too large.
+    """
     for count in range(len(parts), 0, -1):
         rows = (Rect(p.x - _ROW_PX, p.y - _LINE_PX, p.width + 2 * _ROW_PX, p.height + 2 * _LINE_PX) for p in parts)
         around = bounds_of(itertools.islice(rows, count))
@@ -334,7 +337,7 @@ def _has_changed_inside(before: Frame, after: Frame, box: Rect) -> bool:
 
 
 def _is_of(window: Window, point: Point, stack: Sequence[Window]) -> bool:
-    """Return whether a click at the point would reach the window."""
+    """Return whether a click at the point would go to the window and not to one in front of it."""
     top = next((other for other in stack if other.area.contains(point)), None)
     return top is None or top.ref == window.ref
 

@@ -1,4 +1,4 @@
-"""Decide from recognised text and pixels whether a line matches a name, and what an action changed."""
+"""Decide whether a line of recognised text matches a name, and what an action changed in texts and pixels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALIKE_PAIRS = (("ss", "b"), ("rn", "m"))
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A line, or a part of one, that matches a name, and how well: 1.0 is the whole line, read with certainty."""
+    """A line, or a part of one, that matches a name. The score is 1.0 for a whole line that OCR is certain of."""
 
     text: str
     box: Rect
@@ -43,7 +43,7 @@ def texts_that_fit(lines: Sequence[TextBox], ways: Sequence[Description]) -> lis
 
 
 def _fits(line: TextBox, names: Sequence[str]) -> Iterator[Fit]:
-    """Yield the ways in which a line of recognised text is, or contains, one of the names."""
+    """Yield a match for each of the names that a line of recognised text is or contains."""
     whole = normal(line.text)
     sureness = 0.9 + 0.1 * line.score
     for name in names:
@@ -59,7 +59,7 @@ def _fits(line: TextBox, names: Sequence[str]) -> Iterator[Fit]:
 
 
 def _part(line: TextBox, whole: str, name: str) -> Rect | None:
-    """Return the box of a name inside a longer line, by its share of the characters."""
+    """Return the box of a name inside a longer line, estimated from its position among the characters."""
     start = f" {whole} ".find(f" {name} ")
     if start < 0 or whole == name:
         return None
@@ -68,14 +68,14 @@ def _part(line: TextBox, whole: str, name: str) -> Rect | None:
 
 
 def _look_fit(whole: str, name: str) -> float:
-    """Score a line that OCR may have read with a similar letter, or without blanks."""
+    """Score a line as if OCR had confused similar letters or lost blanks."""
     if _run_together(whole) == _run_together(name):
         return _RUN_TOGETHER
     return _MISREAD if _run_together(_folded(whole)) == _run_together(_folded(name)) else 0.0
 
 
 def _folded(text: str) -> str:
-    """Write all letters that look alike the same way, without accents."""
+    """Return the text with letters that look alike written the same way, and without accents."""
     bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     for pair, letter in _ALIKE_PAIRS:
         bare = bare.replace(pair, letter)
@@ -97,7 +97,7 @@ _LEAST_LETTERS = 2
 
 
 def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[str]:
-    """Describe the lines that differ by more than what OCR confuses, except clocks."""
+    """Describe the lines that changed, without clocks and without differences that OCR makes by mistake."""
     gone, came = _lacking_in(after, before), _lacking_in(before, after)
     told: list[str] = []
     for new in list(came):
@@ -111,7 +111,7 @@ def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[str]:
 
 
 def _lacking_in(those: Sequence[TextBox], lines: Sequence[TextBox]) -> list[TextBox]:
-    """Return the lines whose text is not among the others, each as often as it is missing."""
+    """Return those of `lines` whose text is missing in `those`. A text is returned as often as it is missing."""
     left = Counter(_spelt(line) for line in those)
     left.subtract(_spelt(line) for line in lines)
     found: list[TextBox] = []
@@ -139,6 +139,8 @@ _RESTLESS_S = 10.0
 _MARK_PX = (4, 28)
 _MARK_GAP_PX = 4
 _CURSOR_PX = 20
+_LETTER_PX = 8
+"""How much taller than the changed part of a digit a line of text may be: 0 and 9 share their upper half."""
 _MOST_TEXTS = 12
 
 TextsChanged = Callable[[Window, Frame, Frame, Sequence[Rect]], Awaitable[list[str]]]
@@ -146,9 +148,9 @@ TextsChanged = Callable[[Window, Frame, Frame, Sequence[Rect]], Awaitable[list[s
 
 
 class PixelEvidence:
-    """Proves an effect by a window's pixels if its program reports nothing: other texts, ticks, a cursor.
+    """Proves an effect by a window's pixels if its program reports nothing: other texts, ticks, a text cursor.
 
-    What changes by itself between two actions, as clocks do, proves nothing.
+    What also changes between two actions, such as a clock, proves nothing.
     """
 
     def __init__(self, texts_changed: TextsChanged, clock: Clock) -> None:
@@ -159,12 +161,12 @@ class PixelEvidence:
         self._carets: list[Rect] = []
 
     def note(self, frame: Frame) -> None:
-        """Note what was visible after the last action."""
+        """Keep a frame of the screen after an action, for `begin` of the next action."""
         if frame.area.size.area >= _LEAST_PX:
             self._known.append(frame)
 
     def begin(self, before: Frame) -> None:
-        """Note that an action begins: what differs from the known frames changed by itself."""
+        """Note the screen before an action. What differs from the kept frames changed without an action."""
         now = self._clock.now()
         self._carets.clear()
         self._restless = [one for one in self._restless if now - one[0] < _RESTLESS_S]
@@ -176,7 +178,7 @@ class PixelEvidence:
         self._known.clear()
 
     def may_tell(self, window: Window, changed: Sequence[Rect]) -> bool:
-        """Return whether anything changed in the window that does not change by itself."""
+        """Return whether the window changed anywhere, apart from areas that also change without an action."""
         return bool(self._caused(window, changed))
 
     async def of(
@@ -187,7 +189,7 @@ class PixelEvidence:
         changed: Sequence[Rect],
         place: Rect | None,
     ) -> tuple[str, ...]:
-        """Return sentences on the effect, none if nothing proves one. Raises ToolFailed if OCR does not work."""
+        """Return sentences that prove the effect; () if nothing does. Raises ToolFailed if OCR does not work."""
         parts = self._caused(window, changed)
         told = await self._texts_changed(window, before, after, parts) if parts else []
         bounds = bounds_of(parts)
@@ -206,7 +208,7 @@ class PixelEvidence:
         return tuple(told[:_MOST_TEXTS])
 
     def _caused(self, window: Window, changed: Sequence[Rect]) -> list[Rect]:
-        """Return what changed in the window and does not change by itself."""
+        """Return the changed areas of the window, without those that also change without an action."""
         # Ignore the cursor, because a terminal fills it when it gets the keyboard: it is no clock.
         spared = [_grown(caret, TILE_PX) for caret in self._carets] if is_terminal(window.app) else []
         restless = [area for _, area in self._restless if area not in spared]
@@ -217,8 +219,11 @@ class PixelEvidence:
 
 
 def _is_beside(line: Rect, restless: Rect) -> bool:
-    """Return whether a change continues what changes by itself, to its left or right."""
-    return line.overlap(restless) is not None and line.height <= restless.height - 2 * TILE_PX
+    """Return whether a changed area touches one that changes by itself and is about as tall: it then belongs to it.
+
+    `restless` has a margin of one tile on each side.
+    """
+    return line.overlap(restless) is not None and line.height <= restless.height - 2 * TILE_PX + _LETTER_PX
 
 
 def _is_cursor(area: Rect) -> bool:
@@ -248,7 +253,7 @@ def _runs(line: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def is_mark(before: Frame, after: Frame, area: Rect) -> bool:
-    """Return whether a change is as small as a tick, and no frame around something, which only shows the focus."""
+    """Return whether a change is as small as a tick and not only a frame, which would just show the focus."""
     least, most = _MARK_PX
     if not (least <= area.width <= most and least <= area.height <= most):
         return False

@@ -1,4 +1,4 @@
-"""RapidOCR in its own process, started for the first picture and ended when it is no longer used."""
+"""RapidOCR in a separate process, which is started for the first picture and ended when it is idle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.desktop.ocr import worker
 
 @dataclass(frozen=True, slots=True)
 class TextBox:
-    """A recognised line of text, in screen pixels. `score` from 0 to 1 is the certainty of the recognition."""
+    """A recognised line of text; its box is in screen pixels. `score` (0 to 1) says how certain the recognition is."""
 
     text: str
     box: Rect
@@ -37,7 +37,7 @@ class Ocr(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release models and memory for good."""
+        """Release the models and their memory."""
         ...
 
 
@@ -53,9 +53,9 @@ Lines = tuple[tuple[str, Rect, float], ...]
 
 
 class RapidOcr:
-    """Implements `Ocr`. Reads one picture at a time, and the same pixels only once. Stays on one event loop.
+    """Implements `Ocr`. It reads one picture at a time, the same pixels only once, and stays on one event loop.
 
-    The process ends with `close`, with this object, or with this program, whichever comes first.
+    Its process ends at `close`, or when this object or this program ends.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Programs from their desktop entries (freedesktop.org), started in a session of their own."""
+"""Programs that have desktop entries (freedesktop.org). Each is started in a session of its own."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ _LARGEST_BYTES = 64 << 20  # because the whole file is searched for toolkit name
 
 
 def windowed_program(name: str, search_path: str | None) -> Path | None:
-    """Return the path of the program of that name if it opens windows, otherwise None."""
+    """Return the real path of the program with that name if its file uses a library for windows; else None.
+
+    None also for a set-id, world-writable or very large file.
+    """
     if not _NAME.fullmatch(name):
         return None
     found = shutil.which(name, path=search_path)
@@ -89,7 +92,7 @@ _MOST_FOLDERS = 400
 
 
 def shown_folders(window: Window) -> tuple[str, ...]:
-    """Return the folders that the window's process watches and whose name is in its title."""
+    """Return the folders that the window's process watches for changes and that the title names."""
     watched = _watched(window.pid)
     if not watched:
         return ()
@@ -98,7 +101,7 @@ def shown_folders(window: Window) -> tuple[str, ...]:
 
 
 def _watched(pid: int) -> frozenset[int]:
-    """Return the inodes that the process watches."""
+    """Return the inodes of the files and folders that the process watches for changes (inotify)."""
     folder = Path("/proc") / str(pid) / "fdinfo"
     found: set[int] = set()
     try:
@@ -113,7 +116,9 @@ def _watched(pid: int) -> frozenset[int]:
 
 
 def _candidates(window: Window) -> Iterator[Path]:
-    """Yield folders that the title may mean: near the program's arguments, its own folder, and the home."""
+    """Yield folders that the title names in full, or by the name of a folder around one of these places:
+    the program's arguments, its current folder, the home folder. Around: above, or one or two levels below.
+    """
     process = Path("/proc") / str(window.pid)
     names = [part.strip() for part in re.split(r" [-–—] ", window.title)]
     try:
@@ -171,7 +176,7 @@ class DesktopEntries:
         return tuple(app for app in self.described() if app.is_listed)
 
     def described(self) -> tuple[App, ...]:
-        """Return all programs with an entry, including those that menus hide."""
+        """Return all programs that have a desktop entry, including those that menus hide."""
         stamp = tuple((str(folder), folder.stat().st_mtime) for folder in self._folders())
         if stamp != self._stamp or not self._known:
             found: dict[str, App] = {}
@@ -256,7 +261,7 @@ class DesktopEntries:
         return self.launch(browser, [address]) if browser else self._start(address, [opener, address])
 
     def _browser_to_tell(self) -> App | None:
-        """Return the person's browser if it needs a flag to enable accessibility, otherwise None."""
+        """Return the default browser if accessibility must be enabled by a flag at its start; else None."""
         asked = ["xdg-mime", "query", "default", "x-scheme-handler/https"]
         try:
             told = subprocess.run(
@@ -304,7 +309,7 @@ class DesktopEntries:
 
 
 def launchers_here(environment: Mapping[str, str]) -> Launchers:
-    """Return what the installed programs can start."""
+    """Return what judges whether an installed program can start other programs."""
     return Launchers(DesktopEntries(environment).described)
 
 
@@ -348,7 +353,7 @@ def defaults_in(environment: Mapping[str, str], kind: str) -> tuple[str, ...]:
 
 
 def _named(listed: Path, kind: str) -> tuple[str, ...]:
-    """Return the default programs that one file names for a type."""
+    """Return the default programs that the file `listed` names for a type, in its order."""
     table = ConfigParser(strict=False, interpolation=None, delimiters=("=",), comment_prefixes=("#",))
     try:
         table.read_string(listed.read_text(encoding="utf-8"))
@@ -359,5 +364,5 @@ def _named(listed: Path, kind: str) -> tuple[str, ...]:
 
 
 def _unoffered() -> frozenset[str]:
-    """Load the names of programs that are not suggested, because they have no window."""
+    """Return the names of programs that are never suggested, because they have no window."""
     return resources.words("desktop/unoffered.txt")

@@ -1,4 +1,4 @@
-"""The X11 backend: all interfaces over one connection."""
+"""The X11 backend: all interfaces of `backends.py`, over one connection to the X server."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from typing import Any
 from Xlib.display import Display
 from Xlib.error import ConnectionClosedError, DisplayConnectionError
 
-from app.base import resources
 from app.base.errors import NeedsPerson
-from app.base.geometry import Rect
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.backends import Backend, Check, ExactTyping, Windows, nothing_to_check
-from app.desktop.keys import Chord
+from app.desktop.backends import Backend, ExactTyping, Window, Windows
+from app.desktop.keys import UNCHECKED, Chord, KeyChecks
 from app.desktop.portable import (
     PortableKeyboard,
     PortableListener,
@@ -37,6 +35,7 @@ from app.desktop.x11.apps import DesktopEntries
 from app.desktop.x11.connection import Connection, X11Drawing
 from app.desktop.x11.keyboard import X11Keyboard
 from app.desktop.x11.listener import Listener
+from app.desktop.x11.occupation import locker_of
 from app.desktop.x11.pointer import X11Pointer, X11Screen
 from app.desktop.x11.selection import Selection, X11Clipboard, X11ExactTyping
 from app.desktop.x11.windows import X11Windows
@@ -57,7 +56,11 @@ def make_backend(
     windows = X11Windows(connection)
     clipboard, primary = Selection(connection, "CLIPBOARD"), Selection(connection, "PRIMARY")
     apps = DesktopEntries(environment)
-    accessibility = AtSpi(environment, windows.shown, private, screen.monitors)
+
+    def known() -> tuple[Window, ...]:
+        return (*windows.shown(), *(window for window in windows.all() if window.is_minimised))
+
+    accessibility = AtSpi(environment, known, private, screen.monitors)
 
     async def close() -> None:
         with ExitStack() as leaving:
@@ -77,7 +80,7 @@ def make_backend(
         exact=X11ExactTyping(keyboard, windows, (clipboard, primary), stop),
         windows=windows,
         apps=apps,
-        clipboard=X11Clipboard(clipboard),
+        clipboard=X11Clipboard(clipboard, primary),
         accessibility=accessibility,
         close=close,
         listen=listen,
@@ -89,21 +92,12 @@ def make_backend(
 
 def _reach(windows: Windows, screen: X11Screen, *, is_wayland: bool) -> None:
     """Raise NeedsPerson if the screen is locked, or if a Wayland session shows Wisp nothing."""
-    top = next((window for window in windows.shown() if not window.is_own), None)
-    if top is not None and not top.ref and top.app.lower() in _lockers() and _covers(top.area, screen.extent()):
+    if locker := locker_of(windows, screen.extent()):
         raise NeedsPerson(
-            f"The screen is locked ({top.app}). Nothing behind it can be seen or driven. Unlock it, then ask again."
+            f"The screen is locked ({locker}). Nothing behind it can be seen or driven. Unlock it, then ask again."
         )
     if is_wayland:
         _reach_through_xwayland(windows)
-
-
-def _covers(area: Rect, screen: Rect) -> bool:
-    return area.overlap(screen) == screen
-
-
-def _lockers() -> frozenset[str]:
-    return resources.words("desktop/lockers.txt")
 
 
 def _reach_through_xwayland(windows: Windows) -> None:
@@ -190,7 +184,7 @@ class PortableX11Keyboard(PortableKeyboard):
 
 
 class _Announced:
-    """Types exactly as `exact` does, and tells the listener that those keys are Wisp's own."""
+    """Types as `exact` does, and first tells the listener that these keys are Wisp's own."""
 
     def __init__(self, exact: ExactTyping, sent: SentInput) -> None:
         self._exact = exact
@@ -199,9 +193,9 @@ class _Announced:
     def can_paste(self) -> bool:
         return self._exact.can_paste()
 
-    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
+    async def paste(self, text: str, chord: str, into: str = "", checks: KeyChecks = UNCHECKED) -> bool:
         with self._sent.keys_by_other_means():
-            return await self._exact.paste(text, chord, into, check)
+            return await self._exact.paste(text, chord, into, checks)
 
     async def remap(self, text: str) -> None:
         with self._sent.keys_by_other_means():
@@ -212,7 +206,7 @@ class PortableX11Listener(PortableListener):
     """A listener that ends before its display may close."""
 
     def _end(self, listener: Any) -> None:
-        """Disable the recording over a separate connection, until the thread has noticed.
+        """Disable the listener's recording over a separate connection, and wait until its thread has ended.
 
         pynput's own `stop` does nothing before its thread has begun, and queues its request on the connection that the
         thread reads: python-xlib sends it with the next event only (https://github.com/moses-palmer/pynput/pull/583).
@@ -260,7 +254,7 @@ def with_portable_input(backend: Backend, environment: Mapping[str, str], layout
 
 
 def _aim(display: str) -> None:
-    """Point the three libraries at a display. They read it from the environment, pyautogui only once, when it loads."""
+    """Make pyautogui, pynput and mss use a display. They read it from the environment, pyautogui only when it loads."""
     os.environ["DISPLAY"] = display
     mouse_driver()
     module: Any = sys.modules["pyautogui._pyautogui_x11"]

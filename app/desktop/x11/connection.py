@@ -1,22 +1,20 @@
-"""A connection to the X server, and windows' own pixels, even where other windows cover them.
-
-Used on the desktop thread only. Pixels come from the Composite extension: the server keeps the whole window for as long
-as it is redirected. Parts that were covered are empty at first, so the program gets a moment to draw them.
-"""
+"""The connection to the X server, its reports of drawing, and the marks of Wisp's windows. Desktop thread only."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
 from Xlib import X
 from Xlib.display import Display
-from Xlib.error import ConnectionClosedError, DisplayError, XauthError, XError
-from Xlib.ext import composite, damage
+from Xlib.error import ConnectionClosedError, DisplayError, XauthError, XError, xerror_class
+from Xlib.ext import damage
 from Xlib.ext.res import LocalClientPIDMask
 from Xlib.xobject.drawable import Window as XWindow
 
@@ -24,18 +22,17 @@ from app.base.errors import NeedsPerson
 from app.base.geometry import Rect
 from app.base.ids import WINDOW_MARK
 from app.base.values import dataclass
-from app.desktop.backends import Frame, Window
-from app.desktop.capture import bounds_of, part_of
+from app.desktop.capture import bounds_of
 
 _X_RESOURCE = "X-Resource"
 Handler = Callable[[Any], None]
 
 
 class Connection:
-    """The display, its root window and its atoms. Passes events to every handler that listens.
+    """The display, its root window and its atoms. Passes every event to each handler given to `listen`.
 
-    Asynchronous errors (such as for a window that was closed meanwhile) are dropped. A caller that needs to know uses a
-    request with a reply.
+    Asynchronous errors (such as for a window that was closed meanwhile) are dropped. A caller that needs to know of an
+    error uses a request that has a reply.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -46,6 +43,9 @@ class Connection:
             self.display = Display(name)
         except (DisplayError, ConnectionClosedError, XauthError, OSError) as error:
             raise NeedsPerson(f"The display {name} cannot be opened ({error}). Is a desktop running there?") from None
+        # The library's RandR errors take the codes of core errors (1 and 2) and are no X errors, so that a bad value
+        # would end in an AttributeError: https://github.com/python-xlib/python-xlib/blob/master/Xlib/ext/randr.py
+        self.display.display.error_classes.update(xerror_class)
         self.display.set_error_handler(lambda *_: None)  # because Xlib prints errors of windows that have just closed
         self.screen = self.display.screen()
         self.root: XWindow = self.screen.root
@@ -57,7 +57,7 @@ class Connection:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def atom(self, name: str) -> int:
-        """Return the number of an atom."""
+        """Return the number of the atom with that name."""
         if name not in self._atoms:
             self._atoms[name] = self.display.intern_atom(name)
         return self._atoms[name]
@@ -72,7 +72,7 @@ class Connection:
         return self.display.create_resource_object("window", number)
 
     def pid_of_client(self, number: int) -> int:
-        """Return the local process that owns a window's connection, as the server knows it; 0 if it does not."""
+        """Return the process whose connection created a window; 0 if the server does not know it."""
         if not self.display.has_extension(_X_RESOURCE):
             return 0
         try:
@@ -92,7 +92,7 @@ class Connection:
         self._handlers.remove(handler)
 
     def drain(self) -> None:
-        """Pass on the events that have arrived.
+        """Pass the events that have arrived to the handlers.
 
         Call this before every wait for an event: replies to own requests bring events along, and then the connection
         has nothing left to read that would wake the event loop.
@@ -106,7 +106,7 @@ class Connection:
             self._forget_reader()
 
     def send(self, target: XWindow, kind: str, data: tuple[int, ...], *, mask: int | None = None) -> None:
-        """Send a client message about `target`, by default to the root window, as window managers expect it."""
+        """Send a client message about `target`: to the root window, or with `mask` to `target` itself."""
         from Xlib.protocol.event import ClientMessage
 
         # Pad the data, because a client message always carries twenty bytes.
@@ -135,7 +135,7 @@ class Connection:
 class X11Drawing:
     """Implements `Drawing` with the DAMAGE extension.
 
-    The server reports only what is outside of the area it has already reported, so idle time costs nothing.
+    The server reports only drawing outside the area that it has already reported, so idle time costs nothing.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -157,18 +157,18 @@ class X11Drawing:
         return drawn
 
     def _is_possible(self) -> bool:
-        """Return whether the server reports drawing. With a compositor, not every server does."""
+        """Return whether the server reports drawing reliably: it has DAMAGE, and no compositor runs."""
         if not self._display.has_extension(damage.extname):
             return False
         compositor = self._connection.atom(f"_NET_WM_CM_S{self._display.get_default_screen()}")
         return bool(self._display.get_selection_owner(compositor) == X.NONE)
 
     def drain(self) -> None:
-        """Pass on the events that have arrived."""
+        """Pass the events that have arrived to the handlers."""
         self._connection.drain()
 
     def ask_again(self) -> None:
-        """Pass on what was reported, and have the server report everything again from now on."""
+        """Handle what was reported, and clear the reported area, so that the server reports all new drawing."""
         self._connection.drain()
         # Empty the reported area, because the server stays silent about it until then.
         self._display.damage_subtract(self._damage)
@@ -214,172 +214,68 @@ _MOST_MARKS = 256
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Which windows belong to a Wisp, this one or another. Every Wisp leaves a mark on the display for that.
+    """Which windows belong to a Wisp, this one or another. Every Wisp leaves a mark on the display for this purpose.
 
-    The root window's property names one window of each Wisp; that window holds its process number. All windows of the
-    same connection belong to that Wisp: dialogs, menus and pop-ups too, without a mark of their own. The name that an
-    ended Wisp leaves behind leads to no marked window, and is ignored. `connections` are the numbers of the windows'
-    connections, `pids` the processes.
+    A property of the root window names one window of each Wisp; that window holds its process number. All windows of
+    the same connection belong to that Wisp: dialogs, menus and pop-ups too, without a mark of their own. A name left by
+    a Wisp that has ended leads to no marked window, and is ignored. `connections` are the numbers of the Wisps'
+    connections, `pids` their processes. Any program may set a mark: it keeps tools away from a window without proof,
+    but hides a window from pictures only with proof (`others`).
     """
 
     connections: frozenset[int] = frozenset()
     pids: frozenset[int] = frozenset()
     one_client: int = 0
     """The bits of a window's number that its program chooses; the others name its connection."""
+    others: frozenset[int] = frozenset()
+    """The connections of proven Wisps in other processes."""
 
     def is_on(self, number: int) -> bool:
         """Return whether the window of that number belongs to a Wisp."""
         return bool(self.connections) and number & ~self.one_client in self.connections
 
+    def is_of_other(self, number: int) -> bool:
+        """Return whether the window of that number is proven to belong to a Wisp in another process."""
+        return bool(self.others) and number & ~self.one_client in self.others
+
 
 def read_marks(connection: Connection) -> Marks:
     """Read the marks as they are now."""
     one_client = int(connection.display.display.info.resource_id_mask)
-    found = {number: pid for number in _numbers(connection, connection.root) if (pid := _pid(connection, number))}
-    return Marks(frozenset(number & ~one_client for number in found), frozenset(found.values()), one_client)
+    named = {number: pid for number in _marked(connection) if (pid := _number(connection, number, WINDOW_MARK))}
+    others = {number for number, pid in named.items() if pid != os.getpid() and _is_wisps(connection, number, pid)}
+    connections, proven = (frozenset(number & ~one_client for number in found) for found in (named, others))
+    return Marks(connections, frozenset(named.values()), one_client, proven)
 
 
-def _pid(connection: Connection, number: int) -> int:
-    try:
-        return next(iter(_numbers(connection, connection.window(number))), 0)
-    except XError:  # because the window closed meanwhile
-        return 0
-
-
-def _numbers(connection: Connection, window: XWindow) -> list[int]:
-    told = window.get_property(connection.atom(WINDOW_MARK), X.AnyPropertyType, 0, _MOST_MARKS)
+def _marked(connection: Connection) -> list[int]:
+    """Return the numbers of the windows that the root window's mark names."""
+    told = connection.root.get_property(connection.atom(WINDOW_MARK), X.AnyPropertyType, 0, _MOST_MARKS)
     return [int(number) for number in told.value] if told is not None and told.format == 32 else []
 
 
-_OF_ONE_CLIENT = 21
-"""How many low bits of a window's number its program chooses; the higher ones name its connection."""
-_WITHOUT_KEYS = frozenset(
-    f"_NET_WM_WINDOW_TYPE_{kind}" for kind in ("DESKTOP", "DOCK", "DND", "NOTIFICATION", "SPLASH", "TOOLTIP")
-)
-_MOST_TYPES = 16
-_OPAQUE = 0xFFFFFFFF  # Lower values are translucent: the window below shines through.
-
-
-def drawn(connection: Connection, listed: Sequence[Window], is_own: Callable[[int], bool]) -> tuple[Window, ...]:
-    """Return the mapped windows, topmost first. An unmanaged window (a menu) is attributed to its program.
-
-    `is_own` says for a window id whether the window belongs to a Wisp.
-    """
-    clients = {int(window.ref[1:], 16): window for window in listed if not window.is_minimised}
-    frames = {top_level(connection, number): window for number, window in clients.items()}
-    programs = {number >> _OF_ONE_CLIENT: window for number, window in clients.items()}
-    return tuple(_mapped(connection, frames, programs, is_own))
-
-
-def _mapped(
-    connection: Connection, frames: Mapping[int, Window], programs: Mapping[int, Window], is_own: Callable[[int], bool]
-) -> Iterator[Window]:
-    for child in reversed(connection.root.query_tree().children):
-        try:
-            looks = child.get_attributes()
-            if looks.map_state != X.IsViewable or looks.win_class != X.InputOutput:
-                continue
-            known = frames.get(int(child.id))
-            if known is None:
-                own = is_own(int(child.id))
-                takes_keys = not own and bool(looks.override_redirect) and _is_bare(connection, child)
-                unlisted = _unlisted(child, programs)
-                yield replace(unlisted, is_own=own, takes_keys=takes_keys and not unlisted.ref)
-            else:
-                client = connection.window(int(known.ref[1:], 16))
-                yield replace(known, is_solid=_is_solid(connection, child) and _is_solid(connection, client))
-        except XError:  # because the window closed meanwhile
-            continue
-
-
-def _unlisted(window: Any, programs: Mapping[int, Window]) -> Window:
-    """Describe a menu, or a window too new for the window list. It may be transparent, as overlays are."""
-    shape = window.get_geometry()
-    area = Rect(shape.x, shape.y, shape.width + 2 * shape.border_width, shape.height + 2 * shape.border_width)
-    inner = [window, *window.query_tree().children]
-    owner = next((programs[key] for one in inner if (key := int(one.id) >> _OF_ONE_CLIENT) in programs), None)
-    if owner:
-        return replace(owner, area=area, is_active=False, is_solid=False, is_popup=True)
-    names = next((names for one in inner if (names := one.get_wm_class())), ("", ""))
-    return Window("", str(window.get_wm_name() or ""), names[1] or names[0], area, is_solid=False, is_popup=True)
-
-
-def _is_bare(connection: Connection, window: Any) -> bool:
-    """Return whether a program shows the window without the window manager to take input: no panel or tool tip."""
-    told = window.get_property(connection.atom("_NET_WM_WINDOW_TYPE"), X.AnyPropertyType, 0, _MOST_TYPES)
-    kinds = {connection.atom_name(number) for number in told.value} if told is not None else set()
-    return window.get_wm_class() is not None and not kinds & _WITHOUT_KEYS
-
-
-def _is_solid(connection: Connection, window: Any) -> bool:
-    opacity = window.get_full_property(connection.atom("_NET_WM_WINDOW_OPACITY"), X.AnyPropertyType)
-    if opacity and opacity.value[0] < _OPAQUE:
-        return False
-    has_shapes = connection.display.has_extension("SHAPE")
-    return not (has_shapes and window.shape_query_extents().bounding_shaped)
-
-
-def top_level(connection: Connection, number: int) -> int:
-    """Return the child of the root that contains a window: its frame, or the window itself."""
-    window = connection.window(number)
+def _number(connection: Connection, number: int, name: str) -> int:
+    """Return the number that a property of a window holds; 0 if it holds none, or the window is gone."""
     try:
-        while (parent := window.query_tree().parent) and parent.id != connection.root.id:
-            window = parent
+        told = connection.window(number).get_property(connection.atom(name), X.AnyPropertyType, 0, 1)
     except XError:  # because the window closed meanwhile
         return 0
-    return int(window.id)
+    return next((int(one) for one in told.value), 0) if told is not None and told.format == 32 else 0
 
 
-_LOOK_AGAIN_S = 0.035
-_MOST_LOOKS = 12
-_ALL_PLANES = 0xFFFFFFFF
-_DEPTHS = (24, 32)
+def _is_wisps(connection: Connection, number: int, pid: int) -> bool:
+    """Return whether the window belongs to the process `pid`, by the server's word too, and that process runs Wisp."""
+    pids = {_number(connection, number, "_NET_WM_PID"), connection.pid_of_client(number)} - {0}
+    return pids == {pid} and _runs_wisp(Path(f"/proc/{pid}"))
 
 
-async def own_pixels(connection: Connection, number: int, has_drawn: Callable[[], Awaitable[None]]) -> Frame | None:
-    """Capture what the window shows, with its frame, once two captures are equal. None if the server gives none.
-
-    `has_drawn` returns once the program has handled its events.
-    """
-    display: Any = connection.display  # extensions add their methods at run time
-    if not display.has_extension(composite.extname):
-        return None
-    top: Any = connection.window(top_level(connection, number))
+def _runs_wisp(process: Path) -> bool:
+    """Return whether a process of this user was started as Wisp: `python … wisp …` or `python … -m app …`."""
     try:
-        top.composite_redirect_window(composite.RedirectAutomatic)
-        try:
-            await has_drawn()
-            return await _at_rest(connection, top)
-        finally:
-            # Stop again, because a redirected window costs the server a copy at every drawing.
-            top.composite_unredirect_window(composite.RedirectAutomatic)
-            display.flush()
-    except XError:  # because the window closed meanwhile
-        return None
-
-
-async def _at_rest(connection: Connection, top: Any) -> Frame | None:
-    last = _grabbed(connection, top)
-    for _ in range(_MOST_LOOKS):
-        await asyncio.sleep(_LOOK_AGAIN_S)
-        frame = _grabbed(connection, top)
-        if last is None or frame is None or frame.bgrx == last.bgrx:
-            return frame
-        last = frame
-    return last
-
-
-def _grabbed(connection: Connection, top: Any) -> Frame | None:
-    shape = top.get_geometry()
-    if shape.depth not in _DEPTHS:  # because other depths do not have four bytes for a pixel
-        return None
-    pixmap = top.composite_name_window_pixmap()
-    border = 2 * shape.border_width
-    area = Rect(shape.x, shape.y, shape.width + border, shape.height + border)
-    try:
-        image = pixmap.get_image(0, 0, area.width, area.height, X.ZPixmap, _ALL_PLANES)
-    finally:
-        pixmap.free()
-    screen = connection.root.get_geometry()
-    shown = area.overlap(Rect(0, 0, screen.width, screen.height))
-    return part_of(Frame(area, image.data), shown) if shown else None
+        is_ours = process.stat().st_uid == Path("/proc/self").stat().st_uid
+        words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+    except OSError:  # because it has ended, or belongs to another user
+        return False
+    start = list(itertools.dropwhile(lambda word: word.startswith("-") and word != "-m", words[1:]))
+    is_named = any(Path(word).name == "wisp" for word in (words[0], *start[:1]))
+    return is_ours and (is_named or start[:2] == ["-m", "app"])

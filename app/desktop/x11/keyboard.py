@@ -29,7 +29,7 @@ _REQUEST = struct.Struct("=BBHBBxxII8xhh8x")
 
 
 class _Packed(rq.Request):  # type: ignore[misc]
-    """A request that is already encoded, because python-xlib takes long to encode each one."""
+    """A request whose bytes are ready to send, because python-xlib takes long to encode each request."""
 
     def __init__(self, display: Any, packed: bytes) -> None:
         self._errorhandler = None
@@ -39,7 +39,7 @@ class _Packed(rq.Request):  # type: ignore[misc]
 
 
 class KeyInjection:
-    """Sends key events. They leave when the display is flushed or asked something."""
+    """Sends key events. They stay in a buffer until the display is flushed or answers a request."""
 
     def __init__(self, display: Display) -> None:
         self._display = display.display
@@ -129,7 +129,7 @@ def _effort(stroke: KeyboardStroke) -> int:
 
 
 def group_of(state: int) -> int:
-    """Return the number of the active layout, from a modifier state."""
+    """Return the number of the active layout (from 0), which is a part of a modifier state."""
     return (state >> _GROUP_SHIFT) & 3
 
 
@@ -139,7 +139,7 @@ def is_caps(state: int) -> bool:
 
 @cache
 def symbols_of(character: str) -> tuple[int, ...]:
-    """Return the keysyms of a character, the likeliest first."""
+    """Return the keysyms that stand for a character, the likeliest first."""
     point = ord(character)
     if 0x20 <= point <= 0x7E or 0xA0 <= point <= 0xFF:
         return (point,)
@@ -176,7 +176,7 @@ def symbol_of(name: str) -> int:
 
 @cache
 def name_of(symbol: int) -> str:
-    """Return the name in `keys.py` of a keysym: an ASCII character or a named key; "" for all others."""
+    """Return the name in `keys.py` of a keysym: an ASCII character or a named key; "" for any other keysym."""
     if 0x21 <= symbol <= 0x7E:
         return chr(symbol)
     return next((name for name in named_keys() if symbol and symbol_of(name) == symbol), "")
@@ -188,7 +188,7 @@ _SLICE = 16
 
 
 class X11Keyboard:
-    """The keyboard. It follows layout changes, and maps missing symbols to spare keys until `give_back`."""
+    """The keyboard. It follows layout changes. Symbols that the layout lacks get spare keys until `give_back`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -208,7 +208,7 @@ class X11Keyboard:
     # --- what the layout has
 
     def state(self) -> int:
-        """Return the modifiers and the layout group, as the server has them now."""
+        """Return the X server's present modifier state: modifiers, locks and layout group as one number."""
         return int(self._connection.root.query_pointer().mask)
 
     def keymap(self) -> Keymap:
@@ -253,7 +253,7 @@ class X11Keyboard:
         self._display.sync()
 
     def _keycode(self, name: str) -> tuple[int, bool]:
-        """Return the key code of a name, and whether shift must be held for it."""
+        """Return the key code for a key name, and whether Shift must be held. Raises ToolMisuse if there is none."""
         symbol = symbol_of(name)
         keymap = self.keymap()
         stroke = (keymap.stroke_for(name) if len(name) == 1 else keymap.stroke(symbol)) or self._lend(symbol)
@@ -311,7 +311,7 @@ class X11Keyboard:
 
     @contextmanager
     def only_into(self, place: str) -> Iterator[None]:
-        """Grab the server meanwhile: it then handles no other program, so none can move the keyboard focus."""
+        """Grab the server: until the end, it serves no other program, so none can move the focus."""
         self._display.grab_server()
         try:
             focus = self._display.get_input_focus().focus
@@ -323,7 +323,7 @@ class X11Keyboard:
             self._display.sync()
 
     def _held_modifiers(self) -> list[int]:
-        """Return the modifier keys that are physically down, and would turn text into shortcuts."""
+        """Return the codes of modifier keys that are physically down: with them, text would become shortcuts."""
         down = self._display.query_keymap()
         mapping = self._display.get_modifier_mapping()
         locks = (X.LockMapIndex, X.Mod2MapIndex)
@@ -341,7 +341,7 @@ class X11Keyboard:
         return KeyboardStroke(lent[symbol]) if symbol in lent else None
 
     def lend(self, symbols: list[int]) -> dict[int, int]:
-        """Map as many symbols as possible to spare keys, until `give_back`. Returns a key code for each."""
+        """Map as many symbols as possible to spare keys, until `give_back`. Returns the key code by symbol."""
         keymap = self.keymap()
         spare = [code for code in reversed(keymap.spare()) if code not in self._lent.values()]
         self._lent |= {symbol: self._kept.pop(symbol) for symbol in symbols if symbol in self._kept}
@@ -362,7 +362,7 @@ class X11Keyboard:
         self._display.sync()
 
     def sync(self) -> None:
-        """Return when the X server has handled what was sent until now."""
+        """Wait until the X server has handled everything that was sent so far."""
         self._display.sync()
 
     @property
@@ -370,15 +370,15 @@ class X11Keyboard:
         return bool(self._lent)
 
     def room(self) -> int:
-        """Return how many spare keys there are."""
+        """Return the number of spare keys, which have no symbol now."""
         return len(self.keymap().spare())
 
     def give_back(self) -> None:
-        """Clear the spare keys again, except those that are kept for a while."""
+        """Remove the symbols from the spare keys, except from those kept by `give_back_later`."""
         self._take_back(self._lent)
 
     def give_back_later(self, after_s: float) -> None:
-        """Leave the spare keys mapped for a while: a busy program asks for a key's meaning only when it reads it."""
+        """Keep the spare keys mapped for `after_s`: a busy program looks up a key's symbol only when it reads it."""
         self._kept |= self._lent
         self._lent.clear()
         if self._taking_back:
@@ -386,7 +386,7 @@ class X11Keyboard:
         self._taking_back = asyncio.get_running_loop().call_later(after_s, self._take_back, self._kept)
 
     def give_all_back(self) -> None:
-        """Clear all spare keys now."""
+        """Remove the symbols from all spare keys now."""
         if self._taking_back:
             self._taking_back.cancel()
             self._taking_back = None

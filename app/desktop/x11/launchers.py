@@ -1,10 +1,10 @@
 """Decide whether a program starts other programs from what is typed or opened in its windows.
 
-Terminals hold the controlling side of a pseudo-terminal. Terminals, file managers and development environments say so
-in their desktop entries. Run dialogs, menus and finders call functions that start programs, or use libraries that read
-the list of installed programs. A program whose entry names another purpose is what the entry says. A script is what the
-entry of its file says; a Python script without an entry is judged like a compiled program, by what its text calls. Any
-other interpreter can start programs.
+A terminal holds the controlling side of a pseudo-terminal. Terminals, file managers and development environments name
+that purpose in their desktop entries. Run dialogs, menus and finders call functions that start programs, or use
+libraries that read the list of installed programs. If the entry names another purpose, the program counts as harmless.
+A script is judged by the entry of its file; a Python script without an entry by the functions that it calls, like a
+compiled program. Any other interpreter can start programs.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ _DOCUMENT_ROLE = "text"
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """What a process's file, libraries and desktop entry say.
+    """What was found out about a process from its file, libraries and desktop entry.
 
-    `edits`: it is a development environment. `builds`: it is one, or another tool for writing programs. `has_purpose`:
-    the entry names a use that starts nothing, and it holds no terminal (asked only once, because a browser has hundreds
-    of open files).
+    `starts`: it may start other programs. `edits`: it is a development environment. `builds`: it is that, or another
+    tool for writing programs. `has_purpose`: its entry names a use in which programs start no others, and it held no
+    terminal when it was judged. Such a program is not judged again, because a browser has hundreds of open files.
     """
 
     starts: bool
@@ -103,9 +103,9 @@ class _Program:
 
 
 class Launchers:
-    """Remembers what it found for each process. Whether a process holds a terminal is asked until it does.
+    """Judges processes and remembers the result. A process is checked for a terminal again until it holds one.
 
-    A window whose process is unknown, or cannot be read, may be anything: it counts as one that starts programs.
+    A window whose process is unknown, or cannot be read, counts as one that starts programs.
     """
 
     def __init__(self, installed: Callable[[], Sequence[App]]) -> None:
@@ -138,12 +138,15 @@ class Launchers:
         return has_terminal or program.edits
 
     def builds(self, window: Window | None) -> bool:
-        """Return whether keys of the window can build or run the code in it."""
+        """Return whether keys typed into the window can build or run the code in it."""
         process = _process(window.pid) if window is not None else None
         return process is not None and self._program(process).builds
 
     def named(self, name: str, role: str = "") -> tuple[bool, bool]:
-        """Return whether an installed program starts others, and whether it builds code, by its file and entry."""
+        """Return whether an installed program starts others, and whether it builds code.
+
+        It is judged by its file and its desktop entry. `role` is that of the focused control.
+        """
         file = shutil.which(name) or shutil.which(name.lower())
         if is_terminal(name) or file is None:
             return is_terminal(name), False
@@ -169,7 +172,7 @@ class Launchers:
         return replace(told, has_purpose=told.has_purpose and not _holds_terminal(pid))
 
     def _told(self, file: Path, names: set[str], mapped: str = "") -> _Program:
-        """Judge a program by its file, its entries under these names, and the libraries that it uses."""
+        """Judge a program by its file, its desktop entries (found by `names`), and the libraries that it uses."""
         entries = [app for app in self._installed() if names.intersection(app.words)]
         categories = {category for app in entries for category in app.categories}
         content = _content(file)
@@ -185,10 +188,10 @@ class Launchers:
 
 
 def fronts(pid: int) -> tuple[TerminalFront, ...]:
-    """Return what may receive the keys on each pseudo-terminal that a terminal gave to a program; nothing if unknown.
+    """Return what may receive keys on each pseudo-terminal of a terminal program and its children; () if too many.
 
-    An editor, a pager, a password prompt or another machine's shell receives each key directly, a shell at its prompt
-    takes a line.
+    An editor, a pager, a password prompt or another machine's shell receives each key directly; a shell at its prompt
+    receives whole lines.
     """
     family = tuple(_family(pid))
     leaders = [fields for one in family if _leads_terminal(fields := _stat(one), one)]
@@ -208,7 +211,7 @@ def _front(leader: Sequence[str]) -> TerminalFront:
 
 
 def _members(group: str) -> Iterator[str]:
-    """Yield the processes of a group. A shell without job control runs programs in its own."""
+    """Yield the pids of a process group. Programs of a shell without job control are in the shell's group."""
     for name in _entries(str(_PROC)) or ():
         fields = _stat(int(name)) if name.isdecimal() else []
         if fields and fields[_GROUP] == group and fields[_STATE] != _ENDED:
@@ -224,7 +227,7 @@ def _is_shell(leader: str) -> bool:
 
 
 def _is_utf8(pid: str) -> bool:
-    """Return whether a program was started with a locale of UTF-8 that the system has; else it is the C locale's.
+    """Return whether a program was started with a UTF-8 locale that exists here; otherwise it uses the C locale.
 
     The first of these variables that is not empty counts: https://man7.org/linux/man-pages/man3/setlocale.3.html
     """
@@ -241,7 +244,7 @@ def _has_locale(name: bytes) -> bool:
 
 
 def _input_of(device: int) -> tuple[bool, bool]:
-    """Return whether a terminal hands over whole lines, and whether keys wait there to be read; neither if unknown.
+    """Return whether a terminal passes on whole lines, and whether unread keys wait there; False twice if unknown.
 
     The number holds the device as stat(2) does: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
     """
@@ -273,7 +276,7 @@ def _program(pid: str) -> FrontProgram:
 
 
 def _runs_script(name: str, words: Sequence[str]) -> bool:
-    """Return whether a shell runs commands of its own choice: those may read single keys."""
+    """Return whether a shell runs a script or command given to it, whose programs may read single keys."""
     return name in resources.words("desktop/line_shells.txt") and not all(map(_OPTION.fullmatch, words))
 
 
@@ -288,7 +291,7 @@ def _shells() -> frozenset[str]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return what the system reports of a process after its name; nothing if it ended or is hidden."""
+    """Return the fields of /proc/PID/stat after the process's name; empty if it ended or is hidden."""
     return _read(_PROC / str(pid) / "stat").decode("utf-8", "replace").rpartition(")")[2].split()
 
 
@@ -300,7 +303,7 @@ def _process(pid: int) -> tuple[int, str] | None:
 
 
 def _content(file: Path) -> bytes:
-    """Return the start of a program's file; empty if it is no compiled program."""
+    """Return the first bytes of a program's file; empty if the file is no compiled program."""
     try:
         with file.open("rb") as opened:
             content = opened.read(_READ_BYTES)
@@ -310,14 +313,14 @@ def _content(file: Path) -> bytes:
 
 
 def _script(pid: int) -> frozenset[str]:
-    """Return the name of the installed script that the process runs. A script elsewhere may have any name."""
+    """Return the name of the installed script that a process runs; empty for one that is not installed."""
     script = next((word for word in _command_line(str(pid))[1:] if word and not word.startswith("-")), "")
     is_installed = script.startswith(_SYSTEM) and ".." not in script
     return frozenset({Path(script).name.lower()} if is_installed else ())
 
 
 def _is_calm_script(pid: int) -> bool:
-    """Return whether the process runs one readable Python file that starts no programs."""
+    """Return whether the process runs one readable Python file whose code starts no programs."""
     try:
         given = (_PROC / str(pid) / "cmdline").read_bytes().decode().split("\0")[1:]
         if not given or given[0].startswith("-"):
@@ -351,13 +354,13 @@ def _began(pid: int) -> float:
 
 
 def _modules(found: re.Match[str]) -> Iterator[str]:
-    """Yield the outermost names of the modules that an import loads; "" for one next to the script."""
+    """Yield the top-level names of the modules that an import statement loads; "" for a relative import."""
     for name in (found["names"] or found["one"]).split(","):
         yield name.strip().split(" ")[0].split(".")[0]
 
 
 def _maps(pid: int) -> str:
-    """Return the list of files that the process has mapped."""
+    """Return the list of files that the process has mapped into memory, as the kernel writes it."""
     return _read(_PROC / str(pid) / "maps").decode("utf-8", "replace")
 
 

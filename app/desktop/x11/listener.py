@@ -49,7 +49,7 @@ _JOLT = 3
 def grab(display: Any, key: Chord) -> tuple[int, int, bool] | None:
     """Grab the key, so that no other program gets it. Returns its code, its modifiers, and whether the grab worked.
 
-    Returns None if the keyboard lacks the key. Closing the display ends the grab.
+    Returns None if the keyboard lacks the key. The grab ends when the display is closed.
     """
     root = display.screen().root
     *held, last = key.keys
@@ -65,7 +65,7 @@ def grab(display: Any, key: Chord) -> tuple[int, int, bool] | None:
 
 
 class Listener:
-    """Observes input on a thread of its own. `stop` and `touched` are called there and must return at once."""
+    """Observes input on a separate thread, which calls `stop` and `touched`. These must return at once."""
 
     def __init__(
         self, environment: Mapping[str, str], stop_key: Chord, stop: Callable[[], None], touched: Callable[[], None]
@@ -87,7 +87,7 @@ class Listener:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread and release the key."""
+        """End the thread and the grab of the stop key."""
         os.write(self._wake_write, b"x")
         self._thread.join(2)
         with suppress(ConnectionClosedError, OSError):  # because the screen may have gone before Wisp does

@@ -46,7 +46,7 @@ class X11Pointer:
 
     @contextmanager
     def only_at(self, place: str) -> Iterator[None]:
-        """Grab the server meanwhile: it then handles no other program, so no window can open in between."""
+        """Grab the server: until the end, it serves no other program, so no window can open in between."""
         connection = self._connection
         connection.display.grab_server()
         try:
@@ -82,7 +82,7 @@ class X11Pointer:
 
 
 class X11Screen:
-    """The monitors, from RANDR. A capture handle that fails is opened again, because a monitor may have changed."""
+    """The monitors, as RANDR reports them. A failed capture handle is opened again: a monitor may have changed."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -127,7 +127,7 @@ class X11Screen:
 
 
 def _setting(connection: Connection, name: str) -> int | None:
-    """Read a number of https://specifications.freedesktop.org/xsettings-spec/, or None if it is not set."""
+    """Return a number from https://specifications.freedesktop.org/xsettings-spec/; None if it is not set."""
     number = connection.display.get_default_screen()
     owner = connection.display.get_selection_owner(connection.atom(f"_XSETTINGS_S{number}"))
     if owner == X.NONE:
@@ -140,7 +140,7 @@ def _setting(connection: Connection, name: str) -> int | None:
 
 
 def _number(data: bytes, wanted: bytes) -> int | None:
-    """Read a number from the settings' binary format. None if it is missing or the data is broken."""
+    """Return the number called `wanted` from XSETTINGS' binary format; None if it is missing or the data is broken."""
     order = "<" if data[:1] == b"\0" else ">"
     place = 12
     try:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from Xlib import X
@@ -20,13 +19,14 @@ from Xlib.protocol.event import SelectionNotify
 from Xlib.protocol.request import SetSelectionOwner
 
 from app.base.errors import ToolFailed
-from app.desktop.backends import Check, Formats, nothing_to_check
+from app.desktop.backends import Formats
+from app.desktop.keys import UNCHECKED, Check, KeyChecks, slices
 from app.desktop.keys import chord as read_chord
-from app.desktop.keys import slices
 from app.desktop.takeover import StopFlag
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.keyboard import X11Keyboard, symbols_of
-from app.desktop.x11.windows import X11Windows, has_pages_apart
+from app.desktop.x11.window_facts import has_pages_apart, is_asleep
+from app.desktop.x11.windows import X11Windows
 
 _PIECE_BYTES = 200_000  # because a server without big requests takes at most 262,140 bytes in one
 _ANSWER_S = 0.7  # because the owner is another program, which may hang
@@ -37,7 +37,7 @@ _TWICE = 2
 
 
 class Selection:
-    """One selection (`CLIPBOARD` or `PRIMARY`), owned and read through an invisible window."""
+    """One selection (`CLIPBOARD` or `PRIMARY`). An invisible window reads it and offers Wisp's own content."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self._connection = connection
@@ -45,6 +45,9 @@ class Selection:
         self._window = connection.root.create_window(0, 0, 1, 1, 0, X.CopyFromParent, X.InputOnly)
         self._window.change_attributes(event_mask=X.PropertyChangeMask)
         self._owned: Formats | None = None
+        self._check: Check | None = None
+        self._refusal: ToolFailed | None = None
+        self._checking: set[asyncio.Task[None]] = set()
         self._served = asyncio.Event()
         self._asked = asyncio.Event()
         self._times_served = 0
@@ -55,9 +58,12 @@ class Selection:
 
     # --- owning
 
-    def own(self, formats: Formats) -> None:
-        """Own the selection, until another program takes it."""
-        self._owned = formats
+    def own(self, formats: Formats, check: Check | None = None) -> None:
+        """Offer this content as the selection, until another program takes it over.
+
+        `check` is called before a program gets the content, and raises ToolFailed if it may not get it.
+        """
+        self._owned, self._check, self._refusal = formats, check, None
         self._served.clear()
         self._times_served = 0
         self._window.set_selection_owner(self._atom(self._name), X.CurrentTime)
@@ -65,7 +71,7 @@ class Selection:
         self._connection.drain()
 
     def leave(self) -> None:
-        """Give up the selection if Wisp owns it."""
+        """Stop offering content, if Wisp still owns the selection."""
         if self.is_ours:
             display = self._connection.display
             SetSelectionOwner(
@@ -74,9 +80,21 @@ class Selection:
             display.sync()
         self._owned = None
 
+    async def refusal(self) -> ToolFailed | None:
+        """Wait for the checks that run, and return why the content was refused to all that asked for it."""
+        if self._checking:
+            await asyncio.wait(self._checking)
+        return None if self._times_served else self._refusal
+
     @property
     def is_ours(self) -> bool:
         return self._owned is not None
+
+    def is_of(self, ref: str) -> bool:
+        """Return whether the program of this window owns the selection: the server gives each program its own ids."""
+        display = self._connection.display
+        owner, part = display.get_selection_owner(self._atom(self._name)), display.display.info.resource_id_mask
+        return bool(owner) and int(owner.id) | part == int(ref[1:], 16) | part
 
     async def served(self, limit_s: float) -> bool:
         """Return whether a program fetched the content (not only the list of formats) within the limit."""
@@ -89,14 +107,9 @@ class Selection:
         return True
 
     async def read_to_the_end(self, quiet_s: float, limit_s: float) -> None:
-        """Wait until the content was fetched twice and then not requested for `quiet_s`, at most `limit_s`.
-
-        If a program fetches it only once, this takes the whole limit.
-        """
-        loop = asyncio.get_running_loop()
-        limit = loop.time() + limit_s
-        asked = True
-        while asked and (left := limit - loop.time()) > 0:
+        """Wait until the content was fetched twice and then not requested for `quiet_s`, at most `limit_s`."""
+        limit, asked = time.monotonic() + limit_s, True
+        while asked and (left := limit - time.monotonic()) > 0:
             self._asked.clear()
             self._connection.drain()
             is_read = self._times_served >= _TWICE
@@ -114,20 +127,14 @@ class Selection:
             return _text_of(self._owned)
         names = await self._names()
         chosen = next((name for name in _TEXT_FORMATS if name in names), None)
-        if chosen is None:
-            return ""
-        return _text_of({chosen: await self._fetch(chosen) or b""})
+        return _text_of({chosen: await self._fetch(chosen) or b""}) if chosen else ""
 
     async def formats(self) -> Formats:
         """Return the whole content, by format."""
         if self._owned is not None:
             return self._owned
-        found = {}
-        for name in await self._names():
-            content = await self._fetch(name)
-            if content is not None:
-                found[name] = content
-        return found
+        found = {name: await self._fetch(name) for name in await self._names()}
+        return {name: content for name, content in found.items() if content is not None}
 
     async def _names(self) -> list[str]:
         told = await self._property("TARGETS")
@@ -145,7 +152,7 @@ class Selection:
         return _as_bytes(told.value)
 
     async def _property(self, target: str) -> Any:
-        """Ask the owner for one format. None if there is no owner or it does not answer."""
+        """Ask the selection's owner for one format. Returns None if there is no owner or no answer."""
         self._arrived = asyncio.Queue()
         place = self._atom("WISP_SELECTION")
         self._window.convert_selection(self._atom(self._name), self._atom(target), place, X.CurrentTime)
@@ -187,7 +194,7 @@ class Selection:
 
     def _note(self, event: Any) -> None:
         if event.type == X.SelectionRequest and event.owner == self._window:
-            self._answer(event)
+            self._ask_for(event)
         elif event.type == X.SelectionClear and event.window == self._window:
             self._owned = None
         elif event.type == X.SelectionNotify and event.requestor == self._window:
@@ -201,10 +208,29 @@ class Selection:
         elif event.state == X.PropertyDelete and (int(event.window.id), event.atom) in self._sending:
             self._send_piece(event.window, event.atom)
 
-    def _answer(self, event: Any) -> None:
+    def _ask_for(self, event: Any) -> None:
+        """Answer a program that asks for the content, or for a list of formats, after the check."""
+        if self._check is None or self._connection.atom_name(event.target) in _META:
+            self._answer(event)
+            return
+        task = asyncio.get_running_loop().create_task(self._answer_checked(event, self._check))
+        self._checking.add(task)
+        task.add_done_callback(self._checking.discard)
+
+    async def _answer_checked(self, event: Any, check: Check) -> None:
+        try:
+            await check()
+        except ToolFailed as error:
+            self._refusal = error
+            self._answer(event, is_refused=True)
+            self._served.set()  # so that nobody waits for a program that gets nothing
+            return
+        self._answer(event)
+
+    def _answer(self, event: Any, *, is_refused: bool = False) -> None:
         # Obsolete clients name no property; the ICCCM then takes the target's name.
         place = event.property or event.target
-        told = self._put(event, place)
+        told = not is_refused and self._put(event, place)
         answer = SelectionNotify(
             time=event.time,
             requestor=event.requestor,
@@ -267,10 +293,9 @@ class Selection:
 
 
 def as_formats(text: str) -> Formats:
-    """Return a text in every format that old and new programs ask for."""
-    content = text.encode("utf-8")
+    """Return a text in all text formats that programs request, old ones too: format name to bytes."""
     latin = text.encode("latin-1", "replace")  # because the ICCCM defines STRING as Latin-1
-    return {name: latin if name == "STRING" else content for name in _TEXT_FORMATS}
+    return {name: latin if name == "STRING" else text.encode("utf-8") for name in _TEXT_FORMATS}
 
 
 def _text_of(formats: Formats) -> str:
@@ -290,16 +315,20 @@ def _as_bytes(value: Any) -> bytes:
 
 
 class X11Clipboard:
-    """The clipboard as text; `formats` saves everything, so that it can be restored."""
+    """The clipboard as text. `formats` returns its whole content, so that it can be restored."""
 
-    def __init__(self, clipboard: Selection) -> None:
+    def __init__(self, clipboard: Selection, primary: Selection) -> None:
         self._clipboard = clipboard
+        self._primary = primary
 
     async def read(self) -> str:
         return await self._clipboard.text()
 
     async def write(self, text: str) -> None:
         self._clipboard.own(as_formats(text))
+
+    async def selected(self, window: str) -> str:
+        return await self._primary.text() if self._primary.is_of(window) else ""
 
     async def formats(self) -> Formats:
         return await self._clipboard.formats()
@@ -318,7 +347,7 @@ _HELPERS_LIMIT_S = 0.4
 
 
 class X11ExactTyping:
-    """Types any text. Nothing is restored before the program has handled its input."""
+    """Types any text. The clipboard or keyboard is restored only after the program has handled its input."""
 
     def __init__(
         self, keyboard: X11Keyboard, windows: X11Windows, selections: tuple[Selection, Selection], stop: StopFlag
@@ -331,7 +360,7 @@ class X11ExactTyping:
     def can_paste(self) -> bool:
         return self._windows.is_answering(self._windows.active())
 
-    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
+    async def paste(self, text: str, chord: str, into: str = "", checks: KeyChecks = UNCHECKED) -> bool:
         if chord == _PASTE and not self._windows.is_answering(self._windows.active()):
             return False  # because to canvases of Tk and to plain X programs, ctrl+v is a key like any other
         uses_primary = chord == "shift+Insert"
@@ -339,14 +368,20 @@ class X11ExactTyping:
         before = [await selection.formats() for selection in used]
         formats = as_formats(text)
         for selection in used:
-            selection.own(formats)
+            selection.own(formats, checks.taking)
         try:
-            await check()
+            await checks.still()
             with self._keyboard.only_into(into) if into else nullcontext():
                 self._press(chord)
-            return await self._taken(used) and await self._read(used)
+            is_taken = await self._taken(used) and await self._read(used)
+            for selection in used:
+                if refusal := await selection.refusal():
+                    raise refusal
+            return is_taken
         finally:
             await self._worked_off()
+            for selection in used:  # because the next content is not meant for who asked for this one
+                await selection.refusal()
             for selection, held in zip(used, before, strict=True):
                 _put_back(selection, held)
             self._keyboard.give_back()
@@ -364,14 +399,14 @@ class X11ExactTyping:
                 self._keyboard.key(name, down=False)
 
     async def _taken(self, used: tuple[Selection, ...]) -> bool:
-        """Return whether the text was fetched. A busy program gets time: late text must not arrive twice."""
+        """Return whether the text was fetched. A busy program gets more time; pasted late, it would be typed twice."""
         if await _fetched(used, _TAKEN_LIMIT_S):
             return True
         await self._worked_off(_BUSY_LIMIT_S)
         return await _fetched(used, _TAKEN_LIMIT_S)
 
     async def _read(self, used: tuple[Selection, ...]) -> bool:
-        """Wait for a browser's page: its process asks for the text again after the browser has answered."""
+        """Wait until a browser's page process has the text: it asks once more after the browser. Returns True."""
         if has_pages_apart(self._windows.pid(self._windows.active())):
             await used[0].read_to_the_end(_HELPERS_QUIET_S, _HELPERS_LIMIT_S)
         return True
@@ -387,7 +422,7 @@ class X11ExactTyping:
             self._keyboard.give_back_later(_KEPT_S)
 
     async def _remap_some(self, text: str) -> str:
-        """Type as much of the text as there are spare keys for, and return the rest.
+        """Type the part of the text for which there are spare keys. Returns the rest.
 
         Characters of the layout are typed with their own keys.
         """
@@ -411,10 +446,10 @@ class X11ExactTyping:
         return text[count:]
 
     async def _lend(self, symbols: list[int]) -> dict[int, int]:
-        """Map the symbols to spare keys; one at a time for programs that read keys by Xlib alone.
+        """Map the symbols to spare keys; for programs that read keys by Xlib alone, one symbol at a time.
 
         While Xlib fetches one change of the map, it drops those that are announced meanwhile (`XRefreshKeyboardMapping`
-        clears them, https://gitlab.freedesktop.org/xorg/lib/libx11/-/blob/master/src/xkb/XKBBind.c), and such keys say
+        clears them, https://gitlab.freedesktop.org/xorg/lib/libx11/-/blob/master/src/xkb/XKBBind.c), and such keys type
         nothing. Toolkits that answer a ping keep a map of their own.
         """
         if not self.can_paste():
@@ -432,30 +467,19 @@ class X11ExactTyping:
         await self._asleep(_SLEEPS)
 
     async def _asleep(self, times: int) -> None:
-        """Wait until all threads of the program slept at so many looks, one after the other."""
+        """Wait until all threads of the active program slept at `times` checks in a row."""
         pid, asleep = self._windows.pid(self._windows.active()), 0
         until = time.monotonic() + _BUSY_LIMIT_S
         while asleep < times and time.monotonic() < until:
             await asyncio.sleep(_LOOK_AGAIN_S)
             # A program also sleeps while it waits for the X server, which answers it before it answers us.
             self._keyboard.sync()
-            asleep = asleep + 1 if _is_asleep(pid) else 0
+            asleep = asleep + 1 if is_asleep(pid) else 0
 
     async def _worked_off(self, limit_s: float = _WORKED_OFF_S) -> None:
         active = self._windows.active()
         if active:
             await self._windows.answers(f"w{active:x}", limit_s)
-
-
-def _is_asleep(pid: int) -> bool:
-    """Return whether all threads of a process wait for input: then it has read what was sent."""
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        states = [(thread / "stat").read_text().rpartition(")")[2].split()[0] for thread in threads]
-        waits = [(thread / "wchan").read_text() for thread in threads]
-    except OSError:  # because the process has ended meanwhile, or is not known
-        return True
-    return set(states) <= {"S"} and not any("nanosleep" in wait for wait in waits)
 
 
 async def _fetched(used: tuple[Selection, ...], limit_s: float) -> bool:

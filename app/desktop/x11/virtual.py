@@ -1,6 +1,6 @@
 """A private desktop for machines without a screen: X server, window manager, D-Bus and accessibility bus.
 
-Everything it starts ends with it, even if this process is killed (the kernel then kills each child).
+All its processes end with it, even if this process is killed (the kernel then kills each child).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class VirtualDesktop:
         self.close()
 
     def close(self) -> None:
-        """End everything that was started, the last first."""
+        """End all its processes, in the reverse order of their start."""
         for child in reversed(self._children):
             if child.poll() is None:
                 child.terminate()
@@ -161,7 +161,7 @@ class VirtualDesktop:
 
 
 def _clean_environment() -> dict[str, str]:
-    """Return the person's environment without links to another desktop session."""
+    """Return the person's environment without variables that point to another desktop session."""
     foreign = ("WAYLAND_DISPLAY", "XAUTHORITY", "SESSION_MANAGER", "AT_SPI_BUS_ADDRESS", "NO_AT_BRIDGE")
     kept: Mapping[str, str] = {name: value for name, value in os.environ.items() if name not in foreign}
     return {
