@@ -1,1 +1,1 @@
-"""Services that need no screen: files, processes, memory, schedules, … They know no protocol and no model."""
+"""Services that need no screen: files, processes, memory, schedules and more. They know no protocol and no model."""

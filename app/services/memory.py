@@ -7,150 +7,18 @@ overwritten. Only this process still remembers it, so that a turn can be undone.
 from __future__ import annotations
 
 import datetime
-import heapq
-import math
-import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
-from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.values import dataclass, replace
+from app.services import fact_search
+from app.services.fact_search import Question, ranked, read, scored, stems_of
 from app.services.journal.database import open_private, transaction
-
-_WORD = re.compile(r"\w+")
-_ENDINGS = (("ies", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
-_SHORTEST_STEM = 3
-_MOST_WORDS = 24
-_OTHER_WORD = 0.6
-"""The weight of a synonym, compared with the word itself."""
-_ABOUT_PERSON = 0.8
-_A_WORD = 0.02
-"""How much the score of a fact falls with each of its words."""
-_RARE_SHARE = 0.01
-RARE = 3
-"""A word in at most this many facts makes a match strong by itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """`groups` hold, for each word that counts, its stems and their weights."""
-
-    groups: tuple[Mapping[str, float], ...]
-    is_about_person: bool
-
-    @property
-    def stems(self) -> frozenset[str]:
-        return frozenset(stem for group in self.groups for stem in group)
-
-
-@dataclass(frozen=True, slots=True)
-class FactMatch:
-    """A fact by its id. `is_strong`: it contains two of the words, or a rare one exactly."""
-
-    id: int
-    score: float
-    is_strong: bool
-
-
-def stems_of(text: str) -> str:
-    """Return the stems of all words, as in the index."""
-    return " ".join(map(_stem, _WORD.findall(text.casefold())))
-
-
-def read(question: str) -> Question:
-    """Return the words of a question that can find something. If there are none, `groups` is empty."""
-    words = _WORD.findall(question.casefold())
-    tables = _tables()
-    counting = [word for word in dict.fromkeys(words) if word not in tables.stop and (len(word) > 1 or word.isdigit())]
-    groups = []
-    for word in counting[:_MOST_WORDS]:
-        stem = _stem(word)
-        groups.append({**dict.fromkeys(tables.same.get(stem, ()), _OTHER_WORD), stem: 1.0})
-    return Question(tuple(groups), not _tables().person.isdisjoint(words))
-
-
-def scored(
-    question: Question, postings: Mapping[str, Sequence[int]], total: int, most: int, rare: int = RARE
-) -> list[FactMatch]:
-    """Return the `most` best facts that contain a word of the question.
-
-    `postings` are the ids by stem; `total` is the number of all facts.
-    """
-    scores: dict[int, float] = {}
-    several: set[int] = set()
-    strong: set[int] = set()
-    for group in question.groups:
-        found: dict[int, float] = {}
-        weighed = (
-            (_weight(len(postings[stem]), total, share), share, stem)
-            for stem, share in group.items()
-            if stem in postings
-        )
-        for weight, share, stem in sorted(weighed):  # the weightiest last, because it is the one that counts
-            found.update(dict.fromkeys(postings[stem], weight))
-            if share == 1.0 and len(postings[stem]) <= max(rare, _RARE_SHARE * total):
-                strong.update(postings[stem])
-        several.update(found.keys() & scores.keys())
-        for one, weight in found.items():
-            scores[one] = scores.get(one, 0.0) + weight
-    best = heapq.nlargest(most, scores, key=lambda one: (scores[one], one))
-    return [FactMatch(one, scores[one], one in strong or one in several) for one in best]
-
-
-def _weight(count: int, total: int, share: float) -> float:
-    return share * math.log(1 + max(total - count + 0.5, 0.5) / (count + 0.5))
-
-
-def ranked(question: Question, matches: Iterable[FactMatch], texts: Mapping[int, str]) -> list[FactMatch]:
-    """Sort the best matches by their texts: short ones first, and those about the person who asks."""
-
-    def value(match: FactMatch) -> float:
-        words = _WORD.findall(texts[match.id].casefold())
-        is_own = question.is_about_person and not _tables().person.isdisjoint(words)
-        return (match.score + _ABOUT_PERSON * is_own) / (1 + _A_WORD * len(words))
-
-    return sorted((match for match in matches if match.id in texts), key=lambda match: (-value(match), -match.id))
-
-
-def _stem(word: str) -> str:
-    """Cut an English ending. Words of other languages are cut the same way in question and fact."""
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM and not word.endswith("ss"):
-            return word.removesuffix(ending) + instead
-    return word
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    stop: str
-    person: str
-    same: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    stop: frozenset[str]
-    person: frozenset[str]
-    same: Mapping[str, frozenset[str]]
-
-
-@cache
-def _tables() -> _Tables:
-    read_in = resources.table("memory/words.toml", _Words)
-    same: dict[str, set[str]] = {}
-    for line in read_in.same:
-        stems = {_stem(word) for word in line.split()}
-        for stem in stems:
-            same.setdefault(stem, set()).update(stems - {stem})
-    others = {stem: frozenset(stems) for stem, stems in same.items()}
-    return _Tables(frozenset(read_in.stop.split()), frozenset(read_in.person.split()), others)
-
 
 MOST_FACTS = 200_000
 """A further fact is refused with a sentence, so that nothing is lost silently."""
@@ -160,6 +28,9 @@ _MOST_POSTINGS = 4_000
 """How many places of words are weighed. Words beyond that are too common: they only find facts that contain all words
 of the question."""
 _LOOKED_AT = 60
+_PROFILE_CHARS = 600
+_ALIKE = 0.6
+"""Facts that share more than this of their words say the same; the newer one counts."""
 
 _TABLES = """
 create table facts (
@@ -175,7 +46,7 @@ create virtual table counts using fts5vocab(words, row);
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact. `kind` is `fact` or `rule`. `said_by` is `person`, or `model` if it was concluded from `quote`.
+    """A fact. `kind` is `fact` or `rule`. `said_by` is `person`, or `model` if the model concluded it from `quote`.
 
     `quote` is what the person said. `at` is in seconds since 1970; `used_on` is a date, "" if never used.
     """
@@ -212,17 +83,17 @@ class FactStore:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._removed: dict[str, list[Fact]] = {}
+        self.meanings = fact_search.index_of(self._lock, self._opened, self._writing)
 
     @property
     def is_empty(self) -> bool:
-        """Return whether no fact was ever saved. Reads the disk only until the first fact exists."""
+        """Return whether no fact was ever saved. Once there was one, this reads nothing from the disk."""
         return self._connection is None and not self._path.exists()
 
     def keep(self, fact: Fact, replaces: Sequence[int] = ()) -> Fact:
-        """Save a fact in place of others, which are removed. Returns it with its id.
+        """Save a fact, and remove those that it `replaces` (ids). Returns it with its id.
 
-        A fact that is already there in the same words stays as it is. Raises ToolFailed if `replaces` names an unknown
-        fact.
+        A fact that exists with the same words stays as it is. Raises ToolFailed if `replaces` names an unknown fact.
         """
         with self._lock, self._writing() as db:
             old = self._found(db, replaces)
@@ -238,14 +109,8 @@ class FactStore:
             self._wipe()
         return kept
 
-    def add_all(self, facts: Iterable[Fact]) -> None:
-        """Save many facts at once, unchanged."""
-        with self._lock, self._writing() as db:
-            for fact in facts:
-                self._add(db, fact)
-
     def forget(self, ids: Sequence[int], turn: str) -> list[Fact]:
-        """Remove facts for good, and return them. Raises ToolFailed for an unknown id."""
+        """Delete facts permanently, and return them; `turn` can undo it. Raises ToolFailed for an unknown id."""
         with self._lock, self._writing() as db:
             gone = self._found(db, ids)
             self._remove(db, gone, turn)
@@ -255,7 +120,7 @@ class FactStore:
     def take_back(self, turn: str) -> list[str]:
         """Undo what a turn (or one call of it, `turn/call`) changed. Returns a sentence for each fact.
 
-        Only changes by this process are known.
+        Facts that another process deleted cannot be restored.
         """
         with self._lock:
             back = [fact for name in self._parts_of(turn) for fact in self._removed.pop(name)]
@@ -274,7 +139,7 @@ class FactStore:
     def search(self, question: str, limit: int = 10, *, kind: str = "", only_strong: bool = False) -> list[Fact]:
         """Return the facts that match a question, the best first.
 
-        `only_strong` leaves out facts that share only one common word with it.
+        `only_strong` leaves out facts that share only one common word with the question.
         """
         asked = read(question)
         if self.is_empty or not asked.groups:
@@ -285,12 +150,42 @@ class FactStore:
             matches = scored(asked, self._postings(db, asked), total, _LOOKED_AT)
             matches = [match for match in matches if match.is_strong or not only_strong]
             near = {fact.id: fact for fact in self._by_id(db, [match.id for match in matches])}
-            texts = {fact.id: fact.text for fact in near.values() if kind in ("", fact.kind)}
-            return [near[match.id] for match in ranked(asked, matches, texts)[:limit]]
+            found = [match.id for match in ranked(asked, matches, {fact.id: fact.text for fact in near.values()})]
+            if self.meanings and not only_strong:
+                found = self.meanings.fused(question, found)
+                near |= {fact.id: fact for fact in self._by_id(db, [one for one in found if one not in near])}
+            return [near[one] for one in found if one in near and kind in ("", near[one].kind)][:limit]
 
     def rules(self) -> list[Fact]:
-        """Return what the person wants always or never, the newest first."""
+        """Return the rules: what the person wants always or never. The newest is first."""
         return self._listed("where kind = 'rule' order by id desc")
+
+    def profile(self) -> list[Fact]:
+        """Return the facts that the person agreed to use in every conversation; [] if they agreed to none."""
+        return self._listed("where id in (select fact from profile) order by id")
+
+    def proposed_profile(self) -> list[Fact]:
+        """Return facts for a short profile: first those that the person said, then used ones, then new ones.
+
+        Of facts that say nearly the same, only one is taken. Nothing is saved.
+        """
+        order = "order by said_by = 'person' desc, used_on desc, id desc limit 500"
+        chosen: list[Fact] = []
+        left = _PROFILE_CHARS
+        for fact in self._listed(f"where kind = 'fact' {order}"):
+            stems = set(stems_of(fact.text).split())
+            others = [set(stems_of(one.text).split()) for one in chosen]
+            is_new = all(len(stems & other) <= _ALIKE * min(len(stems), len(other)) for other in others)
+            if is_new and len(fact.line()) < left:
+                chosen.append(fact)
+                left -= len(fact.line()) + 1
+        return sorted(chosen, key=lambda fact: fact.id)
+
+    def set_profile(self, ids: Sequence[int]) -> None:
+        """Save the ids of facts that the person agreed to use in every conversation; none: there is no profile."""
+        with self._lock, self._writing() as db:
+            db.execute("delete from profile")
+            db.executemany("insert into profile (fact) values (?)", [(one,) for one in ids])
 
     def all(self, limit: int = -1) -> list[Fact]:
         """Return the facts, the newest first."""
@@ -311,6 +206,8 @@ class FactStore:
 
     def close(self) -> None:
         with self._lock:
+            if self.meanings:
+                self.meanings.close()
             if self._connection:
                 self._connection.close()
                 self._connection = None
@@ -322,7 +219,7 @@ class FactStore:
             return self._rows(self._opened(), rest, values)
 
     def _postings(self, db: sqlite3.Connection, asked: Question) -> Mapping[str, Sequence[int]]:
-        """Return the ids of the facts that contain a stem, for the rarest stems."""
+        """Return the ids of facts by stem; for a very common stem, only those of facts that match every word."""
         marks = ", ".join("?" * len(asked.stems))
         counted = db.execute(f"select term, doc from counts where term in ({marks})", tuple(asked.stems)).fetchall()
         left = _MOST_POSTINGS
@@ -348,15 +245,17 @@ class FactStore:
         return replace(fact, id=int(added or 0))
 
     def _remove(self, db: sqlite3.Connection, facts: Sequence[Fact], turn: str) -> None:
-        """Remove facts. `turn` is the turn that can be undone; "" if this is an undo itself."""
+        """Remove facts. They are kept in memory so that `turn` can be undone; not if `turn` is "" (as in an undo)."""
         for fact in facts:
             db.execute("delete from facts where id = ?", (fact.id,))
             db.execute("delete from words where rowid = ?", (fact.id,))
+            db.execute("delete from profile where fact = ?", (fact.id,))
+            db.execute("delete from vectors where fact = ?", (fact.id,))
             if turn:
                 self._removed.setdefault(turn, []).append(fact)
 
     def _wipe(self) -> None:
-        """Overwrite what the index and the log still contain of removed facts."""
+        """Overwrite on the disk what the index and the log still contain of removed facts."""
         with self._writing() as db:
             db.execute("insert into words (words) values ('optimize')")
         # because the write-ahead log keeps old pages: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
@@ -406,4 +305,6 @@ def _prepare(db: sqlite3.Connection) -> None:
             raise sqlite3.DatabaseError(f"a newer Wisp wrote it, version {version}")
         for statement in _TABLES.split(";\n") if not version else ():
             db.execute(statement)
+        db.execute("create table if not exists profile (fact integer primary key)")
+        db.execute(fact_search.TABLE)
         db.execute(f"pragma user_version = {_VERSION}")

@@ -1,18 +1,25 @@
-"""Desktop notifications, over the session bus. The inbox keeps their text, because a person may miss them.
+"""Notifications on the desktop, over the session bus, and on the person's other devices, over an ntfy server.
 
-Any program can claim that a button was pressed. So a button only opens the item; it never grants, answers or runs
-anything.
+The inbox keeps their text, because a person may miss them. Any program can claim that a button was pressed. So a button
+only opens the item; it never grants, answers or runs anything.
 """
 
 from __future__ import annotations
 
 import asyncio
 import html
+import importlib
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from app.base import resources
+from app.base.errors import WispError
 from app.base.values import dataclass
+from app.settings.catalog import NTFY_TOPIC
+from app.settings.providers import NTFY
+from app.settings.store import Settings
 
 if TYPE_CHECKING:
     from dbus_fast import Message
@@ -30,7 +37,7 @@ _APP = "Wisp"
 
 @dataclass(frozen=True, slots=True)
 class DesktopNotification:
-    """A notification. `item` is the number of its inbox item, 0 for none."""
+    """A notification. `item` is the id of its message in the inbox, 0 for none."""
 
     title: str
     body: str = ""
@@ -39,16 +46,16 @@ class DesktopNotification:
 
 
 class DesktopNotifier:
-    """One connection, opened at the first use. `opened` is called with the number of an item to open.
+    """One connection to the session bus, opened at the first use.
 
-    Without `opened`, no signals are received.
+    `opened` is called with the id of an inbox message that the person wants to open. Without it, no clicks are
+    received.
     """
 
     def __init__(self, opened: Callable[[int], None] | None = None) -> None:
         self._opened = opened
         self._bus: MessageBus | None = None
         self._items: dict[int, int] = {}
-        self._can: frozenset[str] = frozenset()
 
     async def show(self, shown: DesktopNotification) -> str:
         """Show a notification. Returns why it cannot be shown, else ""."""
@@ -62,7 +69,7 @@ class DesktopNotifier:
             return NO_SERVER
 
     async def server(self) -> str:
-        """Return the name of the program that shows notifications, or ""."""
+        """Return the name of the program that shows notifications; "" if there is none."""
         if not os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
             return ""
         try:
@@ -95,7 +102,7 @@ class DesktopNotifier:
         return ""
 
     async def _call(self, member: str, signature: str = "", body: list[Any] | None = None) -> Message | None:
-        """Return the answer, or None if there is no server or it refuses."""
+        """Call a method of the notification server. Returns its answer; None if there is no server or it refuses."""
         from dbus_fast import Message, MessageType
 
         bus = await self._connected()
@@ -132,3 +139,59 @@ class DesktopNotifier:
             self._opened(self._items.pop(number))
         elif message.member == "NotificationClosed":
             self._items.pop(number, None)
+
+
+_SEND_S = 10.0
+_ANSWER_BYTES = 100_000
+_REFUSED = {401: "it wants another token", 403: "it wants another token", 404: "it has no such topic"}
+
+
+class DeviceNotifier:
+    """Sends notifications to the person's own topic of an ntfy server, if they have set one.
+
+    `now` returns the present settings; `key_of` returns the token, "" for none, and may block.
+    """
+
+    def __init__(self, now: Callable[[], Settings], key_of: Callable[[str], str]) -> None:
+        self._now = now
+        self._key_of = key_of
+
+    @property
+    def topic(self) -> str:
+        """The address of the topic; "" if notifications stay on this machine."""
+        return self._now()[NTFY_TOPIC].strip().rstrip("/")
+
+    def why_unusable(self) -> str:
+        """Return why the address of the topic cannot be used; "" if it can, or if there is none."""
+        try:
+            parts = urlsplit(self.topic)
+            is_address = parts.scheme in ("http", "https") and parts.hostname and parts.path.strip("/")
+        except ValueError:  # such as half an IPv6 address
+            is_address = False
+        return "" if is_address or not self.topic else f"{NTFY_TOPIC.key} is no address of a topic."
+
+    async def send(self, shown: DesktopNotification) -> str:
+        """Send a notification. Returns why it could not be sent, else ""."""
+        if problem := self.why_unusable():
+            return problem
+        root, _, topic = self.topic.rpartition("/")
+        # On threads, because importing the HTTP library and asking the keyring take long.
+        await asyncio.to_thread(importlib.import_module, "app.services.web.fetching")
+        token = await asyncio.to_thread(self._key_of, NTFY)
+        if not token.isascii():
+            return "The token for ntfy has letters that no token has: store it again in the settings."
+        from app.services.web.fetching import GuardedTransport, WebQuestion, send
+
+        priorities = resources.table("notifications.toml", resources.Table)[NTFY]["priorities"]
+        # As JSON, because headers hold no other letters than those of ASCII: https://docs.ntfy.sh/publish/#publish-as-json
+        message = {"topic": topic, "title": shown.title, "message": shown.body or shown.title}
+        message |= {"priority": priorities[shown.urgency]}
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        question = WebQuestion(f"{root}/", posted=message, headers=headers)
+        try:
+            answer = await send(GuardedTransport(own=root), question, most_bytes=_ANSWER_BYTES, limit_s=_SEND_S)
+        except WispError as error:
+            return f"ntfy did not get it: {error}"
+        if answer.status != 200:
+            return f"ntfy did not take it: {_REFUSED.get(answer.status, 'it failed')} ({answer.status})."
+        return ""

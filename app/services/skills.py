@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from app.base import paths, resources
 from app.base.errors import ToolFailed, WispError
 from app.base.texts import clip_line
 from app.base.values import dataclass
-from app.services import memory
+from app.services import fact_search
 from app.services.files import origins, places
 
 FILE = "SKILL.md"
@@ -39,9 +40,9 @@ _HIDES = "disable-model-invocation"
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill. `scope` is `project`, `person` or `wisp`. `warnings` say how its file breaks the format.
+    """A skill. `scope` is `project`, `person` or `wisp`. `warnings` say where its file breaks the format.
 
-    `is_hidden`: its file asks to be left out of the catalogue.
+    `is_hidden`: its file says that the catalogue must not list it.
     """
 
     name: str
@@ -61,15 +62,18 @@ class Skill:
         return [name for name in _files_of(self.folder) if name != FILE]
 
     def file(self, name: str) -> str:
-        """Return the text of one of its files. Raises ToolFailed for any other name, and for a file without text."""
+        """Return the text of one of its files. Raises ToolFailed for an unknown name, a secret, or no text."""
         if name not in self.files():
             raise ToolFailed(f"file: the skill {self.name!r} has no file {name!r}. It has: {_listed(self.files())}")
+        path = self.folder / name
+        if places.is_local_secret(path) or places.is_private_key(path):
+            raise ToolFailed(f"{path} holds keys or passwords; it is left alone.")
         return _text(self.folder / name)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSkills:
-    """The skills that were found. `problems` are sentences on unreadable folders, and on hidden duplicates."""
+    """The skills that were found. `problems` are sentences on unreadable folders, and on skills hidden by another."""
 
     skills: tuple[Skill, ...]
     problems: tuple[str, ...] = ()
@@ -81,8 +85,8 @@ class FoundSkills:
 
     def named(self, name: str) -> Skill:
         """Return the skill of that name. Raises ToolFailed if there is none."""
-        wanted = name.strip().casefold().replace(" ", "-").replace("_", "-")
-        found = next((skill for skill in self.skills if skill.name.casefold() == wanted), None)
+        wanted = _known_as(name)
+        found = next((skill for skill in self.skills if _known_as(skill.name) == wanted), None)
         if found is None:
             near = ", ".join(skill.name for skill in self.fitting(name.replace("-", " "), 3)) or "none is like it"
             raise ToolFailed(f"name: there is no skill {name!r} ({near}). Without a name, use_skill lists them.")
@@ -90,13 +94,13 @@ class FoundSkills:
 
     def fitting(self, words: str, limit: int) -> list[Skill]:
         """Return the offered skills whose name or description matches the words, the best first."""
-        asked = memory.read(words)
+        asked = fact_search.read(words)
         offered = dict(enumerate(self.offered))
         postings: dict[str, list[int]] = {}
         for number, skill in offered.items():
-            for stem in set(memory.stems_of(f"{skill.name} {skill.description}").split()):
+            for stem in set(fact_search.stems_of(f"{skill.name} {skill.description}").split()):
                 postings.setdefault(stem, []).append(number)
-        found = memory.scored(asked, postings, len(offered), limit, rare=0)
+        found = fact_search.scored(asked, postings, len(offered), limit, rare=0)
         least = _NEAR_BEST * max((match.score for match in found), default=0.0)
         return [offered[match.id] for match in found if match.is_strong and match.score >= least]
 
@@ -110,16 +114,17 @@ class Skills:
     def find(self) -> FoundSkills:
         """Find all skills. A project's skills count only if its folder is the person's own, or trusted."""
         problems: list[str] = []
-        skills: dict[str, Skill] = {skill.name: skill for skill in _in_folder(shipped(), "wisp", problems)}
+        skills = {_known_as(skill.name): skill for skill in _in_folder(shipped(), "wisp", problems)}
         own = frozenset(skills)
         for folder, scope in self._places(problems):
             for skill in _in_folder(folder, scope, problems):
-                if skill.name in own:
+                name = _known_as(skill.name)
+                if name in own:
                     problems.append(f"{skill.folder} has the name of a skill of Wisp's own and is left out.")
-                elif skill.name in skills:
-                    problems.append(f"{skill.folder} is hidden by {skills[skill.name].folder}.")
+                elif name in skills:
+                    problems.append(f"{skill.folder} is hidden by {skills[name].folder}.")
                 else:
-                    skills[skill.name] = skill
+                    skills[name] = skill
         return FoundSkills(
             tuple(sorted(skills.values(), key=lambda skill: (skill.scope != "project", skill.name))), tuple(problems)
         )
@@ -138,6 +143,11 @@ class Skills:
         yield from ((Path.home() / name, "person") for name in read_from["home"])
 
 
+def _known_as(name: str) -> str:
+    """Return a name for comparison: letter case, letter width, and blanks, `-` or `_` make no difference."""
+    return re.sub(r"[\s_-]+", "-", unicodedata.normalize("NFKC", name).strip().casefold())
+
+
 def shipped() -> Path:
     """Return the folder of the skills that come with Wisp."""
     return resources.path("skills")
@@ -145,7 +155,7 @@ def shipped() -> Path:
 
 @cache
 def shipped_names() -> frozenset[str]:
-    """Return their names, which no other skill may have."""
+    """Return the names of the skills that come with Wisp. No other skill may have such a name."""
     return frozenset(folder.name for folder in shipped().iterdir() if folder.is_dir())
 
 
@@ -175,7 +185,7 @@ def add(source: Path) -> Skill:
 
 
 def written(name: str, description: str, text: str) -> str:
-    """Return a SKILL.md in the correct format. Other known fields stay, as plain values."""
+    """Return a SKILL.md in the correct format. Of its other fields, the known ones stay, as plain values."""
     fields, body = _parted(text)
     kept = {key: fields[key] for key in ("license", "compatibility", _HIDES) if fields.get(key)}
     head = {"name": name, "description": description[:_DESCRIPTION_CHARS], **kept}
@@ -226,7 +236,7 @@ def _in_folder(root: Path, scope: str, problems: list[str]) -> Iterator[Skill]:
 
 
 def _parted(text: str) -> tuple[Mapping[str, str], str]:
-    """Return the front matter's fields, and the text below it."""
+    """Return the fields of the front matter (empty if there is none), and the text below it."""
     lines = text.replace("\r\n", "\n").lstrip("\ufeff").split("\n")
     if not lines or lines[0].strip() != "---":
         return {}, text
@@ -237,7 +247,7 @@ def _parted(text: str) -> tuple[Mapping[str, str], str]:
 
 
 def _fields(lines: Sequence[str]) -> Mapping[str, str]:
-    """Return the fields at the left edge. Lists and tables are skipped; a value with a colon needs no quotes."""
+    """Return the fields that are not indented. Lists and tables are skipped; a value with a colon needs no quotes."""
     found: dict[str, str] = {}
     key = ""
     for line in lines:

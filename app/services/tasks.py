@@ -26,7 +26,7 @@ class Item:
 
 
 def parse_line(line: str) -> Item | None:
-    """Read one item: a box (`- [ ]`, `- [x]`) or a tick (✅, ☐) at either end; None for any other line."""
+    """Return the item of a line with a box (`- [ ]`, `- [x]`) or a tick (✅, ☐) at either end; None for other lines."""
     bullet = _BULLET.match(line)
     rest = line[bullet.end() :] if bullet else line.lstrip()
     box = _BOX.match(rest)
@@ -62,7 +62,7 @@ class Checklist:
         return parse(self._text())
 
     def update(self, progress: str) -> tuple[Item, ...]:
-        """Save what the model reported. A report without items changes nothing."""
+        """Save the checklist that the model reported, and return its items. A report without items changes nothing."""
         items = parse(progress)
         if items:
             self._written = _HEAD + render(items)
@@ -73,7 +73,7 @@ class Checklist:
         return self.items()
 
     def was_edited(self) -> bool:
-        """Return whether the person changed the file since it was last written."""
+        """Return whether the person changed the file after Wisp last wrote it."""
         return self._text() != self._written
 
     def clear(self) -> None:
@@ -101,7 +101,7 @@ _TAGS = re.compile(r"</?options?>", re.IGNORECASE)
 
 
 def parse_options(text: str) -> tuple[str, ...]:
-    """Return the separate answers in `text`, without repetitions; empty if it contains no list."""
+    """Return the possible answers that a list in `text` contains, each once; () if it contains no list."""
     text = _TAGS.sub("\n", text).strip()
     try:
         value = json.loads(text)
@@ -125,7 +125,7 @@ def _sloppy(text: str) -> list[str]:
 
 
 def _quoted(text: str) -> list[str]:
-    """Return the strings of a broken list. A quote only closes before a comma, a bracket or the end."""
+    """Return the strings of a broken list. A quote ends a string only before a comma, a bracket or the text's end."""
     found: list[str] = []
     at = 0
     while at < len(text):

@@ -1,4 +1,4 @@
-"""What starts `wisp run-due`: a timer of the session's systemd while Wisp is closed, else the presence."""
+"""What starts `wisp run-due` at the right time: a systemd timer while Wisp is closed, the presence while it is open."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from pathlib import Path
 
+from app.base import paths
 from app.base.errors import ToolFailed
 from app.base.startup import own_command
 
 _NAME = "wisp-schedules"
 _LIMIT_S = 10.0
+_AGAIN_S = 60.0
 NO_TIMER = (
     "There is no systemd for this session, so schedules run only while Wisp is open, or where a cron of the system "
     "calls “wisp run-due”. What was missed runs once then, marked late."
@@ -24,6 +27,7 @@ Description=What Wisp was asked to do later
 [Service]
 Type=oneshot
 WorkingDirectory={folder}
+Environment=WISP_PRESENCE={presence}
 ExecStart={command} run-due
 """
 _TIMER = """[Unit]
@@ -58,27 +62,42 @@ def calendar(at: float) -> str:
 
 
 def set_for(at: float | None) -> str:
-    """Start `wisp run-due` at that time, or never. Blocks. Returns why that is not possible, else ""."""
+    """Set the timer to run `wisp run-due` at that time; None: never. Blocks. Returns why it cannot be set, else "".
+
+    For a time in the past, it is set to a minute from now: the task waits for the person's screen or another run.
+    """
     if why := why_missing():
         return why
     if at is None:
-        _systemctl("disable", "--now", f"{_NAME}.timer")
+        _systemctl("disable", "--now", f"{_unit()}.timer")
         return ""
     command, root = own_command()
     quoted = " ".join(f'"{word}"' for word in command)
     try:
         folder().mkdir(parents=True, exist_ok=True)
-        service = _SERVICE.format(folder=root.replace("%", "%%"), command=quoted.replace("%", "%%"))
-        (folder() / f"{_NAME}.service").write_text(service, encoding="utf-8")
-        (folder() / f"{_NAME}.timer").write_text(_TIMER.format(when=calendar(at)), encoding="utf-8")
+        service = _SERVICE.format(
+            folder=root.replace("%", "%%"), command=quoted.replace("%", "%%"), presence=paths.presence()
+        )
+        (folder() / f"{_unit()}.service").write_text(service, encoding="utf-8")
+        (folder() / f"{_unit()}.timer").write_text(_TIMER.format(when=calendar(_ahead(at))), encoding="utf-8")
     except OSError as error:
         raise ToolFailed(f"The timer cannot be written ({error.strerror}): {folder()}") from error
-    done = _systemctl("daemon-reload") and _systemctl("enable", "--now", f"{_NAME}.timer")
-    return "" if done and _systemctl("restart", f"{_NAME}.timer") else NO_TIMER
+    done = _systemctl("daemon-reload") and _systemctl("enable", "--now", f"{_unit()}.timer")
+    return "" if done and _systemctl("restart", f"{_unit()}.timer") else NO_TIMER
+
+
+def _ahead(at: float) -> float:
+    now = time.time()
+    return at if at > now else now + _AGAIN_S
+
+
+def _unit() -> str:
+    """Return the name of this presence's unit. Each presence has its own."""
+    return f"{_NAME}-{paths.presence()}" if paths.presence() else _NAME
 
 
 def start_run(*arguments: str) -> subprocess.Popen[bytes]:
-    """Run what is due, or a schedule, in a Wisp of its own, which goes on when this one is ended."""
+    """Start another Wisp process that runs all due schedules, or one. It continues after this process ends."""
     command, folder = own_command()
     started = subprocess.Popen(
         [*command, *arguments],

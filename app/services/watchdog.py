@@ -1,6 +1,6 @@
-"""The watchdog: when a program counts as hung, what to do then, and the process that watches.
+"""The watchdog: when the program counts as hung, what is done then, and the process that watches it.
 
-`Vigil` decides: it gets words and returns deeds, without a clock or a process of its own.
+`Vigil` decides: it gets words and returns actions (`Deed`), without a clock or a process of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HUNG_S = 8.0
 
 
 class WatchdogWord(StrEnum):
-    """What the program sends to its watchdog, one word a line."""
+    """What the program sends to its watchdog: one word on each line."""
 
     BEAT = "beat"
     STOP = "stop"
@@ -48,7 +48,10 @@ class WatchdogWord(StrEnum):
 
 
 class Deed(StrEnum):
-    """What the watchdog does, and reports when the program listens again."""
+    """What the watchdog does if the program hangs or has vanished. `Vigil` decides on it.
+
+    END_ALL kills its commands and releases keys and buttons, LET_GO only releases them, TELL_HUNG informs the person.
+    """
 
     END_ALL = "end all"
     LET_GO = "let go"
@@ -56,7 +59,7 @@ class Deed(StrEnum):
 
 
 class Vigil:
-    """Decides when the watchdog acts on a program that hangs or vanished. `now` is in seconds on a monotonic clock."""
+    """Decides when the watchdog acts because the program hangs or has vanished. `now`: monotonic time in seconds."""
 
     def __init__(self, now: float) -> None:
         self._beat_at = now
@@ -65,7 +68,7 @@ class Vigil:
         self.is_over = False
 
     def heard(self, word: str, now: float) -> Deed | None:
-        """Return what to do at once for a word. A program that vanished may have left keys pressed."""
+        """Return what to do at once after a word; None: nothing. A vanished program may have keys pressed."""
         self._beat_at = now
         match word:
             case WatchdogWord.BEAT:
@@ -84,7 +87,7 @@ class Vigil:
         return None
 
     def due(self, now: float) -> Deed | None:
-        """Return what to do because time has passed."""
+        """Return what to do because no word came in time; None if it is not too late."""
         if self._limit is not None and now >= self._limit:
             self._limit = None
             return Deed.END_ALL
@@ -98,9 +101,9 @@ _GONE = (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess, OSErro
 
 
 def end_commands(parent: int) -> int:
-    """Kill the commands of that program with all their children. Returns how many processes there were.
+    """Kill the commands of the program `parent` and all their children. Returns how many processes were killed.
 
-    Every process with the mark of one of its runs counts, even if it has left its parent.
+    Each process with the mark of a run counts, even if its parent is another process by now.
     """
     runs = {mark for child in _children(parent) if (mark := _mark(child))}
     found = {process.pid: process for process in psutil.process_iter() if _mark(process) in runs}
@@ -128,7 +131,7 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _mark(process: psutil.Process) -> str:
-    """Return the run that the process belongs to, or ""."""
+    """Return the id of the run to which the process belongs, from its environment; "" if there is none."""
     with suppress(*_GONE):  # because it may have ended, or belong to another user
         return process.environ().get(RUN_MARK, "")
     return ""

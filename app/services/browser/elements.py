@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame, Locator, Page
 
 ACT_MS = 4_000
+FRAME_S = 2.0
+FAILED = "chrome-error:"
+"""The scheme of Chromium's page when an address could not be opened."""
+_SHORT_SECRET = 4
+_HIDDEN = "••••"
+_VALUES = "(found) => found.map((field) => field.value || '').filter((value) => value)"
 _LONGEST_LINE = 300
 _NAMED = (
     "button",
@@ -40,10 +46,12 @@ _ACTIVE = "() => { let found = document.activeElement; while (found && found.sha
 _ACTIVE += "found.shadowRoot.activeElement) found = found.shadowRoot.activeElement; "
 _ACTIVE += "return found || document.documentElement; }"
 
+_TURNS = "(found) => !!found.closest('input[type=number], input[type=range], select, [role=spinbutton], [role=slider]')"
+
 
 @dataclass(frozen=True, slots=True)
 class PageElement:
-    """What an element reports about itself. `role` is the desktop's role name; `value` is empty for secrets."""
+    """An element as the page reports it. `role` is a role name of the desktop; `value` is "" for a secret field."""
 
     role: str
     name: str
@@ -55,16 +63,23 @@ class PageElement:
 
 @dataclass(frozen=True, slots=True)
 class FoundElement:
-    """An element that was found. `offset` is the point inside it that is meant, None for its middle."""
+    """An element that was found. `offset` is the point in it to click, from its top left; None: its middle."""
 
     handle: ElementHandle
     element: PageElement
     offset: tuple[float, float] | None = None
 
     async def check(self) -> None:
-        """Raise ToolFailed if the element is no longer what the policy judged."""
+        """Read the element again. Raise ToolFailed if it is no longer as the policy judged it."""
         if await described(self.handle) != self.element:
             raise ToolFailed("The page changed what stands there before the act. Nothing was done; read it again.")
+
+    async def frame_url(self) -> str:
+        """Return the web address of the nearest frame that contains the element; "" if no such frame has one."""
+        frame = await self.handle.owner_frame()
+        while frame and not frame.url.startswith(("http:", "https:")):
+            frame = frame.parent_frame
+        return frame.url if frame else ""
 
     async def click(self) -> None:
         """Click the element. Fails if another element covers it."""
@@ -82,6 +97,14 @@ class FoundElement:
         await self.check()
         await self.handle.fill(text, timeout=ACT_MS)
 
+    async def turns_with_the_wheel(self) -> bool:
+        """Return whether the mouse wheel changes the element's value: numbers and sliders, once they are focused."""
+        return bool(await self.handle.evaluate(_TURNS))
+
+    async def is_checked(self) -> bool:
+        """Return whether a check box or radio button is on."""
+        return bool(await self.handle.is_checked())
+
     async def select(self, option: str) -> None:
         await self.check()
         chosen = await self.handle.select_option(label=option, timeout=ACT_MS)
@@ -96,7 +119,7 @@ class FoundElement:
 
 
 def errors() -> tuple[type[Exception], ...]:
-    """Return the errors that the browser raises; none if it was never loaded."""
+    """Return the error types that the browser library raises; () if it was not loaded."""
     loaded = sys.modules.get("playwright.async_api")
     return (loaded.Error,) if loaded else ()
 
@@ -116,7 +139,7 @@ async def element_at(page: Page, x: float, y: float) -> FoundElement:
 
 
 async def element_named(page: Page, ref: str, target: str) -> FoundElement:
-    """Return the element with a ref or a visible name. Raises ToolMisuse if it is not exactly one."""
+    """Return the element with a ref or a visible name. Raises ToolMisuse unless exactly one fits."""
     if ref:
         if not re.fullmatch(r"(?:f\d+)?e\d+", ref):
             raise ToolMisuse(f"ref: {ref!r} is none; read shows them, such as e12.")
@@ -177,7 +200,7 @@ async def described(handle: ElementHandle) -> PageElement:
 
 
 def _plain_role(told: dict[str, object]) -> str:
-    """Return a role for an element without one: a field, something pressable, or a part of the page."""
+    """Return a role for an element that has none: a field, a button (if it can be pressed), or a text."""
     if told["tag"] == "input":
         return "entry"
     if told["editable"]:
@@ -187,7 +210,7 @@ def _plain_role(told: dict[str, object]) -> str:
 
 
 async def _element(frame: Frame, script: str, given: list[float]) -> ElementHandle:
-    """Return the element that a script finds in a frame. It may be another frame."""
+    """Return the element that a script finds in a frame: it may be an `iframe`, which contains another frame."""
     found = await asyncio.wait_for(frame.evaluate_handle(script, given), _ANSWER_S)
     element = found.as_element()
     if element is None:
@@ -196,7 +219,7 @@ async def _element(frame: Frame, script: str, given: list[float]) -> ElementHand
 
 
 def sentence(error: str) -> str:
-    """Shorten the browser's error to one line, without its log."""
+    """Shorten the browser's error to one line without its log, and add a hint for known errors."""
     first = error.partition("Call log:")[0].strip().splitlines()
     said = re.sub(r"^\w+\.\w+: ", "", first[0] if first else "It failed")[:_LONGEST_LINE]
     hints = {
@@ -214,3 +237,40 @@ def secret_fields() -> str:
 
 def settings() -> resources.Table:
     return resources.table("browser/browser.toml", resources.Table)
+
+
+class SecretValues:
+    """The contents of a page's secret fields. They are hidden from the model wherever the page shows them later."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+
+    async def learn(self, page: Page) -> list[Frame]:
+        """Remember the contents of the page's secret fields.
+
+        Returns the frames that answered. Raises ToolFailed if a frame with a page did not: it may contain secrets.
+        """
+        frames = [frame for frame in page.frames if frame.url and not frame.url.startswith(FAILED)]
+        answered = await asyncio.gather(*map(self._has_told, frames))
+        silent = [frame for frame, has_told in zip(frames, answered, strict=True) if not has_told]
+        if any(frame in page.frames and frame.url.startswith(("http", "about:srcdoc")) for frame in silent):
+            raise ToolFailed("A frame of the page does not answer. Wait for the page, or open another one.")
+        return [frame for frame in frames if frame not in silent]
+
+    async def _has_told(self, frame: Frame) -> bool:
+        with suppress(TimeoutError, *errors()):
+            async with asyncio.timeout(FRAME_S):
+                self._values.update(await frame.locator(secret_fields()).evaluate_all(_VALUES))
+                return True
+        return False
+
+    def blanked(self, text: str) -> str:
+        """Return the text with each known secret value replaced by a placeholder."""
+        for value in sorted(self._values, key=len, reverse=True):
+            plain = re.escape(" ".join(value.split()))
+            # Blank a short secret only as a whole value, because it may be a part of many ordinary words.
+            if len(value) < _SHORT_SECRET:
+                text = re.sub(rf'(?m)(: "?){plain}("?)$', rf"\1{_HIDDEN}\2", text)
+            elif plain:
+                text = re.sub(plain, _HIDDEN, text).replace(value, _HIDDEN)
+        return text

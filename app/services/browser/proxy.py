@@ -1,8 +1,8 @@
-"""The browser's only way out: a proxy on loopback that judges every address and connects to that very address.
+"""The browser's only way to the network: a proxy on loopback that checks each address and connects to that address.
 
-Chromium sends everything here: pages, redirects, workers, beacons and WebSockets (as CONNECT). A name is resolved once,
-each of its addresses is judged, and the connection goes to one of these, so that a second lookup cannot return another
-address.
+Chromium sends all its traffic here: pages, redirects, workers, beacons and WebSockets (as CONNECT). A name is resolved
+once, each of its addresses is checked, and the connection goes to one of these, so that a second lookup cannot return
+another address.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DROPPED = (b"proxy-", b"connection:", b"keep-alive:")
 
 
 async def dial(address: Address | str, port: int) -> Streams:
-    """Connect. Raises OSError."""
+    """Open a TCP connection to the address and return its two streams. Raises OSError."""
     return await asyncio.open_connection(str(address), port)
 
 
@@ -106,12 +106,14 @@ class FilteringProxy:
             there[1].close()
 
     async def _connected(self, host: str, port: int) -> Streams:
-        """Connect to a public address of the host, or to an allowed port of loopback."""
+        """Connect to a public address of the host, or to a loopback port that is allowed now."""
         places: list[Address | str]
         if host.casefold() in LOOPBACK:
             if port not in self._local_ports():
                 raise ToolFailed(f"{host}:{port} is this machine, and no server that this conversation started.")
             places = ["127.0.0.1", "::1"]
+        elif self._local_ports():  # because its server may hold all files of the workspace, and nobody named the host
+            raise ToolFailed(f"{host} was not asked: a page of this machine reaches nothing but this machine.")
         else:
             target: WebTarget = read(f"{'https' if port == 443 else 'http'}://{host}:{port}/")
             places = [*await public_addresses(target, self._find)]
@@ -127,7 +129,7 @@ class FilteringProxy:
 
 
 def _asked(head: bytes) -> tuple[str, int, bytes]:
-    """Return the host, the port, and the request to pass on (empty for a tunnel). Raises ToolMisuse."""
+    """Read a request's target: the host, the port, and the request to pass on (b"" for CONNECT). Raises ToolMisuse."""
     line = _REQUEST.match(head)
     if line is None:
         raise ToolMisuse("That is no request to a proxy.")
@@ -152,7 +154,7 @@ def _place(written: str, usual: int) -> tuple[str, int]:
 
 
 async def _joined(one: Streams, other: Streams) -> None:
-    """Copy in both directions until one side ends."""
+    """Copy data between two connections, in both directions, until one of them ends."""
     tasks = [asyncio.ensure_future(_copied(one[0], other[1])), asyncio.ensure_future(_copied(other[0], one[1]))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,29 +1,26 @@
-"""One browser with its own profile, behind barriers: open pages, read them, and act on what the policy judged.
+"""One browser with its own profile and with barriers around it: open pages, read them, and act on judged elements.
 
-Three barriers are in place before a page opens. The proxy judges every address (also of redirects and WebSockets). The
+Three barriers are in place before a page opens. The proxy checks every address (also of redirects and WebSockets). The
 router lets only web schemes through, and no service worker can answer instead. WebRTC, which would bypass both, is off.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
-import os
-import re
-import shutil
-import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.base.errors import ToolFailed, ToolMisuse
 from app.base.values import dataclass
 from app.services.browser.elements import (
     ACT_MS,
+    FAILED,
     FoundElement,
     PageElement,
+    SecretValues,
     element_at,
     element_named,
     errors,
@@ -32,39 +29,46 @@ from app.services.browser.elements import (
     sentence,
 )
 from app.services.browser.elements import settings as known_settings
+from app.services.browser.starting import (
+    HEIGHT,
+    WIDTH,
+    BrowserWishes,
+    checked,
+    connect,
+    downloads_of,
+    driver,
+    hide_banner,
+    in_front,
+    is_web,
+    needed_program,
+    start,
+)
+from app.services.browser.transfers import Downloads, PageDownload, choose_file
 from app.services.web import addresses
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Dialog, Frame, Page, Playwright, Route
+    from playwright.async_api import BrowserContext, Dialog, Download, Frame, Page, Playwright, Response, Route
 
     from app.services.browser.proxy import Dial, FilteringProxy
     from app.services.web.addresses import Resolve
 
-WIDTH, HEIGHT = 1024, 720
 _START_S = 30.0
 _OPEN_MS = 25_000
 _SETTLE_MS = 3_000
 _PICTURE_MS = 10_000
 _PAINTED_S = 1.5
-_FRAME_S = 2.0
 _ANSWER_S = 5.0
 _JPEG_QUALITY = 70
 _LONGEST_LINE = 300
 _MOST_LINES = 40
-_SHORT_SECRET = 4
-_HIDDEN = "••••"
 REFUSED = "x-wisp-refused"
 """The header that marks the proxy's own answers."""
-_FAILED = "chrome-error:"
-"""The scheme of Chromium's page when an address could not be opened."""
-_MISSING = "The browser tool needs the package playwright: pip install 'wisp[browser]'."
 _PAINT = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 120))))"
-_VALUES = "(found) => found.map((field) => field.value || '').filter((value) => value)"
 
 
 @dataclass(frozen=True, slots=True)
 class PageLook:
-    """A page as it is now. `lines` are console messages since the last look, `refused` what the barriers stopped."""
+    """A page as it is now. `lines` are console messages since the last look, `refused` what the barriers refused."""
 
     url: str
     title: str
@@ -72,19 +76,21 @@ class PageLook:
     lines: tuple[str, ...]
     refused: tuple[str, ...]
     tabs: int
+    size: tuple[int, int] = (WIDTH, HEIGHT)
+    is_persons: bool = False
 
 
-def program() -> str:
-    """Return the browser on this machine that Wisp would start, or ""."""
-    return next((found for name in known_settings()["programs"] if (found := shutil.which(name))), "")
+_MORE_TRIES, _INTERRUPTED = 2, "interrupted by another navigation"
+_SCROLL = "(distance) => { const before = scrollY; scrollBy({top: distance, behavior: 'instant'}); "
+_SCROLL += "return scrollY !== before; }"
 
 
 class BrowserSession:
-    """At most one browser, started by `launch`. Callers take turns (`acting`).
+    """At most one browser, started by `launch`. Its users act one after the other (`acting`).
 
     `own_ports` are the loopback ports that this conversation's commands serve. `find` and `dial` are replaced in tests.
-    A dry session never starts a browser. `judged` holds, by the id of the step, the element that the policy is judging,
-    with its host.
+    `wishes` returns the present settings. A dry session never starts a browser. `judged` holds, by the id of the step,
+    the element that the policy is judging, with its host.
     """
 
     def __init__(
@@ -94,9 +100,11 @@ class BrowserSession:
         *,
         find: Resolve | None = None,
         dial: Dial | None = None,
+        wishes: Callable[[], BrowserWishes] = BrowserWishes,
         is_dry: bool = False,
     ) -> None:
         self._profile = profile
+        self.wishes = wishes
         self._own_ports = own_ports
         self._find = find
         self._dial = dial
@@ -108,9 +116,11 @@ class BrowserSession:
         self._pages: list[Page] = []
         self._lines: list[str] = []
         self._told_refused = 0
-        self._secrets: set[str] = set()
+        self._secrets = SecretValues()
         self._may_stay = False
         self._is_dry = is_dry
+        self._downloads = Downloads(downloads_of(profile))
+        self.is_attached = False
         self.judged: dict[str, tuple[PageElement, str]] = {}
 
     @property
@@ -140,36 +150,74 @@ class BrowserSession:
             except errors() as error:
                 raise ToolFailed(sentence(str(error))) from error
 
-    async def launch(self, url: str) -> None:
-        """Open the address, and start a browser if none is open. Raises ToolMisuse or NeedsPerson."""
-        here = addresses.is_local(url)
-        if here:
-            if not addresses.is_own_server(url, self._own_ports):
-                port = urlsplit(url.strip()).port or 80
-                raise ToolFailed(
-                    f"Nothing that this conversation started listens on port {port} of this machine. Start the server "
-                    'with execute_command and background="true", and open the address that it answers.'
-                )
-            target = url.strip()
-        else:
-            target = addresses.read(url).url
-        if self._page is None or self._page.is_closed() or (here and not self._may_stay):
+    async def launch(self, url: str, *, attach: bool = False) -> None:
+        """Open the address; start a browser first if none is open. Raises ToolMisuse or NeedsPerson.
+
+        With `attach`, the person's own running browser is used; without an address, the tab that they look at.
+        """
+        here, target = addresses.is_local(url), checked(url, self._own_ports) if url or not attach else ""
+        if attach:
+            await self._attach(target)
+        elif self._page is None or self._page.is_closed() or self.is_attached or (here and not self._may_stay):
             # Start again, because a web page must not stay open beside one that may reach this machine.
             await self.close()
             await self._start()
         self._may_stay = here
-        answer = await self._shown().goto(target, wait_until="domcontentloaded", timeout=_OPEN_MS)
-        if answer and REFUSED in answer.headers and self._proxy:
-            raise ToolFailed(self._proxy.refused[-1])
+        if target:
+            answer = await self._opened(target)
+            if answer and REFUSED in answer.headers and self._proxy:
+                raise ToolFailed(self._proxy.refused[-1])
         await self.settle()
+
+    async def _opened(self, target: str) -> Response | None:
+        """Open the address in the tab, again where the page before leaves by itself meanwhile, which interrupts it."""
+        for _ in range(_MORE_TRIES):
+            try:
+                return await self._shown().goto(target, wait_until="domcontentloaded", timeout=_OPEN_MS)
+            except errors() as error:
+                if _INTERRUPTED not in str(error):
+                    raise
+        return await self._shown().goto(target, wait_until="domcontentloaded", timeout=_OPEN_MS)
+
+    async def _attach(self, target: str) -> None:
+        """Use the person's browser: a new tab for an address, else the tab that they look at."""
+        if target and not addresses.is_local(target):
+            # Resolve here, because the person's browser does not go through the proxy.
+            await addresses.public_addresses(addresses.read(target), self._find or addresses.resolve)
+        if not self.is_attached or self._context is None:
+            await self.close()
+            self._playwright = await driver(is_dry=self._is_dry)
+            try:
+                self._context = await connect(self._playwright, self.wishes().attach)
+            except BaseException:  # so that a failed or cancelled start leaves no process running
+                await self.close()
+                raise
+            self._context.set_default_timeout(ACT_MS)
+            self.is_attached = True
+        await self._take(await self._context.new_page() if target else await in_front(self._context.pages))
+
+    async def _take(self, page: Page) -> None:
+        """Make a tab of the person's browser the current page. A banner on the page shows that Wisp acts there."""
+        banner = known_settings()["banner"]["show"]
+        if page not in self._pages:
+            self._met(page)
+            page.on("popup", self._met)
+            await page.add_init_script(banner)
+        self._page = page
+        with suppress(*errors()):  # because a page can forbid scripts, and the browser shows a banner of its own
+            await page.bring_to_front()  # because a tab behind another one is not drawn, so that a picture never comes
+            await page.evaluate(banner)
 
     async def close(self) -> None:
         """End the browser and its proxy, if there is one."""
         context, self._context, self._page = self._context, None, None
+        pages, was_attached, self.is_attached = self._pages, self.is_attached, False
         playwright, self._playwright = self._playwright, None
         proxy, self._proxy = self._proxy, None
-        self._pages, self._lines, self._secrets, self._told_refused = [], [], set(), 0
-        if context:
+        self._pages, self._lines, self._secrets, self._told_refused = [], [], SecretValues(), 0
+        if was_attached:
+            await hide_banner(pages)
+        elif context:
             with suppress(*errors()):  # because it may have ended by itself
                 await context.close()
         if playwright:
@@ -178,42 +226,18 @@ class BrowserSession:
             await proxy.close()
 
     async def _start(self) -> None:
-        if self._is_dry:
-            raise ToolFailed("This is a dry run: no browser is started.")
-        executable = await asyncio.to_thread(program)
-        if not executable:
-            raise NeedsPerson("There is no Chromium, Chrome, Brave or Edge on this machine. Install one of them.")
+        wishes = self.wishes()
+        executable = "" if self._is_dry else await asyncio.to_thread(needed_program, wishes.program)
         try:
-            # On a thread, because the imports take long.
-            await asyncio.to_thread(importlib.import_module, "playwright.async_api")
-            await asyncio.to_thread(importlib.import_module, "app.services.browser.proxy")
-        except ImportError as error:
-            raise NeedsPerson(_MISSING) from error
-        from playwright.async_api import async_playwright
+            self._playwright = await driver(is_dry=self._is_dry)
+            from app.services.browser.proxy import FilteringProxy, dial
 
-        from app.services.browser.proxy import FilteringProxy, dial
-        from app.services.web.addresses import resolve
-
-        known = known_settings()
-        self._proxy = FilteringProxy(self._reachable_ports, self._find or resolve, self._dial or dial)
-        try:
+            self._proxy = FilteringProxy(self._reachable_ports, self._find or addresses.resolve, self._dial or dial)
             through = await self._proxy.start()
             await asyncio.to_thread(self._profile.mkdir, mode=0o700, parents=True, exist_ok=True)
-            self._playwright = await async_playwright().start()
             async with asyncio.timeout(_START_S):
-                self._context = await self._playwright.chromium.launch_persistent_context(
-                    self._profile,
-                    executable_path=executable,
-                    headless=True,
-                    chromium_sandbox=sys.platform == "win32" or os.geteuid() != 0,
-                    args=list(known["switches"]),
-                    # Without this rule, Chromium sends loopback past the proxy:
-                    # https://chromium.googlesource.com/chromium/src/+/HEAD/net/docs/proxy.md
-                    proxy={"server": through, "bypass": "<-loopback>"},
-                    # because a service worker answers requests without asking the router
-                    service_workers="block",
-                    accept_downloads=False,
-                    viewport={"width": WIDTH, "height": HEIGHT},
+                self._context = await start(
+                    self._playwright, executable, self._profile, through, visible=wishes.is_visible
                 )
             await self._wall(self._context)
         except BaseException:  # so that a failed or cancelled start leaves no browser running
@@ -221,7 +245,7 @@ class BrowserSession:
             raise
 
     async def _wall(self, context: BrowserContext) -> None:
-        """Set up everything that must be in place before the first page opens."""
+        """Set up all barriers of a browser context, before its first page opens."""
         known = known_settings()
         schemes = tuple(f"{scheme}:" for scheme in known["schemes"])
 
@@ -238,11 +262,11 @@ class BrowserSession:
         self._met(self._page)
 
     def _reachable_ports(self) -> Collection[int]:
-        """Return the loopback ports that may be reached: none once the browser shows a page of the web."""
+        """Return the loopback ports that pages may reach: none once the browser has shown a page of the web."""
         return self._own_ports() if self._may_stay else ()
 
     def _met(self, page: Page) -> None:
-        """Prepare a new page: listen to it, decline its dialogs, and close it if it leaves the web."""
+        """Prepare a new page: record its messages, decline its dialogs, close it at an address that is not allowed."""
         if page in self._pages:
             return
         self._pages.append(page)
@@ -256,19 +280,29 @@ class BrowserSession:
             url = frame.url.casefold()
             if url.startswith(("http:", "https:")) and frame.parent_frame is None and not addresses.is_local(url):
                 self._may_stay = False  # because from here on the page is one of the web
-            if not url.startswith((_FAILED, *(f"{one}:" for one in known_settings()["schemes"]))):
+            if not url.startswith((FAILED, *(f"{one}:" for one in known_settings()["schemes"]))):
                 self._line(f"[refused] {frame.url}")
+                if self.is_attached:  # because the tab is the person's; `_shown` refuses to act in it
+                    return
                 with suppress(*errors()):  # because the page may have closed itself
                     await page.close()
 
         page.on("console", lambda message: self._say(message.type, message.text))
         page.on("pageerror", lambda error: self._line(f"[error] {error}"))
-        page.on("download", lambda download: self._line(f"[download refused] {download.suggested_filename}"))
+        page.on("download", self._offered)
         page.on("dialog", decline)
         page.on("framenavigated", leave)
 
+    async def _offered(self, download: Download) -> None:
+        """Keep a download if an action waits for it; cancel it otherwise."""
+        if self._downloads.take(download):
+            return
+        self._line(f"[download refused] {download.suggested_filename}: action download saves it")
+        with suppress(*errors()):  # because it may have ended already
+            await download.cancel()
+
     def _say(self, kind: str, text: str) -> None:
-        """Keep a console message of the page, except the browser's own hints to developers."""
+        """Keep a console message of the page. The browser's own hints to developers are dropped."""
         if kind != "verbose":
             self._line(f"[{kind}] {text}")
 
@@ -276,7 +310,7 @@ class BrowserSession:
         self._lines = [*self._lines[1 - _MOST_LINES :], " ".join(text.split())[:_LONGEST_LINE]]
 
     def _shown(self) -> Page:
-        """Return the current page. Raises ToolMisuse if none is open."""
+        """Return the current page. Raises ToolMisuse if none is open, and ToolFailed if it may not be used."""
         if self._page is None or self._context is None:
             raise ToolMisuse("No browser is open: begin with action launch and its url.")
         if self._page.is_closed():
@@ -284,6 +318,8 @@ class BrowserSession:
             if not others:
                 raise ToolFailed("The page has closed itself. Launch again.")
             self._page = others[-1]
+        if self.is_attached and not is_web(self._page):
+            raise ToolFailed("That tab of the person's browser shows no page of the web; it is left alone.")
         return self._page
 
     async def settle(self) -> None:
@@ -296,66 +332,48 @@ class BrowserSession:
             await page.wait_for_load_state("load", timeout=_SETTLE_MS)
 
     async def look(self) -> PageLook:
-        """Return the page with a picture in which secret fields are covered."""
+        """Return the current page, with a picture in which secret fields are covered."""
         page = self._shown()
-        covered = [frame.locator(secret_fields()) for frame in await self._learn_secrets(page)]
+        covered = [frame.locator(secret_fields()) for frame in await self._secrets.learn(page)]
         picture = await page.screenshot(
             type="jpeg", quality=_JPEG_QUALITY, scale="css", mask=covered, mask_color="#808080", timeout=_PICTURE_MS
         )
         # Learn again, because a secret may have been filled in while the picture was taken.
-        await self._learn_secrets(page)
-        lines, self._lines = tuple(map(self._blanked, self._lines)), []
+        await self._secrets.learn(page)
+        lines, self._lines = tuple(map(self._secrets.blanked, self._lines)), []
         refused = self._proxy.refused[self._told_refused :] if self._proxy else []
         self._told_refused += len(refused)
-        title = self._blanked(" ".join((await asyncio.wait_for(page.title(), _ANSWER_S)).split())[:_LONGEST_LINE])
+        title = self._secrets.blanked(
+            " ".join((await asyncio.wait_for(page.title(), _ANSWER_S)).split())[:_LONGEST_LINE]
+        )
         tabs = len(self._context.pages) if self._context else 0
-        return PageLook(self._blanked(page.url), title, picture, lines, tuple(refused), tabs)
+        url, title = map(self._secrets.blanked, (page.url, title))
+        return PageLook(url, title, picture, lines, tuple(refused), tabs, await self._size(), self.is_attached)
+
+    async def _size(self) -> tuple[int, int]:
+        """Return the page's width and height in pixels. In the person's browser, they are those of its window."""
+        if not self.is_attached:
+            return WIDTH, HEIGHT
+        width, height = await asyncio.wait_for(self._shown().evaluate("[innerWidth, innerHeight]"), _ANSWER_S)
+        return int(width), int(height)
 
     async def outline(self) -> str:
         """Return the page's text with refs for its elements. Values of secret fields are blanked."""
         page = self._shown()
-        await self._learn_secrets(page)
+        await self._secrets.learn(page)
         told = await page.aria_snapshot(mode="ai", timeout=_PICTURE_MS)
-        await self._learn_secrets(page)
-        return self._blanked(told)
-
-    async def _learn_secrets(self, page: Page) -> list[Frame]:
-        """Remember the content of secret fields: it stays secret wherever the page shows it later.
-
-        Returns the frames that answered. Raises ToolFailed if a frame with a page did not: it may contain secrets.
-        """
-        frames = [frame for frame in page.frames if frame.url and not frame.url.startswith(_FAILED)]
-        answered = await asyncio.gather(*map(self._has_told, frames))
-        silent = [frame for frame, has_told in zip(frames, answered, strict=True) if not has_told]
-        if any(frame in page.frames and frame.url.startswith(("http", "about:srcdoc")) for frame in silent):
-            raise ToolFailed("A frame of the page does not answer. Wait for the page, or open another one.")
-        return [frame for frame in frames if frame not in silent]
-
-    async def _has_told(self, frame: Frame) -> bool:
-        with suppress(TimeoutError, *errors()):
-            async with asyncio.timeout(_FRAME_S):
-                self._secrets.update(await frame.locator(secret_fields()).evaluate_all(_VALUES))
-                return True
-        return False
-
-    def _blanked(self, text: str) -> str:
-        for value in sorted(self._secrets, key=len, reverse=True):
-            plain = re.escape(" ".join(value.split()))
-            # Blank a short secret only as a whole value, because it may be a part of many ordinary words.
-            if len(value) < _SHORT_SECRET:
-                text = re.sub(rf'(?m)(: "?){plain}("?)$', rf"\1{_HIDDEN}\2", text)
-            elif plain:
-                text = re.sub(plain, _HIDDEN, text).replace(value, _HIDDEN)
-        return text
+        await self._secrets.learn(page)
+        return self._secrets.blanked(told)
 
     async def at(self, x: float, y: float) -> FoundElement:
-        """Return the element at a point of the picture, also inside frames. Raises ToolMisuse."""
-        if not (0 <= x < WIDTH and 0 <= y < HEIGHT):
-            raise ToolMisuse(f"coordinate: {x:g},{y:g} is outside the picture, which is {WIDTH}x{HEIGHT}.")
+        """Return the element at a point of the picture, also inside frames. Raises ToolMisuse if it is outside."""
+        width, height = await self._size()
+        if not (0 <= x < width and 0 <= y < height):
+            raise ToolMisuse(f"coordinate: {x:g},{y:g} is outside the picture, which is {width}x{height}.")
         return await element_at(self._shown(), x, y)
 
     async def named(self, ref: str, target: str) -> FoundElement:
-        """Return the element with a ref or a visible name. Raises ToolMisuse if it is not exactly one."""
+        """Return the element with a ref or a visible name. Raises ToolMisuse unless exactly one fits."""
         return await element_named(self._shown(), ref, target)
 
     async def focused(self) -> FoundElement:
@@ -369,16 +387,27 @@ class BrowserSession:
     async def press(self, keys: str) -> None:
         await self._shown().keyboard.press(keys)
 
-    async def scroll(self, distance: int) -> None:
+    async def scroll(self, distance: int) -> bool:
+        """Scroll the document by a distance in pixels, without the pointer. Returns whether it moved."""
+        return bool(await self._shown().evaluate(_SCROLL, distance))
+
+    async def turn_wheel(self, distance: int, place: tuple[float, float]) -> None:
+        """Move the pointer to a place of the picture, and turn the wheel there by a distance in pixels."""
         page = self._shown()
-        await page.mouse.move(WIDTH / 2, HEIGHT / 2)
+        await page.mouse.move(*place)
         await page.mouse.wheel(0, distance)
 
     async def go(self, *, back: bool) -> bool:
-        """Go one page back or forward. Returns False if there is none."""
+        """Go one page back or forward in the history. Returns False if there is no such page."""
         page = self._shown()
         way = page.go_back if back else page.go_forward
         return await way(wait_until="domcontentloaded", timeout=_OPEN_MS) is not None
+
+    async def reload(self) -> None:
+        """Open the page's address again. A form that led to the page is not sent again."""
+        page = self._shown()
+        await page.goto(checked(page.url, self._own_ports), wait_until="domcontentloaded", timeout=_OPEN_MS)
+        await self.settle()
 
     async def wait_for(self, text: str, limit_s: float) -> bool:
         """Wait until the text is visible. Returns False if it did not appear in time."""
@@ -391,11 +420,28 @@ class BrowserSession:
         return True
 
     async def tab(self, number: int) -> list[str]:
-        """List the tabs, after bringing the tab of that number (from 1) to the front; 0 only lists."""
-        pages = self._context.pages if self._context and self._shown() else []
+        """Bring the tab of that number (from 1) to the front, unless it is 0. Returns a line for each tab."""
+        pages = self._context.pages if self._context and (self.is_attached or self._shown()) else []
+        pages = [page for page in pages if is_web(page)] if self.is_attached else pages
         if number > len(pages):
             raise ToolMisuse(f"tab: there are {len(pages)}.")
         if number:
             self._page = pages[number - 1]
+            if self.is_attached:
+                await self._take(self._page)
             await self._page.bring_to_front()
         return [f"{at}. {await page.title()} ({page.url})" for at, page in enumerate(pages, 1)]
+
+    async def download(self, begin: Callable[[], Awaitable[object]]) -> PageDownload:
+        """Run `begin`, which starts a download, and wait until it is finished. Raises ToolFailed."""
+        if self.is_attached:
+            raise ToolFailed("In the person's own browser nothing is downloaded: launch the page without attach.")
+        return await self._downloads.fetch(begin)
+
+    async def open_download(self, url: str) -> None:
+        """Open an address that leads to a file, so that the browser downloads it."""
+        await self._shown().goto(checked(url, self._own_ports), wait_until="commit", timeout=_OPEN_MS)
+
+    async def give(self, found: FoundElement, name: str, data: bytes) -> None:
+        """Put a file into a field for files: the element itself, or the file dialog that a click on it opens."""
+        await choose_file(self._shown(), found, name, data)

@@ -27,7 +27,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
 from app.base.values import dataclass
 from app.services.files import moving
-from app.services.files.checkpoints import ARRANGING, COMMAND, Change, Checkpoints, digest_of
+from app.services.files.checkpoints import ARRANGING, COMMAND, SURFACES, Change, Checkpoints, digest_of
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import open_file
 from app.services.files.safe_open import Folder, hold, told
@@ -37,7 +37,7 @@ _TRIES = 1_000
 
 
 def to_trash(folder: Folder, name: str) -> bool:
-    """Move a file to the trash. Returns False if there is no trash for it."""
+    """Move a file to the trash. Returns False if its file system has no trash."""
     try:
         return _moved(folder, name) if sys.platform == "linux" else _handed_over(folder.path / name)
     except OSError:  # because not every file system has a trash folder
@@ -67,7 +67,7 @@ def _moved(folder: Folder, name: str) -> bool:
 
 
 def _noted(trash: Path, path: Path) -> str:
-    """Write the note that says where the file comes from. Returns its name in the trash."""
+    """Write the trash's note on where a file comes from. Returns the file's name in the trash."""
     now = datetime.datetime.now().replace(microsecond=0).isoformat()
     note = f"[Trash Info]\nPath={quote(os.fsencode(path))}\nDeletionDate={now}\n"
     for number in itertools.islice(itertools.count(1), _TRIES):
@@ -175,7 +175,7 @@ class Changes:
             return WrittenFile(old.st_size, undoable=change.kept, trashed=trashed)
 
     def undo_last(self, turns: Collection[str] | None = None) -> Change:
-        """Undo the newest change, only of `turns` if given.
+        """Undo the newest change; with `turns`, the newest change of these turns.
 
         Raises ToolFailed if there is none, or if the file was changed since.
         """
@@ -186,18 +186,23 @@ class Changes:
         raise ToolFailed("There is no change of a file to undo.")
 
     def undo_newest(self, turns: Collection[str] | None = None) -> tuple[list[Change], list[str]]:
-        """Undo the newest change. If a command or a move made it, undo everything that it did, as `restore` does.
+        """Undo the newest change. If a command, a move or a surface's tool made it, undo all changes by that call.
 
-        Errors and `turns` as in `undo_last`.
+        `turns` and the errors are those of `undo_last`. Returns as `restore` does.
         """
         with self._lock:
             newest = self._of_turns(turns)[-1:]
-            if newest and newest[0].tool in (COMMAND, *ARRANGING):
+            if newest and newest[0].tool in (COMMAND, *ARRANGING, *SURFACES):
                 return self.restore(newest[0].turn)
             return [self.undo_last(turns)], []
 
+    def newest_at(self, turns: Collection[str] | None) -> float:
+        """Return when one of these turns (None: any turn) last changed a file, in seconds since 1970; 0 for never."""
+        known = self._checkpoints.changes()
+        return max((one.at for one in known if turns is None or one.turn.partition("/")[0] in turns), default=0.0)
+
     def _of_turns(self, turns: Collection[str] | None) -> Sequence[Change]:
-        """Return the changes of these turns. Raises ToolFailed if only others changed files."""
+        """Return the changes of these turns (None: all), oldest first. Raises ToolFailed if only others made any."""
         known = self._checkpoints.changes()
         own = [change for change in known if turns is None or change.turn.partition("/")[0] in turns]
         if known and not own:
@@ -221,7 +226,7 @@ class Changes:
         return undone, problems
 
     def sweep(self) -> None:
-        """Remove the temporary files of writes that were killed. Call it at the start."""
+        """Remove the temporary files that killed writes left behind. Call it at Wisp's start."""
         folders = {Path(change.path).parent for change in self._checkpoints.changes()[-_SWEPT:]}
         for file in (file for folder in folders for file in folder.glob(f".*{_BESIDE}*~")):
             pid = file.name.rpartition(_BESIDE)[2].partition("-")[0]
@@ -267,7 +272,7 @@ class Changes:
             raise
 
     def _undo(self, change: Change) -> bool:
-        """Undo one change. Returns False if there was nothing to undo, because a crash prevented the change."""
+        """Undo one change. Returns False if the file already is as before, because a crash prevented the change."""
         if moving.is_move(change):
             was_done = moving.take_back(self._workspace, change)
             self._checkpoints.forget(change.id)
@@ -281,7 +286,8 @@ class Changes:
         return now != change.before
 
     def _check_undoable(self, change: Change, place: Place, now: str | None) -> None:
-        if change.tool != COMMAND:  # because a file that a command deleted goes back to its old place, wherever it was
+        # A file that a command deleted goes back to its old place, wherever it was; surfaces lie in Wisp's own folder.
+        if change.tool not in (COMMAND, *SURFACES):
             went_along = change.tool in ARRANGING
             (self._workspace.check_carried if went_along else self._workspace.check_writable)(place)
         if now != change.after:
@@ -318,7 +324,7 @@ def _parts(place: Place) -> tuple[str, ...]:
 
 @contextmanager
 def _made(place: Place, folders: Sequence[str]) -> Iterator[Folder]:
-    """Return a context manager that creates the folder, and removes it again if an error occurs inside."""
+    """Return a context manager that creates the missing folders. An error inside removes them again."""
     path = place.root.joinpath(*folders)
     # Note which folders are new, so that only these are removed after an error.
     fresh = list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
@@ -335,9 +341,9 @@ def _made(place: Place, folders: Sequence[str]) -> Iterator[Folder]:
 def _write_beside(
     folder: Folder, name: str, chunks: Iterable[bytes], old: os.stat_result | None, mode: int | None = None
 ) -> tuple[str, str, int]:
-    """Write a new synced file in the folder, with the mode and owner of the old one.
+    """Write a new file in the folder, with the mode and owner of the `old` one, and sync it to the disk.
 
-    Returns its name, the digest of its content, and its size.
+    Returns its name, the digest of its content, and its size in bytes.
     """
     beside = f".{name[:40]}{_BESIDE}{os.getpid()}-{unique()}~"
     digest, size = hashlib.sha256(), 0

@@ -31,6 +31,12 @@ COMMAND = "execute_command"
 ARRANGING = ("move_file", "copy_file", "make_folder")
 """The tools that change many files in one call, which is one change for an undo."""
 
+SURFACES = (
+    *("create_app", "update_app", "delete_app", "create_shortcut", "update_shortcut", "delete_shortcut"),
+    *("rename_widget", "mutate_surface_data"),
+)
+"""The tools that change surfaces. Their files lie in Wisp's own folder, and each call is one change for an undo."""
+
 _CHUNK = 1 << 20
 _PRIVATE = 0o600  # so that other users of the computer cannot read the copies
 _BUSY_S = 10.0
@@ -50,7 +56,7 @@ create table if not exists changes (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a file. `before` and `after` are content digests, None if there was or is no file.
+    """One change of a file. `before` and `after` are content digests; None if the file did not or does not exist.
 
     `kept` says whether `before` is in the store. `at` is in seconds since 1970.
     """
@@ -70,7 +76,7 @@ _COLUMNS = tuple(field.name for field in fields(Change))
 
 
 def digest_of(stream: BinaryIO) -> str:
-    """Return the digest of a content, after reading it to its end."""
+    """Read the stream to its end and return the SHA-256 of its content."""
     digest = hashlib.sha256()
     while chunk := stream.read(_CHUNK):
         digest.update(chunk)
@@ -78,7 +84,7 @@ def digest_of(stream: BinaryIO) -> str:
 
 
 def _is_of(change: Change, turn: str) -> bool:
-    """Return whether the change belongs to this turn, or to this command."""
+    """Return whether a change belongs to `turn`, which may also be the id of a command's run."""
     is_of_turn = f"{change.turn}/".startswith(f"{turn}/")
     return is_of_turn or (change.tool == COMMAND and change.turn.rpartition("/")[2] == turn)
 
@@ -98,7 +104,7 @@ class Checkpoints:
             table.execute(_TABLE)
 
     def keep(self, source: BinaryIO, size_bytes: int) -> tuple[str, bool]:
-        """Copy a content into the store. Returns its digest, and whether it was small enough to keep."""
+        """Copy a content into the store. Returns its digest, and False if it was too large to be kept."""
         if size_bytes > self._most_bytes:
             return digest_of(source), False
         beside = self._folder / "objects" / unique("new-")
@@ -130,19 +136,19 @@ class Checkpoints:
         return self._object(name).open("rb")
 
     def add(self, *changes: Change) -> None:
-        """Write the changes in one transaction, before they are carried out."""
+        """Record the changes in one transaction. Call it before they are carried out."""
         places = ", ".join("?" * len(_COLUMNS))
         with self._list() as table:
             rows = [[getattr(change, column) for column in _COLUMNS] for change in changes]
             table.executemany(f"insert into changes ({', '.join(_COLUMNS)}) values ({places})", rows)
 
     def forget(self, *ids: str) -> None:
-        """Drop changes that were undone or never happened."""
+        """Remove records of changes that were undone or were never carried out."""
         with self._list() as table:
             table.executemany("delete from changes where id = ?", [(name,) for name in ids])
 
     def changes(self, turn: str | None = None) -> list[Change]:
-        """Return what can still be undone, oldest first, of one turn or command (`turn/run` or `run`) if given."""
+        """Return the changes that can be undone, oldest first: all, or of one turn or command (`turn/run` or `run`)."""
         with self._list() as table:
             rows = table.execute(f"select {', '.join(_COLUMNS)} from changes order by number").fetchall()
         found = [Change(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
@@ -153,7 +159,10 @@ class Checkpoints:
         return list(dict.fromkeys(change.turn.partition("/")[0] for change in self.changes()))
 
     def prune(self) -> None:
-        """Drop changes that are too old or too many, and copies that no change needs."""
+        """Delete the oldest changes beyond the limits of age and total size, and contents that no change needs.
+
+        Contents that were stored in the last hour stay, because their change may not be recorded yet.
+        """
         changes = self.changes()
         kept = self._affordable(changes)
         self.forget(*(change.id for change in changes[: len(changes) - len(kept)]))
@@ -164,7 +173,7 @@ class Checkpoints:
                 file.unlink(missing_ok=True)
 
     def _affordable(self, changes: list[Change]) -> list[Change]:
-        """Return the newest changes that are within the limits."""
+        """Return the newest changes that fit into the limits of total size and age."""
         left, oldest = self._kept_bytes, time.time() - KEPT_SECONDS
         for number, change in enumerate(reversed(changes)):
             left -= self._size(change.before) if change.before and change.kept else 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import io
 import json
 import os
+import re
 import struct
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -24,6 +27,7 @@ _MOST_PIXELS = 60_000_000
 _MOST_BYTES = 4_000_000
 _AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 _HEAD = struct.Struct("<IIII16s")
+_DATA_URL = re.compile(r"data:image/(?:png|jpeg|webp|gif);base64,")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ def is_picture(name: str) -> bool:
 
 
 def load(file: BinaryIO, shown: str) -> Picture:
-    """Read a picture, and scale it down if it is larger than a model sees. Raises ToolFailed if it cannot be read."""
+    """Read a picture. If it is larger than a model can see, scale it down. Raises ToolFailed if it cannot be read."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -67,13 +71,13 @@ def load(file: BinaryIO, shown: str) -> Picture:
 
 
 def packed(picture: Picture) -> bytes:
-    """Serialise the picture and its sizes."""
+    """Return the picture and its sizes as bytes, for `unpacked`."""
     sizes = (picture.width, picture.height, picture.original_width, picture.original_height)
     return _HEAD.pack(*sizes, picture.media_type.encode()) + picture.data
 
 
 def unpacked(data: bytes) -> Picture:
-    """Read what `packed` wrote."""
+    """Return the picture from bytes that `packed` made."""
     width, height, original_width, original_height, kind = _HEAD.unpack_from(data)
     return Picture(data[_HEAD.size :], kind.rstrip(b"\0").decode(), width, height, original_width, original_height)
 
@@ -85,7 +89,7 @@ _MOST_ROWS = 50_000
 
 
 def reader_of(name: str) -> Callable[[BinaryIO], Iterator[str]] | None:
-    """Return the function that turns the file into lines, or None if it is no document."""
+    """Return the function that reads a document of this name as lines; None if it is no document."""
     return _READERS.get(name.rpartition(".")[2].lower())
 
 
@@ -106,7 +110,7 @@ def texts(file: BinaryIO, name: str, shown: str) -> Iterator[str]:
 
 
 def _broken() -> tuple[type[Exception], ...]:
-    """Return the errors that the libraries raise for damaged files."""
+    """Return the error types that the libraries for documents raise if a file is damaged."""
     import zipfile
     import zlib
     from xml.etree.ElementTree import ParseError
@@ -118,7 +122,7 @@ def _broken() -> tuple[type[Exception], ...]:
 
 
 def _check_unpacked(file: BinaryIO) -> None:
-    """Raise ValueError if an archive unpacks to too much, because a small one may not fit into memory."""
+    """Raise ValueError if an archive is too large when unpacked: a small file may fill the memory."""
     import zipfile
 
     with zipfile.ZipFile(file) as archive:
@@ -212,7 +216,7 @@ def _odf(file: BinaryIO) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _OdfRows:
-    """Collects the rows of one table. Blank rows wait for another row, because sheets end with a million of them."""
+    """Collects the rows of one table. Blank rows are added only once another row follows: sheets end with a million."""
 
     is_hidden: bool = False
     told: int = 0
@@ -246,7 +250,7 @@ def _odf_cells(row: Element) -> Iterator[str]:
 
 
 def _odf_text(part: Element) -> str:
-    """Return the text of a paragraph as a reader sees it."""
+    """Return the text of a paragraph as a person sees it."""
     if part.tag in _NOT_SHOWN:
         return ""
     if part.tag == f"{_TEXT}s":
@@ -285,7 +289,7 @@ MOST_LINES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class WantedLines:
-    """Lines `first` to `last` (from 1, inclusive; None: the ends), at most `most`."""
+    """The lines to read: `first` to `last` (both included, from 1; None: the text's ends), at most `most`."""
 
     first: int | None = None
     last: int | None = None
@@ -293,7 +297,7 @@ class WantedLines:
 
 
 def look(workspace: Workspace, place: Place, wanted: WantedLines) -> Slice | Picture:
-    """Return the file's content. Raises a WispError that says what it is if it cannot be shown."""
+    """Return the file's content for the model. If it cannot be shown, raises a WispError that says what the file is."""
     with open_file(workspace, place) as file:
         name = place.path.name
         if is_picture(name):
@@ -305,5 +309,14 @@ def look(workspace: Workspace, place: Place, wanted: WantedLines) -> Slice | Pic
 
 
 def seen(file: BinaryIO | bytes, shown: str) -> Picture:
-    """Decode a picture in a worker process. Blocks. Raises ToolFailed if it is no picture."""
+    """Decode and scale a picture in a worker process. Blocks. Raises ToolFailed if it is no picture."""
     return unpacked(b"".join(parsing.pieces("picture", {"shown": shown}, file, shown)))
+
+
+def written_in(address: str) -> bytes:
+    """Return the bytes of a picture that stands in a `data:` address; b"" if there is none."""
+    begin = _DATA_URL.match(address)
+    try:
+        return base64.b64decode(address[begin.end() :], validate=True) if begin else b""
+    except binascii.Error:
+        return b""

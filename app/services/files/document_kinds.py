@@ -1,4 +1,4 @@
-"""Judge what a program does with a document that is opened: show it, load what it names, or run it.
+"""Judge what happens when a document is opened: its program shows it, loads what it refers to, or runs it.
 
 The name and the content decide together, because programs choose by either. A document is plain only if
 `resources/policy/documents.toml` lists it as such.
@@ -42,7 +42,7 @@ _TABLES = (".csv", ".tsv")
 
 
 class DocumentKind(StrEnum):
-    """What opening a document does. `LOADS`: it names other things that its program fetches. `RUNS`: a program."""
+    """What opening a document does. `LOADS`: its program also fetches other files. `RUNS`: it is a program."""
 
     FOLDER = "folder"
     PLAIN = "plain"
@@ -53,14 +53,14 @@ class DocumentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """The target of a name that is no program: a network address or a path."""
+    """What a text names if it is no program's name: a network address or a path."""
 
     address: str = ""
     path: str = ""
 
 
 def target_of(name: str) -> NamedTarget | None:
-    """Return the address or path that a name is, or None for the name of a program."""
+    """Return the address or path that a text is; None if it is the name of a program."""
     name = name.strip()
     if name.startswith(("/", "~/")):
         return NamedTarget(path=str(Path(name).expanduser()))
@@ -73,7 +73,7 @@ def target_of(name: str) -> NamedTarget | None:
 
 
 def kind_of(path: str) -> DocumentKind:
-    """Return what opening the file or folder does. What cannot be read is unknown."""
+    """Return what opening the file or folder does. The kind of an unreadable file is unknown."""
     try:
         given, real = Path(path), Path(path).resolve(strict=True)
         mode = real.stat().st_mode
@@ -95,7 +95,7 @@ def kind_of(path: str) -> DocumentKind:
 
 
 def is_plain_name(name: str) -> bool:
-    """Return whether a file of that name is a document in any folder, neither a program nor its settings."""
+    """Return whether a name always means a document, and never a program or a program's settings."""
     stem, _, suffix = name.casefold().rpartition(".")
     known = _table()
     is_text = f".{suffix}" in known["names"]["text"] and f".{suffix}" not in known["names"]["set_up"]
@@ -103,7 +103,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def _by_content(head: bytes) -> DocumentKind:
-    """Return the kind that the content shows; plain if it shows none."""
+    """Return the kind by the first bytes; plain if they suggest no other kind."""
     signs = _table()["signs"]
     if head.startswith(tuple(bytes.fromhex(sign) for sign in signs["run"])):
         return DocumentKind.RUNS
@@ -135,7 +135,7 @@ def _by_name(suffix: str, path: Path, head: bytes) -> DocumentKind:
 
 
 def _of_table(path: Path) -> DocumentKind:
-    """Judge a table of plain text: programs calculate its formulas, and some formulas load data."""
+    """Judge a table in plain text: programs calculate its formulas, and some formulas fetch data."""
     with suppress(OSError), path.open("rb") as file:
         data = file.read(_LARGEST_TABLE_BYTES + 1)
         if _CSV_FORMULA.search(data):
@@ -146,7 +146,7 @@ def _of_table(path: Path) -> DocumentKind:
 
 
 def _of_office(path: Path) -> DocumentKind:
-    """Judge an office document, which is an archive: plain without macros, objects and external parts."""
+    """Judge an office document, which is an archive. It is plain without macros, objects and external parts."""
     import zipfile  # here, because few starts of Wisp meet such a document
     import zlib
 
@@ -168,7 +168,7 @@ def _of_office(path: Path) -> DocumentKind:
 
 
 def _of_part(name: str, data: bytes) -> DocumentKind:
-    """Judge one part by parsing it, because an address has many spellings. Entity declarations make it unknown."""
+    """Judge one part of an archive by parsing it: an address has many spellings. With entities it is unknown."""
     from xml.parsers import expat  # here, because few starts of Wisp meet such a document
 
     parser = expat.ParserCreate()
@@ -186,7 +186,7 @@ def _of_part(name: str, data: bytes) -> DocumentKind:
 
 
 class _PartReader:
-    """Notes whether a part names something that its program loads by itself. Links to click do not count."""
+    """Notes whether a part refers to something that is loaded without a click. Links to click do not count."""
 
     def __init__(self, *, is_relations: bool) -> None:
         self.kind = DocumentKind.PLAIN

@@ -1,6 +1,6 @@
-"""Documents made from what a model writes: Markdown becomes DOCX or PDF, rows become XLSX. `parsing` runs this.
+"""Make documents from a model's text: Markdown becomes DOCX or PDF, rows become XLSX. `parsing` runs this.
 
-Nothing is fetched while a document is made: pictures of a Markdown text stay words, because a PDF would load them.
+Nothing is fetched meanwhile: a picture in Markdown becomes its words, because a PDF would load the picture.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ _MOST_NUMBERED = 300
 
 
 def is_document(name: str) -> bool:
-    """Return whether a file of that name is made by `made_of`."""
+    """Return whether `made_of` can make a file of that name, judged by its ending."""
     return PurePath(name).suffix.lower() in _MAKERS
 
 
 def made_of(text: str, name: str) -> bytes:
-    """The document of that name. Raises ToolMisuse where the text cannot become one."""
+    """Return the document of that name as bytes. Raises ToolMisuse if the text cannot become such a document."""
     if len(text) > _MOST_CHARS:
         raise ToolMisuse(
             f"content has {len(text)} characters; a document takes {_MOST_CHARS} at most. Write several files."
@@ -101,7 +101,7 @@ def made_of(text: str, name: str) -> bytes:
 
 
 def _parser() -> MarkdownIt:
-    """A parser that leaves HTML and pictures as words."""
+    """Return a Markdown parser that keeps HTML and pictures as words."""
     from markdown_it import MarkdownIt
 
     options = {"html": False, "maxNesting": 2 * _DEEPEST}
@@ -109,7 +109,7 @@ def _parser() -> MarkdownIt:
 
 
 def _tokens(text: str) -> list[Token]:
-    """The tokens of the Markdown. A link to a place within the text loses its address, because no place has a name."""
+    """Return the Markdown's tokens. A link to a place in the same text loses its address: places have no names."""
     tokens = _parser().parse(text)
     if any(token.level > _DEEPEST for token in tokens):
         raise ToolMisuse(f"content has lists or quotes more than {_DEEPEST // 2} deep. Use fewer levels.")
@@ -168,7 +168,7 @@ class _Writer:
                 self._quotes += token.nesting
 
     def _check_numbered(self) -> None:
-        """Refuse too many lists, because each new numbering costs as much as all before it together."""
+        """Raise ToolMisuse if there are too many lists: a new numbering costs as much as all before it together."""
         self._numbered += 1
         if self._numbered > _MOST_NUMBERED:
             raise ToolMisuse(f"A document takes at most {_MOST_NUMBERED} numbered lists. Write several files.")
@@ -189,12 +189,12 @@ class _Writer:
 
 
 def _list_style(kind: str, depth: int) -> str:
-    """The name of the style for a list within so many others; Word has three."""
+    """Return the name of Word's style for a list at this depth, at most 3. The outermost list has depth 1."""
     return kind if depth == 1 else f"{kind} {min(depth, 3)}"
 
 
 def _new_numbering(document: Document, style: str, start: int) -> int:
-    """A numbering that begins there: without one of its own, a list would go on counting from the list before.
+    """Add a numbering that begins at `start`. Without it, a list would continue the numbers of the list before.
 
     https://github.com/python-openxml/python-docx/issues/25
     """
@@ -230,7 +230,7 @@ def _write_words(paragraph: Paragraph, inline: Token) -> None:
 
 
 def _rows(tokens: Iterable[Token]) -> Iterator[list[Token]]:
-    """The rows of a table up to its end, each as its cells' words."""
+    """Yield a table's rows up to its end, each as its cells' tokens."""
     row: list[Token] = []
     for token in tokens:
         if token.type == "table_close":
@@ -295,7 +295,7 @@ def _write_pdf(made: FPDF, text: str, fonts: Mapping[tuple[str, str], str]) -> N
 
 
 def _html(text: str) -> str:
-    """The Markdown as HTML with the cells of its tables as plain words, because fpdf2 takes no markup in a cell.
+    """Return the Markdown as HTML. The cells of tables have no markup, because fpdf2 takes none there.
 
     https://py-pdf.github.io/fpdf2/HTML.html
     """
@@ -321,9 +321,9 @@ def _plain(inline: Token) -> str:
 
 
 def _fonts_for(text: str) -> Mapping[tuple[str, str], str]:
-    """The files of the fonts by family and style; none where PDF's own fonts must do.
+    """Return the files of the fonts by family and style; empty if only PDF's built-in fonts can be used.
 
-    Raises ToolMisuse where they lack a character of the text.
+    Raises ToolMisuse if the fonts lack a character of the text.
     """
     from fontTools.ttLib import TTFont
 
@@ -347,13 +347,13 @@ def _check_characters(text: str, known: set[str]) -> None:
 
 @functools.cache
 def font_folders() -> Sequence[str]:
-    """Return where fonts may be. Call it before the process is locked, which then cannot look up the home folder."""
+    """Return the folders of fonts. Call it before the process is locked: it then cannot look up the home folder."""
     return [str(Path(folder).expanduser()) for folder in _FONT_FOLDERS]
 
 
 @functools.cache
 def _font_files() -> Mapping[str, str]:
-    """Return the paths of the fonts in `_FONTS` that are here, by their names in lower case."""
+    """Return the paths of those fonts of `_FONTS` that are installed, by name in lower case."""
     wanted = set(itertools.chain.from_iterable(_FONTS))
     walks = itertools.chain.from_iterable(map(os.walk, font_folders()))
     names = ((folder, name) for folder, _, found in walks for name in found)
@@ -385,7 +385,7 @@ def _xlsx(text: str) -> bytes:
 
 
 def _save_book(book: Workbook, file: BinaryIO) -> None:
-    """Save it without a temporary file, which openpyxl would make for each sheet: the process may write none."""
+    """Save the workbook without temporary files: openpyxl writes one for each sheet, which this process may not."""
     from openpyxl.drawing.spreadsheet_drawing import SpreadsheetDrawing
     from openpyxl.worksheet._writer import WorksheetWriter
     from openpyxl.writer.excel import ExcelWriter
@@ -406,7 +406,7 @@ def _save_book(book: Workbook, file: BinaryIO) -> None:
 
 
 def _sheets(text: str) -> list[tuple[str, list[list[str]]]]:
-    """The title and rows of each sheet: of each Markdown table, by the heading above it, else of the rows of a CSV."""
+    """Return the title and rows of each sheet: each Markdown table with the heading above it, else the CSV's rows."""
     title = ""
     found: list[tuple[str, list[list[str]]]] = []
     tokens = iter(_tokens(text))
@@ -438,7 +438,7 @@ def _delimiter(text: str) -> str:
 
 
 def _fill(cell: Cell, words: str) -> None:
-    """Write a number, a day, a formula of known functions, or the words."""
+    """Write the words into a cell: as a number, a date, a formula of known functions, or text."""
     if len(words) > _CELL_CHARS:
         raise ToolMisuse(f"A cell has {len(words)} characters; a sheet takes {_CELL_CHARS} at most.")
     if _NUMBER.fullmatch(words):
@@ -459,7 +459,7 @@ def _day(words: str) -> datetime.date | None:
 
 
 def _is_formula(words: str) -> bool:
-    """Return whether words after "=" are a formula. Raises ToolMisuse for one that reaches out of the file."""
+    """Return whether words that begin with "=" are a formula. Raises ToolMisuse if it refers to other files."""
     if not _FORMULA.fullmatch(_LITERAL.sub("''", _plainly_written(words))):
         return False
     code = _LITERAL.sub(lambda found: '""' if found[1] else found[0], _plainly_written(words))
@@ -474,7 +474,7 @@ def _is_formula(words: str) -> bool:
 
 
 def _plainly_written(words: str) -> str:
-    """Write compatible letters as the usual ones and leave out invisible signs: a program may read them so."""
+    """Replace compatible letters by the usual ones and drop invisible characters, as a program may read them."""
     return "".join(sign for sign in unicodedata.normalize("NFKC", words) if unicodedata.category(sign) != "Cf")
 
 

@@ -28,7 +28,7 @@ _FORM = "Each block is: `------- SEARCH`, the old lines, `=======`, the new line
 
 
 class EditRefused(ToolFailed):
-    """A diff that cannot be applied; the file stays as it is. `code` is a stable name for tests and cards."""
+    """Raised if a diff cannot be applied; the file stays as it is. `code` is a stable name for tests and cards."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -72,7 +72,7 @@ def _unwrapped(diff: str) -> str:
 
 
 def _end_of(lines: list[str], start: int, number: int) -> tuple[int, bool]:
-    """Return where the block that opens at `start` ends, and whether a marker closes it (the last may lack it)."""
+    """Return the line where a block ends, and whether a marker ends it (the last block needs none)."""
     for at in range(start + 1, len(lines)):
         mark = lines[at].rstrip()
         if _REPLACE.fullmatch(mark):
@@ -122,7 +122,7 @@ _MOST_WORK = 2_000_000  # because a file of equal lines would otherwise take qua
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The lines `start` to `end` (exclusive, from 0) and how they were found."""
+    """Lines that match: `start` to `end` (exclusive, from 0), and the method that found them."""
 
     start: int
     end: int
@@ -138,7 +138,7 @@ _WAYS: tuple[tuple[str, View], ...] = (
 
 
 class Lines:
-    """A file's lines without line ends. It gets all searches at once, so that one pass finds them all."""
+    """A file's lines without line ends. It gets all searches at once, so that one pass through the file finds all."""
 
     def __init__(self, lines: Sequence[str], searches: Sequence[Sequence[str]]) -> None:
         self.lines = lines
@@ -153,7 +153,7 @@ class Lines:
         return list(self._similar(search))
 
     def holding(self, search: Sequence[str]) -> int | None:
-        """Return the line (from 0) where `search` begins inside lines, without matching whole lines."""
+        """Return the line (from 0) where the text of `search` begins, if it matches only parts of lines; else None."""
         text = "\n".join(self.lines)
         at = text.find("\n".join(search))
         return None if at < 0 else text.count("\n", 0, at)
@@ -168,7 +168,7 @@ class Lines:
         return (at - key for at in places if at >= key and seen[at - key : at - key + len(wanted)] == wanted)
 
     def _view(self, way: str, view: View) -> tuple[list[str], dict[str, list[int]]]:
-        """Return the lines as a method compares them, and where each search's key line is."""
+        """Return the lines as a method compares them, and for each search's key line, the line numbers where it is."""
         if way not in self._views:
             seen = list(map(view, self.lines))
             index: dict[str, list[int]] = {view(search[_key(search)]): [] for search in self._searches}
@@ -179,7 +179,7 @@ class Lines:
         return self._views[way]
 
     def _similar(self, search: Sequence[str]) -> Iterator[Found]:
-        """Find places whose first and last lines match, and most of the lines between."""
+        """Yield places whose first and last lines match, and most of the lines in between."""
         size = len(search)
         if size < 3:
             return
@@ -199,12 +199,12 @@ class Lines:
 
 
 def _key(search: Sequence[str]) -> int:
-    """Return the index of the line to look up: the longest one, because it is the rarest."""
+    """Return the index of a search's longest line: it is probably rare, so it is looked up first."""
     return max(range(len(search)), key=lambda at: len(search[at].strip()))
 
 
 def _repeated(seen: list[str], wanted: list[str]) -> Iterator[int]:
-    """Yield the starts of `wanted` if its key line is nearly everywhere. Text search stays linear there."""
+    """Yield where `wanted` begins in `seen`. For a key line that is nearly everywhere: text search stays linear."""
     text, sought = "\n" + "\n".join(seen) + "\n", "\n" + "\n".join(wanted) + "\n"
     at, line, before = text.find(sought), 0, 0
     while at >= 0:
@@ -214,7 +214,7 @@ def _repeated(seen: list[str], wanted: list[str]) -> Iterator[int]:
 
 
 class File:
-    """A text and its lines without line ends. `starts` are their offsets in `text`, with one more for the end."""
+    """A text and its lines without line ends. `starts` are the lines' offsets in `text`, then the text's length."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -228,19 +228,19 @@ class File:
         self.lines = self._without_returns(pieces) if self._has_returns else pieces
 
     def end(self, number: int) -> str:
-        """Return how a line (from 0) ends: "", a newline, or a return and a newline."""
+        """Return the line end of a line (from 0): a newline, a return and a newline, or "" at the text's end."""
         stop = self.starts[number + 1]
         if not self.text.endswith("\n", 0, stop):
             return ""
         return "\r\n" if self._has_returns and self.text.endswith("\r\n", 0, stop) else "\n"
 
     def whole(self, first: int, stop: int) -> str:
-        """Return the lines from `first` to before `stop`, with their line ends."""
+        """Return the lines from `first` to before `stop` (from 0), with their line ends."""
         return self.text[self.starts[first] : self.starts[stop]]
 
     @cached_property
     def style(self) -> str:
-        """The line end that most lines have."""
+        """The line end that most lines of the file have."""
         returns = self.text.count("\r\n") if self._has_returns else 0
         return "\r\n" if returns > self.text.count("\n") - returns else "\n"
 
@@ -254,9 +254,9 @@ _Known = dict[str, list[tuple[int, str]]]
 
 
 def reindented(block: EditBlock, old: Sequence[str], kept: Mapping[int, int]) -> tuple[str, ...]:
-    """Return `block.replace` with the file's indentation.
+    """Return `block.replace`, indented as the file is.
 
-    `old` are the file's lines where SEARCH was found. `kept` maps new lines to the old lines that they are.
+    `old` are the file's lines where SEARCH was found. `kept` maps unchanged lines: index in REPLACE to index in SEARCH.
     """
     known: _Known = {}
     for number, (wanted, present) in enumerate(zip(block.search, old, strict=True)):
@@ -275,7 +275,7 @@ def _indent(line: str) -> str:
 
 
 def _moved(line: str, known: _Known, place: int) -> str:
-    """Indent a line as the file indents old lines of the same indentation, the nearest one to `place`."""
+    """Indent a new line as the file indents the old lines of the same depth; of several, those nearest to `place`."""
     own = _indent(line)
     nearest = max((indent for indent in known if own.startswith(indent)), key=len, default=None)
     if nearest is not None:
@@ -300,7 +300,7 @@ _SHOWN_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """One block as it was applied: the old lines `first` to `last` (from 1), the count of new ones, the method."""
+    """One applied block: the old lines `first` to `last` (from 1), the number of new lines, and the method used."""
 
     number: int
     first: int
@@ -317,7 +317,7 @@ class Edited:
 
 
 def apply_diff(text: str, diff: str) -> Edited:
-    """Return the text after the diff. Raises EditRefused, which names the block and the nearest lines."""
+    """Apply a diff to a text. Raises EditRefused, which names the block and the most similar lines."""
     blocks = parse(diff)
     if len(blocks) == 1 and not text and not blocks[0].search:
         return _filled(blocks[0])
@@ -384,7 +384,7 @@ def _nearest(block: EditBlock, lines: Sequence[str]) -> str:
 
 
 def _clipped(line: str) -> str:
-    """Return a line with its indentation, cut if it is very long."""
+    """Return a line with its indentation; a very long line is cut."""
     return line if len(line) <= _SHOWN_CHARS else line[:_SHOWN_CHARS] + "…"
 
 
@@ -426,12 +426,15 @@ def _joined(file: File, places: Sequence[tuple[EditBlock, Found]]) -> Edited:
 
 
 def _blank(places: Sequence[tuple[EditBlock, Found]], usual: str) -> str:
-    """Return one line end for a file whose every line was replaced by one blank line."""
+    """Return the content of a file in which the edits left no text.
+
+    It is the `usual` line end if a block put a blank line there, and "" if all lines were deleted.
+    """
     return usual if any(block.replace for block, _ in places) else ""
 
 
 def _renewed(block: EditBlock, file: File, found: Found) -> list[str]:
-    """Return the new lines with line ends. Lines in both SEARCH and REPLACE keep the file's own bytes."""
+    """Return the new lines, with line ends. Lines that are also in SEARCH keep the file's exact content."""
     old = file.lines[found.start : found.end]
     ends = [file.end(number) for number in range(found.start, found.end)]
     style = next((end for end in ends if end), file.style)
@@ -445,7 +448,7 @@ def _renewed(block: EditBlock, file: File, found: Found) -> list[str]:
 
 
 def _kept(block: EditBlock) -> dict[int, int]:
-    """Map the lines of REPLACE that stay from SEARCH: index in REPLACE to index in SEARCH."""
+    """Map the lines that SEARCH and REPLACE share: index in REPLACE to index in SEARCH."""
     old, new = block.search, block.replace
     shorter = min(len(old), len(new))
     head = next((i for i in range(shorter) if old[i] != new[i]), shorter)

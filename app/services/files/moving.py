@@ -1,4 +1,4 @@
-"""Move, copy and make folders: many at once, nothing overwritten, all or none, and undone as one.
+"""Move, copy and make folders: many at once, without overwriting, completely or not at all, and undone together.
 
 A move renames within one disk, so its cost does not depend on the size. It is noted before it happens, with the old
 path in place of a content digest (`from:PATH`); a new folder is noted as `folder:`.
@@ -11,8 +11,9 @@ import hashlib
 import os
 import shutil
 import stat
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
@@ -35,7 +36,7 @@ _FRESH_MODE = 0o666
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing and its destination. `inner` are a folder's entries, relative to it; folders end with `/`."""
+    """One file or folder and its destination. `inner` are a folder's entries, relative to it; folders end with `/`."""
 
     source: Place
     target: Place
@@ -56,13 +57,25 @@ class Moves:
         self._workspace = workspace
         self._checkpoints = checkpoints
 
-    def plan(self, sources: Sequence[str], destinations: Sequence[str], *, copies: bool) -> list[Step]:
-        """Return where each thing would go, without changing anything.
+    def plan(
+        self,
+        sources: Sequence[str],
+        destinations: Sequence[str],
+        *,
+        copies: bool,
+        judged: Collection[str] | None = None,
+    ) -> list[Step]:
+        """Return where each source would go, without changing anything.
 
-        A single destination is a folder for all sources, or the new name of the only source. Otherwise each source has
-        its own destination. Raises WispError if one of them is not allowed or not possible.
+        A single destination is the folder for all sources, or the new name of the only source. Otherwise each source
+        has its own destination. Raises WispError if one of them is not allowed or not possible, or is none of the
+        paths that were `judged` (as `Workspace.locate`).
         """
-        steps = [self._step(*pair, copies=copies) for pair in self._pairs(sources, destinations)]
+        things = [self._named(text, judged) for text in sources]
+        places = [self._workspace.locate(text, "destination", judged) for text in destinations]
+        is_name = not (destinations and destinations[0].endswith("/")) and len(things) == len(places) == 1
+        pairs = self._pairs(things, places, is_name=is_name and not places[0].is_folder())
+        steps = [self._step(*pair, copies=copies) for pair in pairs]
         targets = [step.target.path for step in steps]
         for step in steps:
             if targets.count(step.target.path) > 1:
@@ -74,7 +87,7 @@ class Moves:
         return steps
 
     def carry_out(self, steps: Sequence[Step], turn: str, tool: str, *, copies: bool) -> None:
-        """Carry out all steps. An error undoes what was done so far, and is raised."""
+        """Carry out all steps. If one fails, undo those already done, and raise its error."""
         done: list[Change] = []
         try:
             for step in steps:
@@ -82,13 +95,16 @@ class Moves:
                     self._one(step, (turn, tool), done, copies=copies)
         except (WispError, OSError):  # Undo the finished steps, so that a failed call moves nothing.
             for change in reversed(done):
-                take_back(self._workspace, change)
-                self._checkpoints.forget(change.id)
+                with suppress(WispError):  # because a link may be in the way; what it hides stays noted, to be undone
+                    take_back(self._workspace, change)
+                    self._checkpoints.forget(change.id)
             raise
 
-    def make_folders(self, paths: Sequence[str], turn: str, tool: str) -> list[Place]:
-        """Make folders and their parents. Returns the ones that are new."""
-        located = [self._workspace.locate(path) for path in paths]
+    def make_folders(
+        self, paths: Sequence[str], turn: str, tool: str, judged: Collection[str] | None = None
+    ) -> list[Place]:
+        """Make folders and their missing parents. Returns the folders that did not exist. `judged` as for `plan`."""
+        located = [self._workspace.locate(path, judged=judged) for path in paths]
         for place in located:
             self._workspace.check_writable(place)
             if place.exists() and not place.is_folder():
@@ -99,28 +115,25 @@ class Moves:
                 self._make(place, (turn, tool), [])
         return fresh
 
-    def _pairs(self, sources: Sequence[str], destinations: Sequence[str]) -> list[tuple[Place, Place]]:
-        if not sources or not destinations:
+    def _pairs(self, things: Sequence[Place], places: Sequence[Place], *, is_name: bool) -> list[tuple[Place, Place]]:
+        """Return each thing with its target. `is_name`: the only place is the only thing's new path, and no folder.
+
+        A file counts as a path; `_step` refuses it.
+        """
+        if not things or not places:
             raise ToolMisuse("Give source and destination.")
-        things = [self._named(text) for text in sources]
-        if len(destinations) == 1 and not (len(things) == 1 and self._is_name(destinations[0])):
-            folder = self._workspace.locate(destinations[0], "destination")
-            inside = [self._workspace.locate(str(folder.path / thing.path.name), "destination") for thing in things]
-            return list(zip(things, inside, strict=True))
-        if len(destinations) != len(things):
+        if len(places) == 1 and not is_name:
+            return [(thing, self._workspace.within(places[0], thing.path.name)) for thing in things]
+        if len(places) != len(things):
             raise ToolMisuse(
-                f"There are {len(things)} sources and {len(destinations)} destinations: give one folder, or one new "
+                f"There are {len(things)} sources and {len(places)} destinations: give one folder, or one new "
                 "path for each source."
             )
-        return [(one, self._workspace.locate(to, "destination")) for one, to in zip(things, destinations, strict=True)]
+        return list(zip(things, places, strict=True))
 
-    def _is_name(self, destination: str) -> bool:
-        """Return whether a single destination is the new path itself, and not the folder to move into."""
-        return not destination.endswith("/") and not self._workspace.locate(destination, "destination").is_folder()
-
-    def _named(self, text: str) -> Place:
-        """Locate a source. Raises ToolFailed if it is a link: the move would not move the link itself."""
-        place = self._workspace.locate(text, "source")
+    def _named(self, text: str, judged: Collection[str] | None) -> Place:
+        """Locate a source. Raises ToolFailed if its path ends in a link, which would stay where it is."""
+        place = self._workspace.locate(text, "source", judged)
         last = Path(text.rstrip("/")).name
         if last not in ("", ".", "..", "~") and last != place.path.name:
             raise ToolFailed(
@@ -150,7 +163,7 @@ class Moves:
         return Step(source, target, True, size, inner)
 
     def _checked(self, source: Place, target: Place, *, copies: bool) -> Iterator[str]:
-        """Yield the entries below a folder. An entry that may not be read or changed stops the whole move."""
+        """Yield the entries below a folder. Raises for one that may not be read or changed; then nothing is moved."""
         for number, name in enumerate(_below(source.path)):
             if number >= MOST_ENTRIES:
                 raise ToolFailed(f"source: {source.shown!r} holds more than {MOST_ENTRIES} entries. Take parts of it.")
@@ -163,13 +176,12 @@ class Moves:
             # Allow files that start by themselves in any folder, because the policy asks about such folders first.
             goes_along = places.starts_within(source.path, name)
             check = self._workspace.check_carried if goes_along else self._workspace.check_writable
-            inside = self._workspace.locate(str(source.path / name), "source")
-            (self._workspace.check_readable if copies else check)(inside)
-            check(self._workspace.locate(str(target.path / name), "destination"))
+            (self._workspace.check_readable if copies else check)(self._workspace.within(source, name))
+            check(self._workspace.within(target, name))
             yield name
 
     def _check_link(self, folder: Place, name: str) -> None:
-        """Raise NeedsPerson if the link's own name starts by itself, wherever the link leads."""
+        """Raise NeedsPerson if a link with this name would be a start-up file, whatever it points to."""
         if places.starts_by_itself((folder.path / name).parts):
             raise NeedsPerson(f"{folder.argument}: {folder.shown!r} would hold {name!r}, a link that starts by itself.")
 
@@ -184,15 +196,15 @@ class Moves:
             return
         self._make(step.target, origin, done)
         for name in step.inner:
-            source = self._workspace.locate(str(step.source.path / name), "source")
-            target = self._workspace.locate(str(step.target.path / name), "destination")
+            # What was checked in `_checked` and no link meanwhile, because nothing is checked again.
+            source, target = self._workspace.within(step.source, name), self._workspace.within(step.target, name)
             if name.endswith("/"):
                 self._make(target, origin, done)
             else:
                 self._copy(source, target, origin, done)
 
     def _make(self, place: Place, origin: tuple[str, str], done: list[Change]) -> None:
-        """Make the folder and its missing parents, each noted before it is made."""
+        """Make the folder and its missing parents. Each is added to `done` before it is made."""
         above = (place.path, *place.path.parents)
         for path in reversed(list(takewhile(lambda path: not path.exists(), above))):
             one = self._workspace.locate(str(path), place.argument)
@@ -213,9 +225,9 @@ class Moves:
                 with open(made, "wb") as copy:
                     shutil.copyfileobj(file, copy, _CHUNK)
                     copy.flush()
+                    # Copy the attributes too, so that a copied download still counts as a stranger's words.
+                    _copy_attributes(file.fileno(), copy.fileno())
                     os.fsync(copy.fileno())
-                # Copy the attributes too, so that a copied download still counts as a stranger's words.
-                shutil.copystat(source.path, target.path, follow_symlinks=False)
 
     def _note(
         self, place: Place, before: str | None, after: str | None, origin: tuple[str, str], done: list[Change]
@@ -227,7 +239,7 @@ class Moves:
 
 def take_back(workspace: Workspace, change: Change) -> bool:
     """Undo one move, copy or new folder. Returns False if it never happened. Raises ToolFailed if it cannot."""
-    place = workspace.locate(change.path)
+    place = workspace.locate(change.path, judged=(change.path,))
     if not os.path.lexists(place.path):
         return False
     is_made = change.before in (None, MADE_FOLDER)
@@ -240,7 +252,8 @@ def take_back(workspace: Workspace, change: Change) -> bool:
         with told("path", place.shown), _opened(place) as (folder, name):
             folder.unlink(name)
         return True
-    old = workspace.locate(change.before.removeprefix(FROM))
+    before = change.before.removeprefix(FROM)
+    old = workspace.locate(before, judged=(before,))
     workspace.check_writable(old)
     if os.path.lexists(old.path):
         raise ToolFailed(f"{old.shown!r} is there again, so {place.shown!r} was not moved back.")
@@ -250,6 +263,8 @@ def take_back(workspace: Workspace, change: Change) -> bool:
 
 def _renamed(source: Place, target: Place) -> None:
     with told("source", source.shown), _opened(source) as (folder, name), _opened(target, make=True) as (to, new):
+        if (found := folder.stat(name)) and stat.S_ISLNK(found.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
         try:
             folder.hand_over(name, to, new)
         except OSError as error:
@@ -263,9 +278,21 @@ def _renamed(source: Place, target: Place) -> None:
         to.sync()
 
 
+def _copy_attributes(source: int, copy: int) -> None:
+    """Copy mode, times and extended attributes from one open file to another, as far as the system lets it."""
+    known = os.fstat(source)
+    with suppress(OSError, TypeError, NotImplementedError):  # because Windows takes no descriptors for these
+        os.chmod(copy, stat.S_IMODE(known.st_mode))
+        os.utime(copy, ns=(known.st_atime_ns, known.st_mtime_ns))
+    if sys.platform == "linux":
+        for name in os.listxattr(source):
+            with suppress(OSError):  # because a file system may not take all of them
+                os.setxattr(copy, name, os.getxattr(source, name))
+
+
 @contextmanager
 def _opened(place: Place, *, make: bool = False) -> Iterator[tuple[Folder, str]]:
-    """Return a context manager with the open folder of a place, and the place's name in it."""
+    """Return a context manager with the open folder that contains a place, and the place's name in it."""
     *folders, name = place.inner
     with hold(place.root, folders, make=make) as folder:
         yield folder, name
@@ -276,7 +303,7 @@ def _parent(workspace: Workspace, place: Place) -> Place:
 
 
 def _below(folder: Path) -> Iterator[str]:
-    """Yield everything below, links not followed, each folder before its entries."""
+    """Yield all entries below a folder, each folder before its entries. Links are not followed."""
     for root, folders, files in os.walk(folder):
         inside = Path(root).relative_to(folder)
         for name in sorted(folders):

@@ -1,6 +1,6 @@
-"""Decide whose words a file may contain: a cloned or downloaded folder is a stranger's until the person trusts it.
+"""Decide who wrote a file: a cloned or downloaded folder counts as a stranger's until the person trusts it.
 
-Signs are a remote in a repository's configuration, and the attribute that browsers and mail programs set on a download
+A folder counts as cloned if its repository has a remote. Browsers and mail programs mark a download by an attribute
 (`user.xdg.origin.url`, https://www.freedesktop.org/wiki/CommonExtendedAttributes/).
 """
 
@@ -18,24 +18,33 @@ from app.base.errors import NeedsPerson
 
 _ATTRIBUTES = ("user.xdg.origin.url", "user.xdg.referrer.url")
 _KEPT_S = 2.0
+_MOST_URL_BYTES = 2_000
 _MOST_BYTES = 65_536
 
 
 def foreign_folder(path: Path) -> Path | None:
-    """Return the folder (or file) that makes this path a stranger's; None if nothing does, or it is trusted."""
+    """Return the cloned or downloaded folder (or file) that contains this path; None if none does or it is trusted."""
     origin = next((one for one in (path, *path.parents) if _came_from_elsewhere(str(one), _moment())), None)
     return None if origin is None or _is_trusted(path) else origin
 
 
+def mark(path: Path, url: str) -> None:
+    """Note on a downloaded file where it comes from, so that it counts as a stranger's."""
+    write = getattr(os, "setxattr", None)
+    with suppress(OSError):  # because not every file system has attributes
+        if write is not None:
+            write(path, _ATTRIBUTES[0], url.encode()[:_MOST_URL_BYTES])
+
+
 def is_changed_since(path: Path, moment: float, own: Collection[str]) -> bool:
-    """Return whether a program other than Wisp changed the file since then (seconds since 1970)."""
+    """Return whether the file changed after `moment` (s since 1970). Paths in `own`, which Wisp wrote, do not count."""
     with suppress(OSError, ValueError):  # because a missing file was not changed
         return path.is_file() and path.stat().st_ctime > moment and str(path) not in own
     return False
 
 
 def trust(folder: Path) -> None:
-    """Note that the person trusts the content of this folder. Raises NeedsPerson if that cannot be saved."""
+    """Save that the person trusts this folder's content. Raises NeedsPerson if that is not possible."""
     known = trusted()
     if folder in known:
         return
@@ -56,7 +65,7 @@ def trusted() -> list[Path]:
 
 
 def foreign_among(found: Iterable[str]) -> bool:
-    """Return whether any of these absolute paths is a stranger's."""
+    """Return whether any of these absolute paths counts as a stranger's. Relative paths do not count."""
     return any(foreign_folder(Path(path)) for path in found if Path(path).is_absolute())
 
 
@@ -78,7 +87,7 @@ def _came_from_elsewhere(path: str, _now: int) -> bool:
 
 
 def _configuration(repository: Path) -> Path:
-    """Return the repository's configuration file. In a linked worktree, `.git` is a file that names the folder."""
+    """Return the path of a repository's configuration file. In a linked worktree, the file `.git` names the folder."""
     with suppress(OSError, ValueError):  # because a file can contain any text instead of a path
         if repository.is_file():
             own = repository.parent / repository.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
@@ -97,7 +106,7 @@ def _has_attribute(path: str) -> bool:
 
 
 def _has_remote(config: Path) -> bool:
-    """Return whether a configuration names a remote. One that cannot be read counts as naming one."""
+    """Return whether a git configuration names a remote. An unreadable one counts as naming one."""
     try:
         with config.open("rb") as file:
             text = file.read(_MOST_BYTES)

@@ -24,7 +24,7 @@ _CHUNK = 1 << 16
 
 
 async def document_of(text: str, name: str) -> bytes:
-    """Return the document that is made of a text; cancelling ends the process. Raises ToolMisuse or ToolFailed."""
+    """Return the document that a worker process makes of a text. Raises ToolMisuse or ToolFailed."""
     over = threading.Event()
     made = pieces("make", {"name": name}, text.encode("utf-8", errors="replace"), name, over)
     try:
@@ -36,7 +36,7 @@ async def document_of(text: str, name: str) -> bytes:
 def pieces(
     job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: str, over: threading.Event | None = None
 ) -> Iterator[bytes]:
-    """Yield what the job writes, as it comes. Blocks. Raises ToolFailed with the reason if there is nothing.
+    """Yield the output of a job of `parsing_worker`, as it arrives. Blocks. Raises ToolFailed if it gives no result.
 
     Setting `over` ends the process at once.
     """
@@ -82,7 +82,7 @@ def _started(job: str, options: Mapping[str, str], file: BinaryIO | bytes) -> su
 
 
 def _environment() -> dict[str, str]:
-    """Return a minimal environment without the person's variables. One OpenBLAS thread starts faster."""
+    """Return a minimal environment, without the person's variables. Only one OpenBLAS thread, for a fast start."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
     return {**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 

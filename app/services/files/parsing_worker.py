@@ -1,8 +1,8 @@
-"""The child process: `parsing_worker.py JOB OPTIONS` locks itself in, reads standard input, and writes the result.
+"""The child process: `parsing_worker.py JOB OPTIONS` gives up its rights, reads standard input, and writes the result.
 
-Exit code 0: all of it. REFUSED, MISUSED: the sentence on standard error says why. Any other code: it crashed, or met a
-limit. HTML also becomes Markdown here: what a reader sees, with links, without scripts, styles and hidden parts. And
-documents are made here of what a model writes.
+Exit code 0: the result is complete. REFUSED, MISUSED: a sentence on standard error says why. Any other code: it
+crashed, or exceeded a limit. HTML becomes Markdown here: what a reader sees, with links, without scripts, styles and
+hidden parts. Documents are also made here, from what a model writes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BENEATH = 1
 
 
 def lock(readable: Sequence[str], cpu_s: int = CPU_S) -> None:
-    """Take away everything that parsing does not need. `readable` are the folders of Python's own modules."""
+    """Give up all rights that parsing does not need. `readable` are the folders of Python's own modules."""
     if sys.platform != "win32":
         _limit(cpu_s)
     if sys.platform == "linux":
@@ -129,7 +129,7 @@ def _font_folders() -> Sequence[str]:
 
 
 def _frozen_program() -> list[str]:
-    """Return the folder of a frozen program, because its modules are in its own file."""
+    """Return the folder of Wisp if it is a packed program, whose file contains its modules; else []."""
     return [str(Path(sys.executable).parent)] if getattr(sys, "frozen", False) else []
 
 
@@ -185,7 +185,7 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{2,40})", re.IGNOR
 
 
 def markdown(data: bytes, charset: str, url: str) -> str:
-    """Return the page's title and text. Never raises for bad HTML."""
+    """Return the title and text of an HTML page as Markdown. Never raises for bad HTML."""
     page = _Page(url)
     page.feed(_decoded(data, charset))
     page.close()
@@ -206,7 +206,7 @@ def _decoded(data: bytes, charset: str) -> str:
 
 
 class _Page(HTMLParser):
-    """Writes `out` while it parses. `unseen` counts the open elements that a reader does not see."""
+    """Parses a page and writes its text to `out`. `_unseen` counts open elements that a reader does not see."""
 
     def __init__(self, url: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -290,7 +290,7 @@ def _folded(data: str, *, after: str) -> str:
 
 
 def _link(base: str, href: str) -> str:
-    """Return the absolute address of a link; "" if it leads nowhere on the web."""
+    """Return the absolute address of a link; "" if it is no address of the web."""
     try:
         link = urljoin(base, href.strip())
         is_page = urlsplit(link).scheme in ("http", "https")

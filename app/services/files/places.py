@@ -13,7 +13,7 @@ import stat
 import tempfile
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from fnmatch import fnmatchcase, translate
@@ -46,7 +46,7 @@ def table() -> Mapping[str, Any]:
 
 
 class Patterns:
-    """Names and paths of names, with * and ? inside a name, indexed by their first name."""
+    """Patterns of names and paths, with * and ? inside a name. An index by their first name makes them fast."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.rules = tuple(tuple(map(plain, pattern.split("/"))) for pattern in patterns)
@@ -58,12 +58,12 @@ class Patterns:
                 self._by_name.setdefault(rule[0], []).append(rule)
 
     def fit(self, parts: Iterable[str]) -> bool:
-        """Return whether a path leads to something that a pattern names, or below it."""
+        """Return whether a pattern names the path or a folder above it."""
         seen = tuple(plain(part) for part in parts)
         return any(self._fit_at(seen, at) for at in range(len(seen)))
 
     def named(self) -> list[str]:
-        """Return the patterns without * and ?, as relative paths."""
+        """Return the patterns that contain no * or ?, as relative paths."""
         return ["/".join(rule) for rule in self.rules if not any(map(_GLOB.search, rule))]
 
     def _fit_at(self, seen: Sequence[str], at: int) -> bool:
@@ -77,12 +77,12 @@ class Patterns:
 
 @functools.cache
 def patterns(section: str, name: str) -> Patterns:
-    """Return one list of the table."""
+    """Return the patterns called `name` in a section of the table."""
     return Patterns(table()[section][name])
 
 
 def is_secret(parts: Iterable[str]) -> bool:
-    """Return whether the path names keys, passwords, sessions or histories, which are neither read nor written."""
+    """Return whether a path names keys, passwords, sessions or histories. Wisp neither reads nor writes these."""
     return patterns("secrets", "always").fit(parts)
 
 
@@ -92,7 +92,7 @@ def is_named_secret(path: str) -> bool:
 
 
 def is_local_secret(path: Path) -> bool:
-    """Return whether the path names a secret that projects contain. Its content may prove it public."""
+    """Return whether the path names a secret of a project, such as `.env`, unless its content is clearly public."""
     name = (path.name,)
     if not patterns("secrets", "local").fit(name) or patterns("secrets", "open").fit(name):
         return False
@@ -113,31 +113,31 @@ def is_private_key(path: Path) -> bool:
 
 
 def may_start_by_itself(name: str) -> bool:
-    """Return whether a file of that name starts by itself, or is a secret, in some folder."""
+    """Return whether a file of that name would start by itself, or be a secret, in at least one folder."""
     rules = (*patterns("startup", "always").rules, *patterns("secrets", "always").rules)
     return name in _BARE or starts_by_itself((name,)) or any(fnmatchcase(plain(name), rule[-1]) for rule in rules)
 
 
 def starts_by_itself(parts: Iterable[str]) -> bool:
-    """Return whether a shell, an editor, git or the desktop runs this file unasked. It is never written."""
+    """Return whether a shell, an editor, git or the desktop runs this file unasked. Wisp never writes it."""
     parts = tuple(parts)
     return patterns("startup", "always").fit(parts) or _in_home(parts) or parts[-1:] == (HEAD,)
 
 
 def is_known_inode(path: Path) -> bool:
-    """Return whether this is a secret of the home folder under another name: a hard link, or a mount."""
+    """Return whether the file is a secret of the home folder that has a second name: by a hard link or a mount."""
     return _kind_by_inode(path) == "secret"
 
 
 def starts_here(path: Path) -> bool:
-    """Return whether a file on the disk starts by itself: by name, by inode, or in a folder that git works in."""
+    """Return whether an existing file starts by itself: by its name, its inode, or because git works in its folder."""
     if starts_by_itself(path.parts) or _kind_by_inode(path) == "starts":
         return True
     return any(above.name in _BARE and os.path.lexists(above.parent / HEAD) for above in (path, *path.parents))
 
 
 def starts_within(folder: Path, name: str) -> bool:
-    """Return whether an entry below a folder starts by itself, wherever that folder is moved."""
+    """Return whether the entry `name` below a folder starts by itself, even if the folder is moved."""
     inside = (folder / name, *(folder / name).parents)
     below = [path for path in inside if path != folder and path.is_relative_to(folder)]
     is_bare = any(path.name in _BARE and os.path.lexists(path.parent / HEAD) for path in below)
@@ -148,10 +148,30 @@ def _kind_by_inode(path: Path) -> str:
     with suppress(OSError, ValueError):  # because a missing file has no inode
         found = path.stat()
         if stat.S_ISREG(found.st_mode):
-            # Look deep only at hard links, because a file with one link can have another path only through a mount.
-            known = known_inodes(is_deep=found.st_nlink > 1)
+            # Look deep only where it is needed: a file with one link can have another path only through a mount.
+            known = known_inodes(is_deep=found.st_nlink > 1 or _is_mounted(path))
             return known.get(found.st_ino, {}).get(found.st_dev, "")
     return ""
+
+
+def _is_mounted(path: Path) -> bool:
+    """Return whether the path leads through a folder or file that is mounted below the home folder or beside it."""
+    home = str(Path.home())
+    return any(path.is_relative_to(at) and not Path(home).is_relative_to(at) for at in _bound(int(time.monotonic())))
+
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+@functools.lru_cache(maxsize=1)
+def _bound(_moment: int) -> tuple[str, ...]:
+    """Return where a part of a file system is mounted (Linux): field 4 of proc_pid_mountinfo(5) is not "/"."""
+    try:
+        rows = [line.split() for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError):
+        return ()
+    # The table writes blanks and other signs that would break its rows as octal numbers.
+    return tuple(_OCTAL.sub(lambda found: chr(int(found[1], 8)), row[4]) for row in rows if row[3] != "/")
 
 
 def local_secrets_in(workspace: Path) -> list[Path]:
@@ -169,7 +189,7 @@ def local_secrets_in(workspace: Path) -> list[Path]:
 
 
 def _local_names_in(folder: Path) -> tuple[str, ...]:
-    """Return the names there that may be secrets. A folder is read again when its change time differs."""
+    """Return names in the folder that may be secrets. Its list is kept until its change time differs."""
     changed_ns = folder.stat().st_ctime_ns
     is_settled = changed_ns < time.time_ns() - _SETTLED_NS
     return (_read_names if is_settled else _read_names.__wrapped__)(str(folder), changed_ns)
@@ -179,21 +199,6 @@ def _local_names_in(folder: Path) -> tuple[str, ...]:
 def _read_names(folder: str, _changed_ns: int) -> tuple[str, ...]:
     local = patterns("secrets", "local")
     return tuple(name for name in sorted(os.listdir(folder))[:_MOST_NAMES] if local.fit((name,)))
-
-
-def why_no_workspace(folder: Path, home: Path) -> str:
-    """Return why this folder cannot be a workspace, as the end of a sentence; "" if it can."""
-    rules = table()["workspace"]
-    if folder == home:
-        return "is your home folder"
-    if home.is_relative_to(folder):
-        return "holds your home folder"
-    if str(folder) in rules["broad"] or any(folder.is_relative_to(inside) for inside in rules["inside"]):
-        return "belongs to the system"
-    marks = any((folder / name).exists() for name in rules["home_marks"])
-    if marks or sum((folder / name).exists() for name in rules["home_hints"]) > 1:
-        return "is somebody's home folder"
-    return ""
 
 
 def _in_home(parts: Sequence[str]) -> bool:
@@ -220,7 +225,7 @@ def _head(path: Path) -> bytes:
 
 
 def known_inodes(*, is_deep: bool = True) -> Mapping[int, Mapping[int, str]]:
-    """Return the inodes of the home folder's secrets and start-up files, by device `secret` or `starts`."""
+    """Return the home folder's secrets and start-up files: device, then inode, to `secret` or `starts`."""
     return _inodes(str(Path.home()), is_deep=is_deep, moment=int(time.monotonic() / _INODES_S))
 
 
@@ -242,7 +247,7 @@ def _inodes(home: str, *, is_deep: bool, moment: int) -> Mapping[int, Mapping[in
 
 
 def _below(folder: str, depth: int) -> Iterator[int]:
-    """Yield the inodes of the files below, the nearest first. Folder lists contain them, so no file is opened."""
+    """Yield the inodes of the files below a folder, the nearest first. Reads only the folders, opens no file."""
     level = [folder]
     while level and depth:
         depth -= 1
@@ -259,7 +264,7 @@ def _below(folder: str, depth: int) -> Iterator[int]:
 
 @functools.lru_cache(maxsize=4096)
 def plain(part: str) -> str:
-    """Return the name for comparison: without case, width or invisible characters."""
+    """Return a name for comparison: letter case, letter width and invisible characters do not count."""
     if part.isascii():  # because this is many times as fast and comes to the same
         return part.casefold().rstrip(". ") or part
     visible = "".join(sign for sign in part if unicodedata.category(sign) != "Cf")
@@ -272,12 +277,13 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
 _SHOWN_CHARS = 120
+_LEADS_ELSEWHERE = "leads elsewhere than when it was judged: a link is on its way now. Nothing was done. Look again."
 _NAME_BYTES = 255  # because Linux file systems allow no longer name
 _PATH_CHARS = 4_096
 
 
 class Zone(StrEnum):
-    """What a path belongs to. The policy decides by it."""
+    """The kind of place where a path is. The policy decides by it."""
 
     WORKSPACE = "workspace"
     MADE = "made"
@@ -291,7 +297,7 @@ _PROJECT_ZONES = (Zone.WORKSPACE, Zone.MADE, Zone.TEMP)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A resolved path. `shown` is how people and models call it; `root` is the allowed folder that contains it."""
+    """A resolved path. `shown` is its form for people and models; `root` is the allowed folder that contains it."""
 
     path: Path
     shown: str
@@ -343,22 +349,34 @@ class Workspace:
             self._made: Zone.MADE,
             self.folder: Zone.WORKSPACE,
         }
-        own = (paths.config_dir(), paths.state_dir(), paths.data_dir())
-        self._own = tuple(Path(os.path.realpath(folder)) for folder in own)
+        self._own = tuple(Path(os.path.realpath(folder)) for folder in paths.own_dirs())
 
-    def locate(self, text: str, argument: str = "path") -> Place:
-        """Resolve `text`. Raises ToolMisuse if it is no path. Nothing needs to exist there."""
+    def locate(self, text: str, argument: str = "path", judged: Collection[str] | None = None) -> Place:
+        """Resolve `text`. Raises ToolMisuse if it is no path. Nothing needs to exist there.
+
+        Raises ToolFailed if it is none of the paths that were `judged`, because somebody has put a link on its way
+        since. None means that nothing was judged.
+        """
         absolute = self._absolute(text, argument)
         with told(argument, _cut(text)):
             path = Path(os.path.realpath(absolute))
+        if judged is not None and str(path) not in judged:
+            raise ToolFailed(f"{argument}: {_cut(text)!r} {_LEADS_ELSEWHERE}")
         roots = [root for root in self._zones if path.is_relative_to(root)]
         root = max(roots, key=lambda root: len(root.parts), default=None)
         if root is None:
             return Place(path, self._shown(path), Zone.OUTSIDE, Path(path.anchor), argument)
         return Place(path, self._shown(path), self._zones[root], root, argument)
 
+    def within(self, folder: Place, name: str) -> Place:
+        """Return an entry of a folder, by its path in it. Raises ToolFailed if a link leads from there elsewhere."""
+        found = self.locate(str(folder.path / name), folder.argument)
+        if found.path != folder.path / name:
+            raise ToolFailed(f"{folder.argument}: {name!r} in {folder.shown!r} {_LEADS_ELSEWHERE}")
+        return found
+
     def private_below(self, place: Place) -> list[Path]:
-        """Return what a search in that folder must skip: Wisp's own files, and system pseudo-files."""
+        """Return the folders that a search in that folder must skip: Wisp's own, and system pseudo-files."""
         kept = [folder for folder in (*self._own, *_SYSTEM) if folder.is_relative_to(place.path)]
         return [folder for folder in kept if folder != place.path]
 
@@ -381,7 +399,7 @@ class Workspace:
             )
 
     def check_carried(self, place: Place) -> None:
-        """Check a file that moves with its folder. Unlike `check_writable`, it may start by itself."""
+        """Check a file that moves with its folder, as `check_writable`, but it may be one that starts by itself."""
         self.check_readable(place)
         if place.is_outside:
             raise NeedsPerson(
@@ -390,7 +408,7 @@ class Workspace:
             )
 
     def _is_secret(self, place: Place) -> bool:
-        """Return whether it is a secret, also by hard link. In projects, the policy decides about local secrets."""
+        """Return whether a place is a secret, also by hard link. In projects, the policy judges local secrets."""
         if is_secret(place.path.parts) or is_known_inode(place.path):
             return True
         if place.zone not in _PROJECT_ZONES and is_local_secret(place.path):
@@ -420,7 +438,10 @@ class Workspace:
         return self.folder / text
 
     def _was_made(self, rest: str) -> bool:
-        """Return whether `wisp:/` means the old made folder: the file is there, and not in the workspace."""
+        """Return whether a `wisp:/` path means the folder where Wisp formerly put the files that it made.
+
+        It does if the file is in that folder, and the workspace contains none of that name.
+        """
         is_below = os.path.realpath(self._made / rest).startswith(f"{self._made}{os.sep}")
         return is_below and os.path.lexists(self._made / rest) and not os.path.lexists(self.folder / rest)
 
@@ -428,7 +449,7 @@ class Workspace:
         return visible(self._called(path))
 
     def _called(self, path: Path) -> str:
-        for root, prefix in ((self.folder, ""), (self._made, "wisp:/"), (self._home, "device:/")):
+        for root, prefix in ((self.folder, ""), (self._made, "wisp:/"), (self._home, "~/")):
             if path == root:
                 return prefix or "."
             if path.is_relative_to(root):

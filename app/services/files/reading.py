@@ -56,7 +56,7 @@ class Charset:
 
 
 def of_sample(sample: bytes, *, whole: bool) -> Charset | None:
-    """Return the charset of a text that begins with (`whole`: is) this sample; None if it is no text."""
+    """Return the character set of a text by its first bytes (with `whole`: all bytes); None if it is no text."""
     for mark, codec in _MARKS:
         if sample.startswith(mark):
             return Charset(codec)
@@ -68,7 +68,7 @@ def of_sample(sample: bytes, *, whole: bool) -> Charset | None:
 
 
 def kind_of(sample: bytes) -> str:
-    """Describe a file that is no text."""
+    """Return in a few words what a file without text is, judged by its first bytes."""
     return next((kind for magic, kind in _KINDS if sample.startswith(magic)), "a binary file")
 
 
@@ -89,7 +89,7 @@ def decoded(data: bytes) -> tuple[str, str] | None:
 
 
 def _marked(data: bytes, codec: str) -> str:
-    """Return the codec that keeps a byte order mark as a character, so that it is written back."""
+    """Return a codec that keeps the byte order mark as a character, so that the mark is not lost when written."""
     orders = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
     if codec == "utf-16":
         return orders[data[:2]]
@@ -124,7 +124,7 @@ _CHUNK = 1 << 20
 class Slice:
     """Lines `first` to `last` (from 1) of `total`, without line ends; `cut` of them were too long and shortened.
 
-    `first` > `last` for an empty file. `charset` is the codec they were read with.
+    An empty file has `first` > `last`. `charset` is the codec with which the lines were read.
     """
 
     lines: tuple[str, ...]
@@ -135,7 +135,7 @@ class Slice:
     cut: int = 0
 
     def numbered(self) -> str:
-        """Return `N | line` for each line, and how to get the rest."""
+        """Return `N | line` for each line; if lines follow, also a sentence on how to read them."""
         text = "\n".join(f"{number} | {line}" for number, line in enumerate(self.lines, self.first))
         if self.last >= self.total:
             return text
@@ -160,7 +160,7 @@ def open_file(workspace: Workspace, place: Place) -> BinaryIO:
 
 
 def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, most: int) -> Slice:
-    """Return lines `first` to `last` of a text, at most `most` and MOST_CHARS. Raises ToolFailed for other files."""
+    """Return lines `first` to `last` of a text, at most `most` and MOST_CHARS. Raises ToolFailed if it is no text."""
     sample = file.read(SAMPLE_BYTES)
     charset = of_sample(sample, whole=len(sample) < SAMPLE_BYTES)
     if charset is None:
@@ -173,7 +173,7 @@ def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, 
 def sliced(
     texts: Iterator[str], first: int | None, last: int | None, most: int = 1_000, charset: str = "utf-8"
 ) -> Slice:
-    """Return lines of a text that comes in pieces. Swapped bounds are exchanged; a start past the end is ToolMisuse."""
+    """Return the lines from `first` to `last` of a text in pieces. Raises ToolMisuse for a start past the end."""
     first, last = _bounds(first, last, most)
     picker = _Picker(first, last)
     for text in texts:
@@ -200,7 +200,7 @@ def _texts(file: BinaryIO, codec: str) -> Iterator[str]:
 
 
 class _Picker:
-    """Counts all lines and keeps those between two numbers, in bounded memory."""
+    """Counts all lines of a text and keeps those from the first to the last wanted one, in bounded memory."""
 
     def __init__(self, first: int, last: int) -> None:
         self._first, self._last = first, last

@@ -1,4 +1,4 @@
-"""Open only what is below a folder: no symbolic link on the way, whatever changes meanwhile.
+"""Open only what is below a folder. A symbolic link on the way is refused, even one that appears meanwhile.
 
 On Linux the kernel checks the whole path in one call (`openat2` with RESOLVE_BENEATH). Elsewhere, and on kernels before
 5.6, each folder on the way is opened from its parent without following links. Windows has no such calls: there the path
@@ -29,7 +29,7 @@ _RESOLVE = 0x02 | 0x04 | 0x08
 
 
 class Folder:
-    """An open folder: files in it are opened, renamed and removed by name, even if it is moved. Close it."""
+    """An open folder. Its files are opened, renamed and removed by name, even if it is moved meanwhile. Close it."""
 
     def __init__(self, path: Path, fd: int | None) -> None:
         self.path = path
@@ -48,7 +48,7 @@ class Folder:
         return os.open(self._name(name), flags | _EXTRA | _NEVER_WAIT, mode, dir_fd=self._fd)
 
     def stat(self, name: str) -> os.stat_result | None:
-        """Return the entry's status, of a link itself; None if there is no entry."""
+        """Return the status of an entry (of a link: the link's own); None if there is no such entry."""
         try:
             return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
         except FileNotFoundError:
@@ -62,7 +62,7 @@ class Folder:
         os.rename(self._name(name), target, src_dir_fd=self._fd)
 
     def hand_over(self, name: str, to: Folder, new: str) -> None:
-        """Move the entry `name` into another folder, under another name."""
+        """Move the entry `name` into the open folder `to`, under the name `new`."""
         os.rename(self._name(name), to._name(new), src_dir_fd=self._fd, dst_dir_fd=to._fd)
 
     def remove_empty(self, name: str) -> None:
@@ -73,7 +73,7 @@ class Folder:
         os.unlink(self._name(name), dir_fd=self._fd)
 
     def sync(self) -> None:
-        """Make renames and removals survive a power cut."""
+        """Write renames and removals to the disk, so that they survive a power cut."""
         if self._fd is None:
             return
         again = os.open(".", os.O_RDONLY | _DIRECTORY | _EXTRA, dir_fd=self._fd)
@@ -142,7 +142,7 @@ def _has_openat2() -> bool:
 
 
 def _openat2(base: Folder, relative: str) -> int | None:
-    """Open the folder in one call. None means that the slower way must find the reason."""
+    """Open the folder in one call. If that fails, return None: opening it step by step then finds the reason."""
     how = _How(os.O_RDONLY | _DIRECTORY | _EXTRA, 0, _RESOLVE)
     fd: int = _libc().syscall(_SYS_OPENAT2, base._fd, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how))
     return fd if fd >= 0 else None
@@ -167,7 +167,7 @@ _SENTENCES: dict[int, tuple[type[WispError], str]] = {
 
 @contextmanager
 def told(argument: str, shown: str) -> Iterator[None]:
-    """Turn an OSError from inside into a WispError about the file `shown`, given by `argument`."""
+    """Return a context manager that turns an OSError into a WispError about the file `shown`, given by `argument`."""
     try:
         yield
     except OSError as error:
@@ -175,7 +175,7 @@ def told(argument: str, shown: str) -> Iterator[None]:
 
 
 def complaint(error: OSError, argument: str, shown: str) -> WispError:
-    """Return the error in words. Nothing was written."""
+    """Return the error as a WispError that names the argument and the file. Only used before anything is written."""
     kind, sentence = _SENTENCES.get(error.errno or 0, (ToolFailed, "{shown!r} cannot be used ({reason})."))
     reason = error.strerror or str(error)
     return kind(f"{argument}: " + sentence.format(shown=shown, short=shown[:40], reason=reason))

@@ -1,4 +1,4 @@
-"""List folders and search files, by name and content, without what .gitignore excludes."""
+"""List folders and search in files and file names, without what .gitignore excludes; index the names of a folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -36,7 +36,7 @@ def program() -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return only the variables that a program needs to start."""
+    """Return the only environment variables that ripgrep gets: those that a program needs to start."""
     return {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMPDIR", "LANG") if name in os.environ}
 
 
@@ -71,7 +71,7 @@ class Hits:
 
 
 async def search(place: Place, query: Query, cancelled: asyncio.Event, private: Sequence[Path] = ()) -> Hits:
-    """Find all matches below the place, up to a limit that the result names. Skip the paths in `private`.
+    """Return all matches below the place, up to a limit that the result names. The paths in `private` are skipped.
 
     Raises ToolMisuse for an invalid pattern or glob.
     """
@@ -141,7 +141,7 @@ async def _read(process: Process, collector: _Collector) -> str:
 
 
 async def _complaints(stream: asyncio.StreamReader) -> str:
-    """Return the beginning of ripgrep's errors. The rest is read too, otherwise it would block on a full pipe."""
+    """Return the beginning of ripgrep's error output. All of it is read: ripgrep would wait at a full pipe."""
     kept = b""
     while chunk := await stream.read(_MOST_CHARS):
         kept = (kept + chunk)[:_MOST_CHARS]
@@ -182,7 +182,7 @@ class _Collector:
         self._is_left_out = False
 
     def take(self, message: Mapping[str, Any]) -> bool:
-        """Add one message. Returns False once the limits are reached."""
+        """Handle one message of ripgrep. Returns False once the limits are reached."""
         kind, data = message["type"], message["data"]
         if kind == "begin":
             self._is_left_out = _is_kept_secret(Path(_text(data["path"])))
@@ -224,7 +224,7 @@ class _Collector:
 
 
 def _is_kept_secret(path: Path) -> bool:
-    """Return whether a file without a secret's name is one: a hard link, or a private key by its content."""
+    """Return whether a file is a secret despite its name: a hard link to one, or a private key by content."""
     return places.is_known_inode(path) or places.is_private_key(path)
 
 
@@ -251,7 +251,7 @@ _MOST_STARS = 3
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """A folder's entries, as paths below it; folders end with a slash. `skipped` folders are unreadable."""
+    """A folder's entries as relative paths; folders end with a slash. `skipped` are folders that could not be read."""
 
     entries: tuple[str, ...]
     is_cut: bool
@@ -260,7 +260,7 @@ class FolderListing:
 
 
 def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES, named: str = "*") -> FolderListing:
-    """Return the folder's entries whose name fits the glob. Recursively, ignored and hidden files are only counted."""
+    """Return the entries whose name fits the glob. If recursive, ignored and hidden files are only counted."""
     with told(place.argument, place.shown):
         return _Walk(place.path, most, recursive=recursive, named=named.casefold()).run()
 
@@ -291,7 +291,7 @@ class _Walk:
         return FolderListing(tuple(self._found), is_cut, self._ignored, tuple(self._skipped))
 
     def _one(self, folder: Path, prefix: str, rules: tuple[_Rules, ...]) -> bool:
-        """Add one folder's entries. Returns whether the limit is reached."""
+        """Add the entries of one folder. Returns True once the limit is reached."""
         with os.scandir(folder) as scan:
             found = sorted(scan, key=lambda entry: (not entry.is_dir(follow_symlinks=False), entry.name.casefold()))
         if self._recursive:
@@ -313,7 +313,7 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """One .gitignore, which applies below its own folder."""
+    """The rules of one .gitignore, which apply below its folder."""
 
     prefix: str
     spec: GitIgnoreSpec
@@ -326,12 +326,12 @@ class _Rules:
         return (_Rules(prefix, GitIgnoreSpec.from_lines(lines)),) if lines else ()
 
     def verdict(self, path: str) -> bool | None:
-        """Return whether these ignore rules exclude the path, or None if no rule matches it."""
+        """Return whether these rules exclude the path; None if no rule matches it."""
         return self.spec.check_file(path[len(self.prefix) :]).include
 
 
 def _lines_of(file: Path) -> list[str]:
-    """Return the patterns, except those that could take long: matching them holds Python's global lock."""
+    """Return the patterns of a .gitignore, without slow ones: during a match, no other Python thread runs."""
     try:
         if not file.is_file():
             return []
@@ -345,3 +345,76 @@ def _lines_of(file: Path) -> list[str]:
 def _is_excluded(path: str, rules: tuple[_Rules, ...]) -> bool:
     """Return whether the path is excluded. The deepest .gitignore decides: https://git-scm.com/docs/gitignore"""
     return next((verdict for rule in reversed(rules) if (verdict := rule.verdict(path)) is not None), False)
+
+
+_MOST_NAMES = 40_000
+_DEEPEST = 7
+_LOOK_LIMIT_S = 2.0
+_FRESH_S = 120.0
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "snap"})
+"""Folders that programs fill, with names that nobody looks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file or folder of the index. `changed_at` is in seconds since 1970."""
+
+    path: str
+    name: str
+    is_folder: bool
+    changed_at: float
+
+
+class FileIndex:
+    """An index of all names below a folder, without hidden ones. It is read on demand, and again after two minutes."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._files: tuple[tuple[str, NamedFile], ...] = ()
+        self._read_at = -_FRESH_S
+
+    def find(self, words: Sequence[str], most: int) -> list[NamedFile]:
+        """Return what has all words (in lower case) in its name, the likeliest first. Blocks while it reads names."""
+        if time.monotonic() - self._read_at >= _FRESH_S:
+            self._files = tuple((one.name.casefold(), one) for one in _named_below(self._home))
+            self._read_at = time.monotonic()
+        found = [(likeness(name, words), one) for name, one in self._files if all(word in name for word in words)]
+        return [one for _, one in sorted(found, key=lambda pair: (-pair[0], -pair[1].changed_at))[:most]]
+
+
+def likeness(name: str, words: Sequence[str]) -> int:
+    """Score a name that contains all words: 3 is the name, 2 its beginning, 1 if each begins a word of it, 0 else."""
+    whole = " ".join(words)
+    if whole in (name, name.rpartition(".")[0]):
+        return 3
+    if name.startswith(whole):
+        return 2
+    starts = [part for part in "".join(sign if sign.isalnum() else " " for sign in name).split()]
+    return int(all(any(part.startswith(word) for part in starts) for word in words))
+
+
+def _named_below(home: Path) -> Iterator[NamedFile]:
+    """Yield the names below a folder, upper folders first, until there are too many or it takes too long."""
+    folders, left, limit = deque([(str(home), 0)]), _MOST_NAMES, time.monotonic() + _LOOK_LIMIT_S
+    while folders and left > 0 and time.monotonic() < limit:
+        folder, depth = folders.popleft()
+        for entry in _children(folder):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if entry.name.startswith(".") or (is_folder and entry.name in _SKIPPED):
+                continue
+            left -= 1
+            try:
+                changed_at = entry.stat(follow_symlinks=False).st_mtime
+            except OSError:  # because it is gone meanwhile
+                continue
+            yield NamedFile(entry.path, entry.name, is_folder, changed_at)
+            if is_folder and depth < _DEEPEST:
+                folders.append((entry.path, depth + 1))
+
+
+def _children(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:  # because it is private or gone
+        return []

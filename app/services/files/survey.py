@@ -28,11 +28,11 @@ _GIT = ".git"
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSurvey:
-    """The result of a walk, as absolute paths.
+    """The result of a walk through a workspace, as absolute paths.
 
     `secrets` includes folders that cannot be read, `starting` the topmost files that start by themselves, `links` the
     symbolic links, `repositories` each .git and each folder with a HEAD. `linked` are hard links to files of the home
-    folder, with `secret` or `starts`.
+    folder, each with `secret` or `starts`.
     """
 
     secrets: tuple[Path, ...]
@@ -44,7 +44,7 @@ class WorkspaceSurvey:
 
 
 class _Folder(NamedTuple):
-    """A folder's entries. `likely` are names that may be protected there; `inodes` are those of its files."""
+    """A folder's entries. `likely` are names that may be secrets or start-up files; `inodes` are those of its files."""
 
     folders: tuple[str, ...]
     likely: tuple[str, ...]
@@ -53,7 +53,7 @@ class _Folder(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """A folder still to read: its names below the workspace, and whether all of it is already protected."""
+    """A folder still to be read: its names below the workspace, and whether it is inside a protected folder."""
 
     path: str
     parts: tuple[str, ...]
@@ -64,7 +64,7 @@ _last: dict[str, bool] = {}
 
 
 def unsearched(workspace: Path) -> str:
-    """Return a sentence if the last walk was not complete, else "". Walks only if there was none yet."""
+    """Return a sentence if the last walk did not reach everything, else "". If none was made, make it now."""
     known = _last.get(str(workspace))
     is_whole = survey(workspace).is_whole if known is None else known
     return "" if is_whole else f"The workspace holds more than the {MOST_ENTRIES} entries that are searched."
@@ -108,7 +108,7 @@ class _Walk:
         self._known = places.known_inodes()
 
     def take(self, folder: _Open, held: _Folder) -> list[_Open]:
-        """Note what a folder contains, and return its subfolders that are still to be read."""
+        """Note what a folder contains. Returns its subfolders, which are still to be read."""
         kinds = {name: self._kind(folder, name) for name in held.likely}
         here = Path(folder.path)
         self.secrets += [here / name for name, kind in kinds.items() if kind == "secret"]
@@ -174,7 +174,7 @@ def _read_entries(folder: str, _changed_ns: int) -> _Folder:
 
 @functools.cache
 def _last_names() -> tuple[frozenset[str], re.Pattern[str]]:
-    """Return the last names of the patterns: the literal ones, and the others as one regular expression."""
+    """Return the last names of all patterns: those without * and ?, and the others as one regular expression."""
     rules = (*places.patterns("startup", "always").rules, *places.patterns("secrets", "always").rules)
     last = {rule[-1] for rule in rules}
     globs = {name for name in last if re.search(r"[*?]", name)}

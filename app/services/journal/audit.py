@@ -1,4 +1,4 @@
-"""The audit: an append-only log of every change of state. Each entry holds a hash over the entry before it.
+"""The audit: an append-only log of every change of state. Each entry holds the hash of the entry before it.
 
 A changed or removed entry breaks the chain from there on. Cutting off the end would leave a valid chain, so a small
 file beside the database also holds the newest entry's number and hash. A program that can write both files can forge
@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """An entry in the chain."""
+    """An entry as it is stored: with its number, its hash, and the hash of the entry before it."""
 
     number: int
     entry: AuditEntry
@@ -45,20 +46,20 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True)
 class AuditFault:
-    """What is wrong with entry `number`, in a sentence."""
+    """A fault in the chain: at entry `number`, described in a sentence."""
 
     number: int
     sentence: str
 
 
 def seal(number: int, entry: AuditEntry, previous: str) -> str:
-    """Return the SHA-256 over the whole entry, its number, and the hash before it, as one JSON array."""
+    """Return the SHA-256 of one JSON array: the whole entry, its number, and the hash of the entry before it."""
     told = [number, entry.at, entry.kind, entry.conversation, entry.turn, entry.details, previous]
     return hashlib.sha256(json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
 def append(db: sqlite3.Connection, entry: AuditEntry) -> None:
-    """Add the next entry. The transaction keeps other processes from using the same number."""
+    """Add an entry. The caller's transaction prevents that another process uses the same number."""
     last, previous = _last(db)
     number = last + 1
     db.execute(
@@ -89,13 +90,13 @@ def entries(db: sqlite3.Connection, after: int = 0) -> Iterator[Sealed]:
 
 
 def newest(db: sqlite3.Connection, limit: int) -> list[Sealed]:
-    """Return the last entries, oldest first."""
+    """Return the newest `limit` entries, oldest first."""
     last = db.execute("select coalesce(max(number), 0) from audit").fetchone()[0]
     return list(entries(db, max(last - limit, 0)))
 
 
 def verify(db: sqlite3.Connection, head: tuple[int, str] | None) -> list[AuditFault]:
-    """Return everything that is wrong; empty if the chain is complete and ends at its noted head."""
+    """Return all faults; [] if the chain is complete and ends at `head`, the noted number and hash (None: no note)."""
     findings: list[AuditFault] = []
     expected, previous, last = 1, _NONE, 0
     for one in entries(db):
@@ -137,19 +138,19 @@ class ChainHead:
         return int(number), hash_
 
     def begin(self, db: sqlite3.Connection) -> None:
-        """Write a first note before the first entry, so that a missing note proves that it was removed."""
+        """Before the first entry, write a note, so that a missing note later proves that somebody removed it."""
         if _last(db)[0] == 0 and not self._path.exists():
             self._write(0, _NONE)
 
     def note(self, db: sqlite3.Connection) -> None:
-        """Write the note after a commit. A crash before it leaves an older note, which is no fault."""
+        """Write the newest entry's number and hash after a commit. After a crash, an older note is no fault."""
         number, hash_ = _last(db)
         if number != self._noted:
             self._write(number, hash_)
             self._noted = number
 
     def _write(self, number: int, hash_: str) -> None:
-        beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
+        beside = self._path.with_name(f"{self._path.name}.{threading.get_native_id()}.new")
         try:
             with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w", encoding="ascii") as file:
                 file.write(f"{number} {hash_}\n")

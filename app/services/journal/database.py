@@ -1,4 +1,4 @@
-"""One SQLite database, and the only thread of this process that touches it.
+"""One SQLite database, and the only thread of this process that uses it.
 
 Jobs run in the order in which they are queued. Jobs that wait together share one commit, and are on the disk when
 `done` or `run` returns. A disk error never stops the program: it is reported once, and the unwritten jobs are lost.
@@ -50,7 +50,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _step(connection: sqlite3.Connection, number: int, script: str) -> None:
-    """Run a migration, unless another process has run it: the second one waits for the lock and checks again."""
+    """Run a migration unless the database already has its version: another process may have run it meanwhile."""
     with transaction(connection):
         if _version(connection) < number:
             for statement in _statements(script):
@@ -59,7 +59,8 @@ def _step(connection: sqlite3.Connection, number: int, script: str) -> None:
 
 
 def _statements(script: str) -> list[str]:
-    """Split a script, because `executescript` commits before it begins:
+    """Split a script into statements. `executescript` would commit what was done before it.
+
     https://docs.python.org/3/library/sqlite3.html#sqlite3.Connection.executescript
     """
     found, gathered = [], ""
@@ -84,7 +85,7 @@ _log = logging.getLogger(__name__)
 
 
 class JournalFailed(WispError):
-    """The journal could not do a job. The sentence is for the person."""
+    """Raised if the journal could not do a job. The message is written for the person."""
 
 
 @dataclass(slots=True)
@@ -94,7 +95,7 @@ class _Job:
 
 
 class Database:
-    """A database that its own thread opens at the first use. All methods may be called from any thread."""
+    """A database that its thread opens at the first job. All methods may be called from any thread."""
 
     def __init__(self, path: Path, *, busy_s: float = _BUSY_S, rest_s: float = _REST_S) -> None:
         self._path = path
@@ -111,7 +112,7 @@ class Database:
         """How many jobs were lost so far. A caller that can repeat its work compares it."""
 
     def soon(self, work: Work[Any]) -> None:
-        """Queue a job. A failure counts as a loss."""
+        """Queue a job and return at once. If the job fails, `done` reports a loss."""
         self._give(_Job(work))
 
     async def run(self, work: Work[T]) -> T:
@@ -188,7 +189,7 @@ class Database:
         return answers
 
     def _alone(self, connection: sqlite3.Connection, work: Work[Any]) -> object:
-        """Run one job in a savepoint, so that its error undoes only that job."""
+        """Run one job so that its error undoes only this job. Returns its result, or the WispError that it raised."""
         connection.execute("savepoint work")
         try:
             answer = work(connection)
@@ -211,7 +212,7 @@ class Database:
         return self._connection
 
     def _set_aside(self) -> None:
-        """Rename the damaged database, so that a person can repair it, and let a new one be created."""
+        """Rename a damaged database, so that a person can repair it and a new one is created."""
         aside = self._path.with_name(f"{self._path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
         self._problem = f"The journal was damaged. What is left of it is in {aside}; a new one was begun."
         _log.error("%s", self._problem)
@@ -232,7 +233,7 @@ class Database:
             _answer(job, JournalFailed(sentence) if job.work else None)
 
     def _complaint(self, error: sqlite3.Error | OSError) -> str:
-        """Return a sentence that says what the person can do."""
+        """Return a sentence on the error that says what the person can do."""
         if _is_broken(error):
             with suppress(OSError):  # because a file system that refuses the rename must not hide the first error
                 self._set_aside()
@@ -269,11 +270,13 @@ def open_private(path: Path, busy_s: float, prepare: Callable[[sqlite3.Connectio
     `prepare` creates or migrates its tables. Raises sqlite3.Error or OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Create it first, because SQLite would create it readable for others.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE))
+    # Create it first, because SQLite would create it readable for others. One that is there is not opened: to close it
+    # again would drop the locks of this process's other connections: https://www.sqlite.org/howtocorrupt.html
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE))
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("pragma journal_mode = wal")
+        _write_ahead(connection, busy_s)
         connection.execute("pragma synchronous = full")
         # Otherwise deleted words stay in the file: https://www.sqlite.org/pragma.html#pragma_secure_delete
         connection.execute("pragma secure_delete = on")
@@ -282,6 +285,24 @@ def open_private(path: Path, busy_s: float, prepare: Callable[[sqlite3.Connectio
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
+    """Use a write-ahead log. Raises sqlite3.OperationalError if the database stays locked for `busy_s` seconds.
+
+    Try again here, because SQLite calls no busy handler where that could become a deadlock, as where two processes
+    create the same database at once: https://sqlite.org/c3ref/busy_handler.html
+    """
+    limit = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > limit:
+                raise
+            with transaction(connection):  # this waits for the other process' lock
+                continue
+        return
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What is written into the journal. Each function is one job for the database, in its transaction."""
+"""What is written into the journal. Each function is one job for the database and runs in its transaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """One message of the history, as JSON. `altered`: something was left out of it."""
+    """One message of the history, as JSON. `altered`: parts such as secrets were removed from it."""
 
     kind: str
     message: str
@@ -56,7 +56,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """A turn of the person, and the process that runs it. `title` names a conversation that has none."""
+    """A turn of the person, and the process that runs it. `title` is used for a conversation that has no title yet."""
 
     id: str
     title: str
@@ -66,7 +66,7 @@ class StoredTurn:
 
 
 def begin_turn(db: sqlite3.Connection, conversation: str, turn: StoredTurn) -> None:
-    """Begin a turn, and the conversation with its first turn. An earlier turn ends, because only one runs."""
+    """Record the start of a turn (and of a new conversation). An earlier open turn ends: only one runs at a time."""
     db.execute(
         "insert into conversations (id, title, began_at, changed_at, holder) values (?, ?, ?, ?, ?) "
         "on conflict (id) do update set changed_at = excluded.changed_at, holder = excluded.holder",
@@ -87,7 +87,7 @@ def end_turn(db: sqlite3.Connection, conversation: str, turn: str, outcome: str,
 
 
 def end_open_turns(db: sqlite3.Connection, conversation: str, outcome: str) -> None:
-    """End the turns whose process died."""
+    """Record this outcome for the turns that never ended, because their process died."""
     db.execute("update turns set ended = ? where conversation = ? and ended = ''", (outcome, conversation))
 
 
@@ -114,7 +114,7 @@ def add_event(db: sqlite3.Connection, conversation: str, stored: StoredEvent) ->
 def add_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[StoredEntry], heard: int = 0) -> None:
     """Append entries to the saved history.
 
-    They replace the saved parts of the running pass, and the `heard` oldest words that the person said meanwhile.
+    They replace the draft of the running pass, and the `heard` oldest of the sentences that the person said meanwhile.
     """
     db.executemany(
         "insert into entries (conversation, kind, message, altered) values (?, ?, ?, ?)",
@@ -128,7 +128,7 @@ def add_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[Sto
 
 
 def replace_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[StoredEntry], heard: int = 0) -> None:
-    """Replace the saved history. If words were left out of an old entry, all new entries are marked the same."""
+    """Replace the saved history. If any old entry was `altered`, all new entries are marked as altered."""
     was = db.execute("select max(altered) from entries where conversation = ?", (conversation,)).fetchone()[0]
     db.execute("delete from entries where conversation = ?", (conversation,))
     add_entries(db, conversation, [replace(entry, altered=bool(was) or entry.altered) for entry in entries], heard)
@@ -140,7 +140,7 @@ def _forget_pass(db: sqlite3.Connection, conversation: str) -> None:
 
 
 def begin_call(db: sqlite3.Connection, conversation: str, draft: StoredEntry, call: StoredCall) -> None:
-    """Write a call before it runs, with what the model has said up to it."""
+    """Record a call before it runs, with what the model has said so far in this pass (`draft`)."""
     db.execute(
         "insert into drafts (conversation, message, altered) values (?, ?, ?) on conflict (conversation) "
         "do update set message = excluded.message, altered = excluded.altered",
@@ -161,7 +161,7 @@ def say_meanwhile(db: sqlite3.Connection, conversation: str, text: str) -> None:
 
 
 def blank_out(db: sqlite3.Connection, conversation: str, secrets: Sequence[str], shown: str) -> None:
-    """Replace texts that should not have been written with `shown`. They are given in JSON's spelling."""
+    """Replace these secrets with `shown` everywhere in a conversation. They are given as JSON writes them."""
     columns = (("events", "event"), ("drafts", "message"), ("calls", "arguments"), ("calls", "outcome"))
     for secret in secrets:
         for table, column in (*columns, ("entries", "message"), ("meanwhile", "text"), ("said", "text")):
@@ -194,7 +194,7 @@ def rename(db: sqlite3.Connection, conversation: str, title: str) -> None:
 
 
 def delete(db: sqlite3.Connection, conversation: str) -> None:
-    """Delete everything but the cost. `secure_delete` and the merged index leave nothing on the disk."""
+    """Delete a conversation; only its cost stays. `secure_delete` and the merged index leave no more on the disk."""
     db.execute("delete from said where rowid in (select number from events where conversation = ?)", (conversation,))
     for table in ("events", "entries", "drafts", "calls", "meanwhile", "turns"):
         db.execute(f"delete from {table} where conversation = ?", (conversation,))
@@ -203,7 +203,7 @@ def delete(db: sqlite3.Connection, conversation: str) -> None:
 
 
 def prune(db: sqlite3.Connection, before: float) -> int:
-    """Delete conversations last changed before that moment, and return how many."""
+    """Delete conversations that were last changed before `before` (s since 1970). Returns how many."""
     old = [row[0] for row in db.execute("select id from conversations where changed_at < ?", (before,))]
     for conversation in old:
         delete(db, conversation)
@@ -212,7 +212,7 @@ def prune(db: sqlite3.Connection, before: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
-    """One line of the list. `is_open`: its last turn never ended; `holder` is the process that has it."""
+    """A conversation in the list. `is_open`: its last turn never ended; `holder` is the process that runs it."""
 
     id: str
     title: str
@@ -226,7 +226,7 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The state in which a conversation was left: its history, and what had begun but is not in it."""
+    """The state in which a conversation was left: its history, and the calls that began but are missing in it."""
 
     entries: tuple[StoredEntry, ...]
     draft: StoredEntry | None
@@ -245,7 +245,7 @@ _FOUND = "c.id in (select conversation from said where said match ? union select
 
 
 def conversations(db: sqlite3.Connection, search: str, limit: int) -> list[ConversationRow]:
-    """Return the newest first. Each word of `search` must begin a word of the title or of something said."""
+    """Return the newest conversations first. Each word of `search` must begin a word in the title or in a message."""
     words = search.split()
     found = [_FOUND.format(title="title like ? escape '!'") for _ in words]
     values = [value for word in words for value in (_phrase(word), _containing(word))]
@@ -257,9 +257,9 @@ def conversations(db: sqlite3.Connection, search: str, limit: int) -> list[Conve
 
 
 def said(db: sqlite3.Connection, stems: Sequence[str], limit: int, but: str = "") -> list[tuple[str, str, float, str]]:
-    """Return what was said with words that begin so, best first: conversation, title, time and an excerpt.
+    """Return past messages with words that begin with one of `stems`, best first: conversation, title, time, excerpt.
 
-    `but` names a conversation to leave out.
+    `but` is the id of a conversation to leave out.
     """
     rows = db.execute(
         "select e.conversation, c.title, e.at, snippet(said, 0, '', '', '…', 24) from said "
@@ -271,7 +271,7 @@ def said(db: sqlite3.Connection, stems: Sequence[str], limit: int, but: str = ""
 
 
 def _phrase(word: str) -> str:
-    """Quote a word for the index, so that nothing in it is an operator: https://www.sqlite.org/fts5.html"""
+    """Return a word as the index takes it, so that nothing in it is an operator: https://www.sqlite.org/fts5.html"""
     quoted = word.replace('"', '""')
     return f'"{quoted}" *'
 
@@ -322,7 +322,7 @@ def _entry(row: tuple[str, str, int]) -> StoredEntry:
 
 
 def used(db: sqlite3.Connection, since: float) -> tuple[int, int, int, int, float | None, int]:
-    """Return the tokens read, written, from and to the cache; the dollars (None if a price is unknown); the turns."""
+    """Return the use since then: tokens read, written, from cache, to cache; dollars (None: price unknown); turns."""
     row = db.execute(
         "select coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), coalesce(sum(cache_read_tokens), 0), "
         "coalesce(sum(cache_write_tokens), 0), "

@@ -1,4 +1,4 @@
-"""Which servers exist: `mcp.json` in Wisp's settings folder, and `.mcp.json` in the workspace.
+"""Which MCP servers exist: those in `mcp.json` of Wisp's settings folder, and in `.mcp.json` of the workspace.
 
 Both have the format of other programs (`mcpServers`). The person wrote their own file. A workspace's file may come from
 somebody else, so Wisp asks once about each of its servers. Changed files are read again.
@@ -48,8 +48,8 @@ _LONGEST_LIMIT_S = 600.0
 class ServerEntry:
     """A server as a file defines it.
 
-    `network` and `folders` (readable ones) are what a sandboxed process may reach beyond the workspace. `is_local`
-    allows an address of this machine or its network. `is_own`: it is in the person's own file.
+    `network`: its sandboxed process may use the network. `folders`: folders outside the workspace that it may read.
+    `is_local`: its address may be on this machine or in its network. `is_own`: it is in the person's own file.
     """
 
     name: str
@@ -76,17 +76,17 @@ class ServerEntry:
 
     @property
     def fingerprint(self) -> str:
-        """The hash of how the server starts and what it may reach."""
+        """The hash of everything that says how the server starts and what it may access."""
         told = (self.kind, self.command, self.args, sorted(self.env.items()), self.cwd, self.url)
         reach = (sorted(self.headers.items()), self.network, self.sandbox, self.folders, self.is_local)
         return hashlib.sha256(json.dumps([told, reach]).encode()).hexdigest()
 
     @property
     def line(self) -> str:
-        """The whole command or address.
+        """The whole command or address, for the question to the person.
 
-        Values of the person's own variables and headers are left out, because they may be secrets. In other files they
-        may name a secret of the person, so they are shown.
+        Values of variables and headers are left out in the person's own entries: they may be secrets. In other entries
+        they are shown, because they may refer to a secret of the person.
         """
         given = {**self.env, **self.headers}
         told = [f"{name}={'…' if self.is_own else value}" for name, value in given.items()]
@@ -127,7 +127,7 @@ class Configured:
 
 
 class Configuration:
-    """The two configuration files, as they are now."""
+    """Reads the two configuration files, and reads a file again when it has changed."""
 
     def __init__(self, workspace: Path, own: Path | None = None) -> None:
         self._workspace = workspace
@@ -169,6 +169,15 @@ class Configuration:
         self._write({**tree, "mcpServers": servers})
         return made
 
+    def switch(self, name: str, *, is_on: bool) -> None:
+        """Switch a server of the person's own file on or off. Raises NeedsPerson if it is not there."""
+        tree = _tree(self.own_file)
+        servers = dict(_servers(tree))
+        if not isinstance(told := servers.get(name), Mapping):
+            raise NeedsPerson(f"{self.own_file} has no server {name!r}.")
+        servers[name] = {**told, "disabled": not is_on}
+        self._write({**tree, "mcpServers": servers})
+
     def remove(self, name: str) -> None:
         """Remove a server from the person's own file. Raises NeedsPerson if it is not there."""
         tree = _tree(self.own_file)
@@ -188,8 +197,8 @@ class Configuration:
 def expanded(text: str, server: str = "", *, is_own: bool = True) -> str:
     """Fill in `${NAME}`, `${NAME:-else}`, `${env:NAME}`, and `${kept:mcp/SERVER/NAME}` for `server`.
 
-    A saved key is only for the person's own server of that name. Raises NeedsPerson for a missing value, and for a
-    secret that an entry of another file wants.
+    A saved key is only for the person's own server of that name. Raises NeedsPerson for a missing value, and if the
+    entry of another file refers to a secret.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -268,7 +277,7 @@ def _servers(tree: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def entry_of(name: str, told: Any, *, is_own: bool, home: str) -> ServerEntry:
-    """Return one server of a file. Raises NeedsPerson with what is wrong in it."""
+    """Return one server of a file. Raises NeedsPerson, with the fault, if its entry is not usable."""
     if not _NAME.fullmatch(name):
         raise NeedsPerson(f"{clip_line(name, 64)!r} is no name for a server: use letters, digits, dots and dashes.")
     if not isinstance(told, dict):
@@ -340,7 +349,7 @@ def _named(name: str, told: Mapping[str, Any], key: str) -> Mapping[str, str]:
 
 
 def _plain(name: str, key: str, value: Any) -> str:
-    """Return a text in which nothing is hidden. Raises NeedsPerson."""
+    """Return a value as text. Raises NeedsPerson if it is no text, or contains a line break or hidden characters."""
     text = str(value) if isinstance(value, (str, int, float)) else None
     if text is None or plain(text)[1] or "\n" in text or "\0" in text:
         raise NeedsPerson(f"{name}: {key} is no plain text.")
@@ -352,7 +361,7 @@ def at_home(word: str) -> str:
 
 
 def private_folder(entry: ServerEntry) -> Path:
-    """Return the server's own folder. Nothing else uses its work, home and tmp."""
+    """Return the folder that only this server uses, for its work, its home and its temporary files."""
     place = "" if entry.is_own else f"@{hashlib.sha256(entry.home.encode()).hexdigest()[:16]}"
     folder = Path(os.path.realpath(paths.data_dir())) / "mcp" / f"{entry.name}{place}"
     for name in ("work", "home", "tmp"):
@@ -361,13 +370,13 @@ def private_folder(entry: ServerEntry) -> Path:
 
 
 def folder_of(entry: ServerEntry, workspace: Path) -> Path:
-    """Return the folder where the server starts. For the person's own servers it is outside the workspace."""
+    """Return the folder in which the server starts. For the person's own servers it is outside the workspace."""
     start = private_folder(entry) / "work" if entry.is_own else workspace
     return start / at_home(entry.cwd)
 
 
 def mark_of(entry: ServerEntry, workspace: Path) -> str:
-    """Return what the person agrees to: the entry, and for other files' entries the files that it names. Blocks."""
+    """Return a hash of what the person agrees to: the entry and, if it is not theirs, the files it names. Blocks."""
     if entry.is_own or entry.kind != "stdio":
         return entry.fingerprint
     found = [f"{path}:{_digest(path)}" for path in _files_of(entry, workspace)]
@@ -375,7 +384,7 @@ def mark_of(entry: ServerEntry, workspace: Path) -> str:
 
 
 def is_of_workspace(entry: ServerEntry, workspace: Path) -> bool:
-    """Return whether the server starts in the workspace or from a file there, which others may write."""
+    """Return whether the server starts in the workspace or from a file there, which others may change."""
     space = Path(os.path.realpath(workspace))
     named = (folder_of(entry, workspace), *_files_of(entry, workspace))
     return any(path.is_relative_to(space) for one in named for path in (one, Path(os.path.realpath(one))))

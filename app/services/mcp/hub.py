@@ -1,4 +1,4 @@
-"""Wisp's end of the worker that holds the connections: requests go out, answers and events come back.
+"""Wisp's side of the worker that holds the connections: sends requests, receives answers and events.
 
 One thread reads, so that parsing a large answer does not block the event loop. Writing runs on a thread too.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
@@ -16,14 +17,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from app.base.errors import ToolFailed
+from app.base.errors import NeedsPerson, ToolFailed
 from app.base.startup import worker_command
+from app.base.texts import clip_line, plain
+from app.services.mcp.configuration import ServerEntry
 
 _KEPT = (
     *("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "LD_LIBRARY_PATH"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_RUNTIME_DIR"),
 )
 _CLOSE_S = 6.0
+_SAID_CHARS = 300
 _ANSWER_S = 900.0
 """The limit of every request. The worker has shorter ones; this one is for a worker that hangs."""
 
@@ -32,7 +36,7 @@ Hear = Callable[[Message], None]
 
 
 class ServerFault(ToolFailed):
-    """A request that failed. `fault` is the worker's word for the reason; `said` is the end of the server's log."""
+    """A request that failed. `fault` is the kind of error; `said` is the end of the server's log."""
 
     def __init__(self, message: str, fault: str = "", said: str = "") -> None:
         super().__init__(message)
@@ -41,7 +45,7 @@ class ServerFault(ToolFailed):
 
 
 class Hub:
-    """The worker, started with the first request. `hear` gets the events that belong to no request."""
+    """The worker process, started with the first request. `hear` is called with events that belong to no request."""
 
     def __init__(self, hear: Hear) -> None:
         self._hear = hear
@@ -56,9 +60,9 @@ class Hub:
         return self._process is not None and self._process.poll() is None
 
     async def ask(self, operation: str, server: str, *, event: Hear | None = None, **fields: Any) -> Any:
-        """Send a request and return the answer. `event` gets its events on the event loop. Raises ServerFault.
+        """Send a request and return the answer. Meanwhile, `event` is called with its events. Raises ServerFault.
 
-        Cancelling the request also cancels it at the server.
+        Cancelling this also cancels the request at the server.
         """
         process = await self._running()
         number = next(self._numbers)
@@ -77,7 +81,7 @@ class Hub:
             self._waiting.pop(number, None)
 
     async def close(self) -> None:
-        """End the worker and every server."""
+        """End the worker process and all servers."""
         process, self._process = self._process, None
         if process is not None:
             await asyncio.to_thread(_ended, process)
@@ -98,7 +102,7 @@ class Hub:
             process.stdin.flush()
 
     def _read(self, process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop) -> None:
-        """Read answers on a thread, until the worker ends."""
+        """Read the worker's answers and pass them to the event loop, until the worker ends. Runs on a thread."""
         assert process.stdout
         with process.stdout as lines, suppress(RuntimeError):  # because the loop may be closed by now
             for line in lines:
@@ -155,3 +159,37 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:  # because a hanging worker would outlive Wisp
         process.kill()
         process.wait()
+
+
+_FAULTS = {
+    "dead": "{name} ended while it was asked; whether it did what was wanted is not known. Look before trying again.",
+    "silent": "{name} did not answer within {limit:g} s, and was told to stop. What it has done by then is not known.",
+    "refused": "{name} refused: {words}",
+    "damaged": "{name} does not speak the protocol as it should ({words}).",
+    "unstarted": "{name} cannot be started: {words}",
+    "cancelled": "{name} was stopped.",
+}
+_TELLING = re.compile(r"\b\w*(?:error|exception)\b\W*\s\w|\bcannot |\bno such ", re.IGNORECASE)
+_SHUT = (
+    " It runs without the internet and reads only its workspace, the system and its own program; if it needs more, the "
+    'person sets "network": true or names folders in "folders".'
+)
+_AT_START = {
+    "dead": "{name} ended as soon as it was started.",
+    "silent": "{name} was started but said nothing.",
+}
+
+
+def explained(entry: ServerEntry, fault: ServerFault, *, is_start: bool = False) -> ToolFailed | NeedsPerson:
+    """Return a fault as a sentence about the server of this entry."""
+    if fault.fault == "unsigned":
+        return NeedsPerson(f"{entry.name} wants you to sign in. Do it once: wisp mcp sign-in {entry.name}")
+    table = {**_FAULTS, **_AT_START} if is_start else _FAULTS
+    sentence = table.get(fault.fault, "{name}: {words}").format(name=entry.name, words=fault, limit=entry.limit_s)
+    said = [clip_line(plain(line)[0], _SAID_CHARS) for line in fault.said.splitlines() if line.strip()]
+    # Some programs end with a trace or their version, and say before it what is wrong.
+    telling = next((line for line in reversed(said) if _TELLING.search(line)), said[-1] if said else "")
+    last = f" Its last words: {telling!r}." if said else ""
+    is_shut = is_start and fault.fault in _AT_START and entry.kind == "stdio" and entry.sandbox and not entry.network
+    hint = _SHUT if is_shut else ""
+    return ToolFailed(f"{sentence}{last}{hint}")

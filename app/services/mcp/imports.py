@@ -1,4 +1,7 @@
-"""Servers that other programs on this machine already have, in Wisp's format. Their files are never written."""
+"""Servers that Wisp can import: those that other programs on this machine use, and those of the catalogue.
+
+Both are shown in Wisp's format. Files of other programs are never written, and nothing is downloaded.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _VALUES = ("env", "headers")
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """A server of another program. `told` is its entry in Wisp's format; `why` says why it cannot be used."""
+    """A server of another program. `told` is its entry in Wisp's format; `why` says why it cannot be imported."""
 
     program: str
     file: Path
@@ -44,7 +47,7 @@ def programs() -> Mapping[str, str]:
 
 
 def found(workspace: Path, home: Path, program: str = "") -> list[FoundServer]:
-    """Return all servers of the programs, or of one of them. A file that cannot be read has none."""
+    """Return all servers of the programs, or of one of them. An unreadable file counts as one without servers."""
     return [
         _server(one["id"], file, str(name), told)
         for one in _table()
@@ -55,10 +58,55 @@ def found(workspace: Path, home: Path, program: str = "") -> list[FoundServer]:
     ]
 
 
-def without_secrets(server: str, told: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Replace the values of variables and headers by references, and return the names of those.
+@dataclass(frozen=True, slots=True)
+class CatalogueServer:
+    """A server of the catalogue. `asks` are the variables it needs; `entry` may contain them or `{folder}`."""
 
-    The values are saved with the keys.
+    name: str
+    line: str
+    needs: str
+    entry: Mapping[str, Any]
+    asks: tuple[str, ...] = ()
+
+    @property
+    def wants_folder(self) -> bool:
+        return "{folder}" in json.dumps(self.entry)
+
+    def filled(self, folder: str, values: Mapping[str, str]) -> dict[str, Any]:
+        """Return the entry for mcp.json, with the values filled in. Raises NeedsPerson if one is missing."""
+        example = f"wisp mcp install {self.name}"
+        if self.wants_folder and not folder:
+            raise NeedsPerson(f"{self.name} works in one folder. Name it: {example} --folder DIR")
+        if missing := [name for name in self.asks if not values.get(name)]:
+            given = " ".join(f"--env {name}=…" for name in missing)
+            raise NeedsPerson(f"{self.name} needs {self.needs}. Give it: {example} {given}")
+        in_place = {"{folder}": folder, **{f"{{{name}}}": value for name, value in values.items()}}
+        made: dict[str, Any] = _filled(dict(self.entry), in_place)
+        free = {name: value for name, value in values.items() if f"{{{name}}}" not in json.dumps(self.entry)}
+        return {**made, "env": free} if free else made
+
+
+def _filled(part: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(part, dict):
+        return {key: _filled(value, values) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_filled(value, values) for value in part]
+    for mark, value in values.items():
+        part = part.replace(mark, value) if isinstance(part, str) else part
+    return part
+
+
+def catalogue(word: str = "") -> list[CatalogueServer]:
+    """Return the servers of the catalogue, or those whose name or line contains the word."""
+    rows: list[dict[str, Any]] = resources.table("mcp/catalogue.toml", resources.Table)["server"]
+    made = [CatalogueServer(**{**row, "asks": tuple(row.get("asks", ()))}) for row in rows]
+    return [one for one in made if word.lower() in f"{one.name} {one.line}".lower()]
+
+
+def without_secrets(server: str, told: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Replace the values of variables and headers by references. Returns the entry and the names of the saved values.
+
+    The values are saved where keys are saved.
     """
     made, kept = dict(told), []
     for part in _VALUES:
@@ -122,7 +170,7 @@ def _server(program: str, file: Path, name: str, told: Any) -> FoundServer:
 
 
 def _as_ours(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry with Wisp's names for the program's own."""
+    """Return an entry of another program with the names that Wisp's format uses."""
     made = {name: told[name] for name in ("type", "command", "args", "env", "cwd", "headers") if name in told}
     url = next((told[name] for name in ("url", "serverUrl", "httpUrl") if name in told), None)
     headers = dict(told.get("headers") or told.get("http_headers") or {})

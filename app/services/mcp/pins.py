@@ -1,7 +1,7 @@
 """What the person agreed to for each server: how it starts, what its tools are, and whether it is trusted.
 
-A tool is its name, description, schema and its claim to change nothing. The server writes all of them, and may change
-them tomorrow. A changed tool is off until the person agrees again. The agreements are one JSON file, written
+A tool is its name, description, schema, its claim to change nothing and its page. The server writes all of them, and
+may change them tomorrow. A changed tool is off until the person agrees again. The agreements are one JSON file, written
 atomically.
 """
 
@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import threading
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.base.errors import NeedsPerson
-from app.base.texts import plain
+from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.texts import clip_line, plain
 from app.base.values import dataclass
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
@@ -27,23 +28,37 @@ _MOST_DEPTH = 40  # because `json.dumps` raises RecursionError on deep nesting
 _MOST_NAME = 128
 _OLD_REACH = {"walled": "sandboxed", "unwalled": "unsandboxed"}
 """How earlier versions saved what a server can access."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _CHANGING = threading.Lock()
 """Held while the file changes, because several servers are reviewed at once, each on a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedTool:
-    """A tool as a server describes it. `only_reads` is its own claim, which counts only for trusted servers."""
+    """A tool as a server describes it. `only_reads` is the server's claim; it counts only for a trusted server.
+
+    `page` is the address of the page that the server ships with the tool, or "".
+    """
 
     name: str
     description: str
     schema: Mapping[str, Json]
     only_reads: bool = False
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPrompt:
+    """A prompt that a server offers: its name, the names of its arguments, and of those that are required."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedTool:
-    """A tool that is off. `was` is what the person saw, None if they never saw it; `why` is a sentence for them."""
+    """A tool that may not be used. `was` is what the person saw before, if anything; `why` is a sentence for them."""
 
     tool: ServedTool
     was: ServedTool | None
@@ -52,7 +67,7 @@ class ChangedTool:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """`usable` tools are unchanged; the person must look at `changed` and `gone` (names)."""
+    """The comparison of offered with accepted tools. `usable` are unchanged; `changed` and `gone` need the person."""
 
     usable: tuple[ServedTool, ...]
     changed: tuple[ChangedTool, ...]
@@ -60,23 +75,27 @@ class Review:
 
 
 def fingerprint(tool: ServedTool) -> str:
-    """Return a hash of the tool's words. The order of a schema's keys does not matter, every character does."""
-    words = [tool.name, tool.description, tool.schema, tool.only_reads]
+    """Return a hash of all that a tool says about itself. Only the order of the schema's keys does not matter."""
+    words = [tool.name, tool.description, tool.schema, tool.only_reads, tool.page]
     text = json.dumps(words, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _digest(page: str) -> str:
+    return hashlib.sha256(page.encode(errors="replace")).hexdigest()
 
 
 _Kept = dict[str, Any]
 
 
 class Pins:
-    """The agreements in one file. Raises NeedsPerson if it cannot be read: then no tool counts as agreed to."""
+    """The person's agreements, in one file. If it cannot be read, NeedsPerson is raised and no tool is allowed."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def agree(self, server: str, entry: str, reach: str) -> None:
-        """Save that the person agreed to this start; `entry` is its fingerprint. All its tools are new then.
+        """Save that the person agreed to a server's start (`entry`: its fingerprint). All its tools are new then.
 
         `reach` is what it can access: sandboxed, network, remote, or unsandboxed for a program.
         """
@@ -92,19 +111,19 @@ class Pins:
             return ""
 
     def trusts(self, server: str) -> bool:
-        """Return whether the server is trusted, as `is_trusted` does, for the policy. Never raises."""
+        """Return whether the server is trusted, for the policy. Never raises: an unreadable file means no."""
         return bool(self.reach(server)) and self.is_trusted(server)
 
     def is_agreed(self, server: str, entry: str) -> bool:
         return bool(entry) and self._of(server).get("entry") == entry
 
     def knows_tools(self, server: str) -> bool:
-        """Return whether a list of this server's tools was accepted before, even an empty one."""
+        """Return whether the person accepted a list of this server's tools before, even an empty list."""
         kept = self._of(server)
         return kept.get("seen") is True or bool(_tools(kept))
 
     def trust(self, server: str, *, is_trusted: bool) -> None:
-        """Let the server's claims to change nothing count, or not. Raises NeedsPerson for an unknown server."""
+        """Save whether a server's claims that a tool changes nothing count. Raises NeedsPerson if it is unknown."""
         with _CHANGING:
             kept = self._of(server)
             if not kept:
@@ -139,9 +158,9 @@ class Pins:
         return Review(tuple(usable), tuple(changed), tuple(sorted(set(pinned) - offered)))
 
     def accept(self, server: str, tools: Sequence[ServedTool]) -> None:
-        """Save that the person looked at exactly these tools: they count from now on, and no others.
+        """Save that the person looked at exactly these tools. From now on these are accepted, and no others.
 
-        Raises NeedsPerson for tools that are never believed.
+        Raises NeedsPerson for a tool that cannot be accepted at all.
         """
         taken: dict[str, str] = {}
         for tool in tools:
@@ -149,11 +168,29 @@ class Pins:
                 raise NeedsPerson(why)
             taken[_look(tool.name)] = tool.name
         kept = {
-            tool.name: {"description": tool.description, "schema": tool.schema, "only_reads": tool.only_reads}
+            tool.name: {
+                "description": tool.description,
+                "schema": tool.schema,
+                "only_reads": tool.only_reads,
+                "page": tool.page,
+            }
             for tool in tools
         }
         with _CHANGING:
             self._write({**self._read(), server: {**self._of(server), "tools": kept, "seen": True}})
+
+    def is_seen_page(self, server: str, address: str, page: str) -> bool:
+        """Return whether a page of the server is the one that the person saw. The first one that is shown counts."""
+        seen = self._of(server).get("pages", {}).get(address)
+        if seen is None:
+            self.accept_page(server, address, page)
+        return seen is None or seen == _digest(page)
+
+    def accept_page(self, server: str, address: str, page: str) -> None:
+        """Save that the page under this address may be shown as it is now, and no other one."""
+        with _CHANGING:
+            kept = self._of(server)
+            self._write({**self._read(), server: {**kept, "pages": {**kept.get("pages", {}), address: _digest(page)}}})
 
     def note_start(self, server: str, failure: str) -> None:
         """Save why the server's last start failed; "" if it worked. Unknown servers are ignored."""
@@ -163,15 +200,28 @@ class Pins:
                 self._write({**self._read(), server: {**kept, "failure": failure}})
 
     def failure(self, server: str) -> str:
-        """Return why the server's last start failed; "" if it worked, or if nobody tried."""
+        """Return why the server's last start failed; "" if it worked or was never tried."""
         return str(self._of(server).get("failure", ""))
+
+    def note_prompts(self, server: str, prompts: Sequence[ServedPrompt]) -> None:
+        """Save the prompts that the server offers now, for commands. Unknown servers are ignored."""
+        told = [[one.name, list(one.arguments), list(one.required)] for one in prompts]
+        with _CHANGING:
+            kept = self._of(server)
+            if kept and kept.get("prompts", []) != told:
+                self._write({**self._read(), server: {**kept, "prompts": told}})
+
+    def prompts(self, server: str) -> tuple[ServedPrompt, ...]:
+        """Return the prompts that the server offered when Wisp last asked it."""
+        kept = self._of(server).get("prompts", [])
+        return tuple(ServedPrompt(name, tuple(names), tuple(needed)) for name, names, needed in kept)
 
     def accepted(self, server: str) -> tuple[ServedTool, ...]:
         """Return the tools of the server that the person agreed to."""
         return tuple(_tool(name, kept) for name, kept in _tools(self._of(server)).items())
 
     def forget(self, server: str) -> None:
-        """Forget a server. If it comes back, all its tools are new."""
+        """Delete everything about a server. If it is added again, all its tools are new."""
         with _CHANGING:
             self._write({name: kept for name, kept in self._read().items() if name != server})
 
@@ -202,12 +252,40 @@ class Pins:
 
 
 def fit_tools(tools: Sequence[ServedTool]) -> tuple[ServedTool, ...]:
-    """Return the tools that a person may agree to: plain unique names, and nothing hidden in their words."""
+    """Return the tools that the person may accept: those with a plain, unique name and no hidden text."""
     taken: dict[str, str] = {}
     looks = [_look(tool.name) for tool in tools]
     return tuple(
         tool for tool, look in zip(tools, looks, strict=True) if looks.count(look) == 1 and not _unfit(tool, taken)
     )
+
+
+def fit_prompts(told: Sequence[Mapping[str, Any]]) -> tuple[ServedPrompt, ...]:
+    """Return the prompts that can be typed as commands: their names and arguments are plain, each name is unique."""
+    found: dict[str, ServedPrompt] = {}
+    for one in told:
+        parts = [(str(part["name"]), part["required"] is True) for part in one["arguments"]]
+        if all(_PLAIN_NAME.fullmatch(name) for name in (str(one["name"]), *(name for name, _ in parts))):
+            made = ServedPrompt(
+                str(one["name"]), tuple(name for name, _ in parts), tuple(n for n, must in parts if must)
+            )
+            found.setdefault(made.name, made)
+    return tuple(found.values())
+
+
+def named_tool(review: Review, name: str) -> ServedTool:
+    """Return the usable tool of that name. Raises ToolMisuse, which lists the usable tools."""
+    found = next((tool for tool in review.usable if tool.name == name), None)
+    if found is None:
+        names = _listed([tool.name for tool in review.usable])
+        why = next((f" {change.why}" for change in review.changed if change.tool.name == name), "")
+        raise ToolMisuse(f"tool_name: there is no usable tool {clip_line(name, 64)!r}.{why} It has {names}.")
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:30]) or "none"
+    return f"{shown} and {len(names) - 30} more" if len(names) > 30 else shown
 
 
 def _tools(kept: _Kept) -> dict[str, _Kept]:
@@ -218,11 +296,12 @@ def _tools(kept: _Kept) -> dict[str, _Kept]:
 def _tool(name: str, kept: _Kept) -> ServedTool:
     schema = kept.get("schema")
     only_reads = kept.get("only_reads") is True
-    return ServedTool(name, str(kept.get("description", "")), schema if isinstance(schema, Mapping) else {}, only_reads)
+    fitting = schema if isinstance(schema, Mapping) else {}
+    return ServedTool(name, str(kept.get("description", "")), fitting, only_reads, str(kept.get("page", "")))
 
 
 def _unfit(tool: ServedTool, taken: Mapping[str, str]) -> str:
-    """Return why the model must not see the tool at all; "" if it may."""
+    """Return why the model may not see a tool at all; "" if it may. `taken` are the names of the tools before it."""
     other = taken.get(_look(tool.name))
     if other is not None:
         return f"{tool.name!r} looks like the server's other tool {other!r}; only one of them can be meant."
@@ -250,18 +329,18 @@ def _difference(tool: ServedTool, was: ServedTool | None) -> str:
         return f"{tool.name} is new."
     if fingerprint(tool) == fingerprint(was):
         return ""
-    parts = [name for name in ("description", "schema") if getattr(tool, name) != getattr(was, name)]
+    parts = [name for name in ("description", "schema", "page") if getattr(tool, name) != getattr(was, name)]
     parts += ["claim to change nothing"] if tool.only_reads != was.only_reads else []
     return f"{tool.name} has another {' and '.join(parts) or 'spelling'} than when you looked at it."
 
 
 def _look(name: str) -> str:
-    """Return the name as people see it: without case, width and the marks between words."""
+    """Return a name as it looks to people: upper case, letter width, and dashes or dots make no difference."""
     return unicodedata.normalize("NFKC", name).casefold().replace("-", "_").replace(".", "_")
 
 
 def _depth(value: Json) -> int:
-    """Return the nesting depth, without recursion, because it may be deeper than Python's stack."""
+    """Return how deep a value is nested. Without recursion, because that may exceed Python's stack."""
     deepest, todo = 0, [(value, 1)]
     while todo:
         one, depth = todo.pop()

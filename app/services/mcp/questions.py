@@ -1,7 +1,12 @@
-"""Questions of a server during a call: decide whether it may ask them, and convert the person's answer."""
+"""What a server answers to a call, and the questions that it asks during one.
+
+Decides whether it may ask them, and converts the person's answer.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 import unicodedata
@@ -10,9 +15,52 @@ from typing import Any
 
 from app.base import resources
 from app.base.texts import plain
-from app.services.mcp.servers import ServerQuestion
+from app.base.values import dataclass, field
 
 _MOST_OPTIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPicture:
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerQuestion:
+    """What a server asks the person during a call; `fields` are the values it wants."""
+
+    text: str
+    url: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """The result of a call or resource. If it has a `question`, the call still waits for `McpServers.reply`.
+
+    `whole` is the result as the server sent it, where that was wanted.
+    """
+
+    text: str = ""
+    pictures: tuple[ServedPicture, ...] = ()
+    is_error: bool = False
+    question: ServerQuestion | None = None
+    whole: Mapping[str, Any] = field(default_factory=dict)
+
+
+def answer_of(told: Mapping[str, Any]) -> ServerAnswer:
+    """Return the result of a call or resource as the worker tells it."""
+    texts, pictures = [], []
+    for part in told["parts"]:
+        if part["kind"] == "text":
+            texts.append(part["text"])
+            continue
+        try:
+            pictures.append(ServedPicture(base64.b64decode(part["data"], validate=True), part["type"]))
+        except (binascii.Error, ValueError):  # Drop only the picture, because the server's text is still useful.
+            texts.append("[a picture that is damaged]")
+    return ServerAnswer("\n".join(texts), tuple(pictures), told["is_error"], whole=told.get("whole") or {})
 
 
 def wants_secret(question: ServerQuestion) -> bool:
@@ -30,7 +78,7 @@ def _folded(text: str) -> str:
 
 
 def content_of(question: ServerQuestion, said: str) -> dict[str, Any] | None:
-    """Return the fields filled with the person's words, or None if these are no answer."""
+    """Return the values for the server's fields, read from the person's words; None if the words do not fit."""
     fields, told = question.fields, said.strip()
     if not fields:
         return {} if told.casefold() == "yes" else None
@@ -43,7 +91,7 @@ def content_of(question: ServerQuestion, said: str) -> dict[str, Any] | None:
 
 
 def _value(wanted: object, told: str) -> Any:
-    """Convert the words to the field's type, or return None if they do not fit."""
+    """Return the words as a value of the field's type (`wanted` is its schema); None if they do not fit."""
     wish = wanted if isinstance(wanted, Mapping) else {}
     if wish.get("type") == "boolean":
         return {"yes": True, "no": False}.get(told.casefold())
@@ -58,7 +106,7 @@ def _value(wanted: object, told: str) -> Any:
 
 
 def options_of(question: ServerQuestion) -> list[Any]:
-    """Return answers to choose from, if the server wants one of a few."""
+    """Return the possible answers if the question is yes or no, or a choice from a list; else []."""
     if not question.fields:
         return ["Yes", "No"]
     if len(question.fields) > 1:

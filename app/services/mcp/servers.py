@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import os
 import shlex
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -21,7 +19,7 @@ from app.base import ids, paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.texts import clip_line, plain, without_secrets
-from app.base.values import dataclass, field
+from app.base.values import dataclass
 from app.services.mcp.configuration import (
     Configuration,
     ServerEntry,
@@ -32,8 +30,10 @@ from app.services.mcp.configuration import (
     mark_of,
     private_folder,
 )
-from app.services.mcp.hub import Hub, Message, ServerFault
-from app.services.mcp.pins import Pins, Review, ServedTool, fit_tools
+from app.services.mcp.hub import Hub, Message, ServerFault, explained
+from app.services.mcp.pins import Pins, Review, ServedPrompt, ServedTool, fit_prompts, fit_tools
+from app.services.mcp.questions import ServerAnswer, ServerQuestion, answer_of
+from app.services.mcp.sign_in import OpenAddress, SignIns
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import Before, Period, Sandbox
 
@@ -54,35 +54,10 @@ Progress = Callable[[float, float | None, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class ServedPicture:
-    data: bytes
-    media_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class ServerQuestion:
-    """What a server asks the person during a call; `fields` are the values it wants."""
-
-    text: str
-    url: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerAnswer:
-    """The result of a call or a resource. With a `question`, the call still waits for `McpServers.reply`."""
-
-    text: str = ""
-    pictures: tuple[ServedPicture, ...] = ()
-    is_error: bool = False
-    question: ServerQuestion | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ServerState:
-    """A server, as the person and the model see it. `state` is off, new, idle, running, ended or failed.
+    """A server, as shown to the person and the model. `state`: off, new, idle, running, ended or failed.
 
-    `failure` is why its last start failed, in this process or another.
+    `failure` is why its last start failed, in this process or another one; "" if it did not.
     """
 
     entry: ServerEntry
@@ -94,7 +69,7 @@ class ServerState:
 
 
 class _Run:
-    """One start of a server's process in its sandbox, to be settled when it has ended."""
+    """One start of a server's process in the sandbox. Call `settle` when it has ended."""
 
     def __init__(self, wall: Sandbox | None, folder: Path, before: Before) -> None:
         self._wall = wall
@@ -103,7 +78,7 @@ class _Run:
         self._began = time.time()
 
     def settle(self) -> None:
-        """Set aside files that it left and that would run by themselves. Blocks."""
+        """Rename files that the process left and that would run by themselves. Blocks."""
         now = time.time()
         if self._wall is not None:
             self._wall.settle(self._folder, self._before, Period(self._began, now, now))
@@ -123,7 +98,8 @@ class _Live:
         self.ends = 0
         self.is_legacy = False
         self.log: list[str] = []
-        self.waiting: _Waiting | None = None
+        self.calls = asyncio.Lock()
+        self.asking: _Waiting | None = None
 
     def note(self, text: str) -> None:
         lines = [clip_line(plain(line)[0], _SAID_CHARS) for line in text.splitlines() if line.strip()]
@@ -131,13 +107,24 @@ class _Live:
 
 
 class _Waiting:
-    """A call whose server waits for the person."""
+    """A call of a tool, whose server may ask the person a question. `caller` is who calls: "", or a surface's id."""
 
-    def __init__(self, task: asyncio.Task[Any], tool: str) -> None:
-        self.task = task
+    def __init__(self, tool: str, caller: str, progress: Progress, work: Callable[[_Waiting], Awaitable[Any]]) -> None:
         self.tool = tool
+        self.caller = caller
         self.number = 0
+        self.progress = progress
+        self.task = asyncio.ensure_future(work(self))
         self.asked: asyncio.Future[ServerQuestion] = asyncio.get_running_loop().create_future()
+
+    def hear(self, message: Message) -> None:
+        """Handle an event of this call."""
+        if message["event"] == "progress":
+            self.progress(message["done"], message["of"], message["text"])
+        elif message["event"] == "question" and not self.asked.done():
+            schema = message.get("schema") or {}
+            self.number = message["id"]
+            self.asked.set_result(ServerQuestion(message["text"], message["url"], dict(schema.get("properties") or {})))
 
 
 class McpServers:
@@ -151,6 +138,7 @@ class McpServers:
         self.configuration = configuration or Configuration(workspace)
         self.pins = pins or standard_pins()
         self._hub = Hub(self._hear)
+        self._sign_ins = SignIns()
         self._live: dict[str, _Live] = {}
 
     @property
@@ -163,7 +151,7 @@ class McpServers:
         return [self._state(entry) for entry in self.configuration.read().servers.values()]
 
     def is_agreed(self, entry: ServerEntry) -> bool:
-        """Return whether the person agreed to it. Their own entries count as agreed. Blocks."""
+        """Return whether the person agreed to a server. Their own entries count as agreed to. Blocks."""
         if not self.pins.is_agreed(entry.pin, mark_of(entry, self._workspace)):
             if not entry.is_own:
                 return False
@@ -171,17 +159,16 @@ class McpServers:
         return True
 
     def may_start(self, entry: ServerEntry) -> bool:
-        """Return whether it may start without a question. Blocks.
+        """Return whether a server may start without asking the person. Blocks.
 
-        A server that reaches beyond the sandbox and is in the workspace needs a question at each start: others write
-        there.
+        Others write in the workspace, so a server there that reaches beyond the sandbox is asked about at each start.
         """
         reaches_far = entry.kind == "stdio" and entry.reach_kind != "sandboxed"
         is_theirs = reaches_far and not self._is_running(entry) and is_of_workspace(entry, self._workspace)
         return self.is_agreed(entry) and not is_theirs
 
     def start_of(self, entry: ServerEntry) -> str:
-        """Return its whole command or address, and the folder where its program starts."""
+        """Return a server's whole command or address; for a command, also the folder in which it starts."""
         return f"{entry.line} in {folder_of(entry, self._workspace)}" if entry.kind == "stdio" else entry.line
 
     def _is_running(self, entry: ServerEntry) -> bool:
@@ -194,15 +181,15 @@ class McpServers:
             self.pins.agree(entry.pin, mark, entry.reach_kind)
 
     def accept(self, entry: ServerEntry, tool: ServedTool) -> None:
-        """Save that the person agreed to exactly this tool. Other changed tools stay off. Raises NeedsPerson."""
+        """Save that the person agreed to this version of a tool, and to no other. Raises NeedsPerson."""
         others = [one for one in self.pins.accepted(entry.pin) if one.name != tool.name]
         self.pins.accept(entry.pin, [*others, tool])
         self._of(entry).review = None
 
     async def tools(self, entry: ServerEntry) -> Review:
-        """Review the server's tools, and start the server if it does not run. Raises ToolFailed and NeedsPerson.
+        """Return the review of a server's tools. Starts the server first. Raises ToolFailed and NeedsPerson.
 
-        Tools seen for the first time count as agreed to together with their server.
+        At the first start, all its tools count as agreed to, together with the server.
         """
         live = self._of(entry)
         async with live.lock:
@@ -213,35 +200,76 @@ class McpServers:
                 live.review = await asyncio.to_thread(self._reviewed, entry, told)
             return live.review
 
+    async def sign_in(self, entry: ServerEntry, open_address: OpenAddress) -> bool:
+        """Sign in to a server in the person's browser, and keep what it grants. Return whether it wanted that.
+
+        `open_address` shows its page, on a thread. Raises ToolFailed and NeedsPerson.
+        """
+        if entry.kind == "stdio":
+            raise NeedsPerson(f"{entry.name} is a program on this machine: there is nothing to sign in to.")
+        self._of(entry).fingerprint = ""  # so that it is connected anew, and may ask this time
+        with self._sign_ins.asking(entry.pin, open_address):
+            await self.tools(entry)
+        await self._sign_ins.settled()
+        return self._sign_ins.is_granted(entry.pin)
+
     def _reviewed(self, entry: ServerEntry, told: Sequence[Mapping[str, Any]]) -> Review:
-        """Compare the offered tools with what was agreed to. Blocks."""
+        """Compare the tools that the server offers with those that the person agreed to. Blocks."""
         offered = [_tool(one) for one in told]
         if not self.pins.knows_tools(entry.pin):
             self.pins.accept(entry.pin, fit_tools(offered))
         return self.pins.review(entry.pin, offered)
 
     async def resources(self, entry: ServerEntry) -> list[Mapping[str, str]]:
-        """Return what can be read: uri, name and description each."""
+        """Return the server's resources, each as uri, name and description."""
         found: list[Mapping[str, str]] = await self._asked(entry, self._of(entry), "resources")
         return found
 
-    async def use(
-        self, entry: ServerEntry, tool: str, arguments: Mapping[str, Any], progress: Progress
-    ) -> ServerAnswer:
-        """Call a tool. Raises ToolFailed. If the server asks the person something, the answer is its question."""
-        live = self._of(entry)
-        self._drop(live)
-        work = self._asked(
-            entry, live, "use", event=partial(self._event, live, progress), tool=tool, arguments=arguments
-        )
-        live.waiting = waiting = _Waiting(asyncio.ensure_future(work), tool)
-        return await self._outcome(live, waiting)
+    async def prompts(self, entry: ServerEntry) -> tuple[ServedPrompt, ...]:
+        """Return the prompts that the server offers, and save them. Those without plain names are left out."""
+        told = await self._asked(entry, self._of(entry), "prompts")
+        found = fit_prompts(told)
+        await asyncio.to_thread(self.pins.note_prompts, entry.pin, found)
+        return found
 
-    async def reply(self, entry: ServerEntry, tool: str, content: Mapping[str, Any] | None) -> ServerAnswer:
-        """Send the person's answer, None for a no. Raises ToolMisuse if no server waits for one."""
+    async def prompt(self, entry: ServerEntry, name: str, arguments: Mapping[str, str]) -> ServerAnswer:
+        """Return the text of a prompt, filled in with the arguments. Raises ToolFailed."""
+        return answer_of(await self._asked(entry, self._of(entry), "prompt", prompt=name, arguments=dict(arguments)))
+
+    async def use(
+        self,
+        entry: ServerEntry,
+        tool: str,
+        arguments: Mapping[str, Any],
+        progress: Progress,
+        *,
+        whole: bool = False,
+        caller: str = "",
+    ) -> ServerAnswer:
+        """Call a tool. Returns its result, or the question that the server asks the person. Raises ToolFailed.
+
+        `caller` is "" for the conversation, or a surface's id. The calls of one server run one after the other, because
+        a server does not say which call its question belongs to. A new call gives up the caller's own unanswered one.
+        """
         live = self._of(entry)
-        waiting = live.waiting
-        if waiting is None or waiting.tool != tool or not waiting.asked.done():
+        if live.asking is not None and live.asking.caller == caller:
+            self._drop(live)
+
+        async def work(call: _Waiting) -> Any:
+            async with live.calls:
+                return await self._asked(
+                    entry, live, "use", event=call.hear, tool=tool, arguments=arguments, whole=whole
+                )
+
+        return await self._outcome(live, _Waiting(tool, caller, progress, work))
+
+    async def reply(
+        self, entry: ServerEntry, tool: str, content: Mapping[str, Any] | None, *, caller: str = ""
+    ) -> ServerAnswer:
+        """Send the person's answer (None: they declined). Raises ToolMisuse if no server waits for one."""
+        live = self._of(entry)
+        waiting = live.asking
+        if waiting is None or (waiting.tool, waiting.caller) != (tool, caller) or not waiting.asked.done():
             raise ToolMisuse("answers: this server asked nothing, or has given up waiting. Call the tool anew.")
         waiting.asked = asyncio.get_running_loop().create_future()
         answer = {"action": "decline"} if content is None else {"action": "accept", "content": dict(content)}
@@ -249,47 +277,53 @@ class McpServers:
         return await self._outcome(live, waiting)
 
     async def read(self, entry: ServerEntry, uri: str) -> ServerAnswer:
-        """Read a resource. Raises ToolFailed."""
-        return _answer(await self._asked(entry, self._of(entry), "read", uri=uri))
+        """Return the content of a server's resource. Raises ToolFailed."""
+        return answer_of(await self._asked(entry, self._of(entry), "read", uri=uri))
+
+    async def page(self, entry: ServerEntry, uri: str) -> str:
+        """Return the page that the server ships under a `ui://` address; "" if that is no page. Raises ToolFailed."""
+        return str(await self._asked(entry, self._of(entry), "page", uri=uri))
+
+    async def stop(self, entry: ServerEntry) -> None:
+        """End one server, if it runs."""
+        live = self._of(entry)
+        self._drop(live)
+        live.fingerprint, live.review = "", None
+        if live.run is not None:
+            await self._hub.ask("close", entry.pin)
+            await self._settled(live)
 
     async def close(self) -> None:
         """End all servers."""
         for live in self._live.values():
             self._drop(live)
         await self._hub.close()
+        await self._sign_ins.settled()
         self._end_processes()
         for live in self._live.values():
             await self._settled(live)
 
     async def _outcome(self, live: _Live, waiting: _Waiting) -> ServerAnswer:
-        """Return what comes first: the end of the call, or a question of its server."""
+        """Wait, and return the call's result or the server's question, whichever comes first."""
         try:
             await asyncio.wait((waiting.task, waiting.asked), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             waiting.task.cancel()
-            live.waiting = None
+            if live.asking is waiting:
+                live.asking = None
             raise
         if not waiting.task.done():
+            live.asking = waiting
             return ServerAnswer(question=waiting.asked.result())
-        live.waiting = None
-        return _answer(waiting.task.result())
-
-    def _event(self, live: _Live, progress: Progress, message: Message) -> None:
-        waiting = live.waiting
-        if message["event"] == "progress":
-            progress(message["done"], message["of"], message["text"])
-        elif message["event"] == "question" and waiting is not None and not waiting.asked.done():
-            schema = message.get("schema") or {}
-            waiting.number = message["id"]
-            waiting.asked.set_result(
-                ServerQuestion(message["text"], message["url"], dict(schema.get("properties") or {}))
-            )
+        if live.asking is waiting:
+            live.asking = None
+        return answer_of(waiting.task.result())
 
     def _drop(self, live: _Live) -> None:
-        """Give up a call that still waits for the person."""
-        if live.waiting is not None:
-            live.waiting.task.cancel()
-            live.waiting = None
+        """Cancel the server's call that still waits for the person's answer, if there is one."""
+        if live.asking is not None:
+            live.asking.task.cancel()
+            live.asking = None
 
     def _of(self, entry: ServerEntry) -> _Live:
         return self._live.setdefault(entry.pin, _Live())
@@ -299,9 +333,9 @@ class McpServers:
         is_same = self.pins.is_agreed(entry.pin, mark_of(entry, self._workspace))
         failure = self.pins.failure(entry.pin) if is_same else ""
         state = "off" if entry.is_disabled else "failed" if failure else "idle" if entry.is_own or is_same else "new"
-        if live is not None and live.fingerprint:
+        if live is not None and live.fingerprint and not entry.is_disabled:
             state = "running"
-        elif live is not None and live.ended_at and not failure:
+        elif live is not None and live.ended_at and state != "off" and not failure:
             state = "ended"
         tools = len(self.pins.accepted(entry.pin))
         log = tuple(live.log) if live else ()
@@ -313,7 +347,7 @@ class McpServers:
         except ServerFault as fault:
             if fault.fault == "dead" and live.fingerprint:  # unless its end was reported first
                 self._note_end(live, fault.said)
-            raise _explained(entry, fault) from None
+            raise explained(entry, fault) from None
 
     async def _started(self, entry: ServerEntry, live: _Live) -> None:
         self._check_back_off(entry, live)
@@ -325,7 +359,7 @@ class McpServers:
             live.review = None
             told = await self._opened(entry, live, launch)
         except (ServerFault, NeedsPerson) as error:
-            failure = _explained(entry, error, is_start=True) if isinstance(error, ServerFault) else error
+            failure = explained(entry, error, is_start=True) if isinstance(error, ServerFault) else error
             if isinstance(error, ServerFault):
                 self._note_end(live, error.said)
             await asyncio.to_thread(self.pins.note_start, entry.pin, without_secrets(str(failure)))
@@ -335,7 +369,10 @@ class McpServers:
         live.fingerprint, live.ends = entry.fingerprint, 0
 
     async def _opened(self, entry: ServerEntry, live: _Live, launch: Mapping[str, Any]) -> Message:
-        """Open it with the protocol version that it used last. If that ends it, try the other one."""
+        """Open the connection in the protocol mode that worked last. Returns what the server says of itself.
+
+        If the server ends, refuses or sends nonsense, the other one is tried; other faults rise at once.
+        """
         modes = ("legacy", "auto") if live.is_legacy else ("auto", "legacy")
         try:
             told: Message = await self._hub.ask("open", entry.pin, launch=launch, mode=modes[0])
@@ -347,7 +384,7 @@ class McpServers:
         return told
 
     def _check_back_off(self, entry: ServerEntry, live: _Live) -> None:
-        """Raise ToolFailed for a server that ended again and again: each restart waits longer."""
+        """Raise ToolFailed for a server that ended repeatedly, unless it waited long enough for a restart."""
         wait_s = min(2.0 ** (live.ends - 2), _LONGEST_WAIT_S) if live.ends > 1 else 0.0
         left_s = live.ended_at + wait_s - self._clock.now()
         if live.ends and left_s > 0:
@@ -366,14 +403,16 @@ class McpServers:
             await asyncio.to_thread(run.settle)
 
     def _hear(self, message: Message) -> None:
-        """Handle an event that belongs to no call."""
+        """Handle an event of the worker that belongs to no call."""
         if message["event"] == "lost":
             self._end_processes()
             for live in self._live.values():
                 if live.fingerprint:
                     self._note_end(live, "")
         elif known := self._live.get(message["server"]):
-            if message["event"] == "changed":
+            if message["event"] in ("sign_in", "granted"):
+                self._sign_ins.hear(message["server"], message)
+            elif message["event"] == "changed":
                 known.review = None
             elif message["event"] == "note":
                 known.note(message["text"])
@@ -385,7 +424,7 @@ class McpServers:
                     self._note_end(known, message["text"])
 
     def _end_processes(self) -> None:
-        """Kill the servers of a worker that was killed, because it could not end them itself."""
+        """Kill the servers whose worker was killed and could not end them."""
         for live in self._live.values():
             process, live.process = live.process, 0
             if process and sys.platform != "win32":
@@ -393,12 +432,14 @@ class McpServers:
                     os.killpg(process, signal.SIGKILL)
 
     def _launch(self, entry: ServerEntry) -> tuple[Mapping[str, Any], _Run | None]:
-        """Return how the worker starts or reaches it. Blocks, because the sandbox walks the workspace."""
+        """Return how the worker starts or reaches a server. Blocks, because the sandbox walks the workspace."""
         fill = partial(expanded, server=entry.name if entry.is_own else "", is_own=entry.is_own)
-        told = {"kind": entry.kind, "root": self._workspace.as_uri()}
+        told: dict[str, Any] = {"kind": entry.kind, "root": self._workspace.as_uri()}
         if entry.kind != "stdio":
             headers = {name: fill(value) for name, value in entry.headers.items()}
-            return {**told, "url": fill(entry.url), "headers": headers, "local": entry.is_local}, None
+            told |= {"url": (url := fill(entry.url)), "headers": headers, "local": entry.is_local}
+            is_keyed = any(name.lower() == "authorization" for name in headers)
+            return told if is_keyed else {**told, "auth": self._sign_ins.launch(entry, url)}, None
         argv = [fill(at_home(word)) for word in (entry.command, *entry.args)]
         own = {name: fill(value) for name, value in entry.env.items()}
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
@@ -432,66 +473,14 @@ class McpServers:
 
 
 def _exports(variables: Mapping[str, str]) -> str:
-    """Return the variables as shell commands. Their names are plain, because the configuration checked them."""
+    """Return the variables as shell commands. Their names need no quotes: the configuration has checked them."""
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
 
 
 def standard_pins() -> Pins:
-    """Return the agreements of this person."""
+    """Return the store of this person's agreements to servers."""
     return Pins(paths.config_dir() / PINS_FILE)
 
 
-_FAULTS = {
-    "dead": "{name} ended while it was asked; whether it did what was wanted is not known. Look before trying again.",
-    "silent": "{name} did not answer within {limit:g} s, and was told to stop. What it has done by then is not known.",
-    "refused": "{name} refused: {words}",
-    "damaged": "{name} does not speak the protocol as it should ({words}).",
-    "unstarted": "{name} cannot be started: {words}",
-    "cancelled": "{name} was stopped.",
-}
-_AT_START = {
-    "dead": "{name} ended as soon as it was started.",
-    "silent": "{name} was started but said nothing.",
-}
-
-
-def _explained(entry: ServerEntry, fault: ServerFault, *, is_start: bool = False) -> ToolFailed:
-    table = {**_FAULTS, **_AT_START} if is_start else _FAULTS
-    sentence = table.get(fault.fault, "{name}: {words}").format(name=entry.name, words=fault, limit=entry.limit_s)
-    said = [clip_line(plain(line)[0], _SAID_CHARS) for line in fault.said.splitlines() if line.strip()]
-    last = f" Its last words: {said[-1]!r}." if said else ""
-    is_shut = is_start and fault.fault in _AT_START and entry.kind == "stdio" and entry.sandbox and not entry.network
-    hint = ' It runs without the internet; if it needs that, the person sets "network": true.' if is_shut else ""
-    return ToolFailed(f"{sentence}{last}{hint}")
-
-
 def _tool(told: Mapping[str, Any]) -> ServedTool:
-    return ServedTool(told["name"], told["description"], told["schema"], told["only_reads"])
-
-
-def _answer(told: Mapping[str, Any]) -> ServerAnswer:
-    texts, pictures = [], []
-    for part in told["parts"]:
-        if part["kind"] == "text":
-            texts.append(part["text"])
-            continue
-        try:
-            pictures.append(ServedPicture(base64.b64decode(part["data"], validate=True), part["type"]))
-        except (binascii.Error, ValueError):  # Drop only the picture, because the server's text is still useful.
-            texts.append("[a picture that is damaged]")
-    return ServerAnswer("\n".join(texts), tuple(pictures), told["is_error"])
-
-
-def named_tool(review: Review, name: str) -> ServedTool:
-    """Return the usable tool of that name. Raises ToolMisuse with the existing ones."""
-    found = next((tool for tool in review.usable if tool.name == name), None)
-    if found is None:
-        names = _listed([tool.name for tool in review.usable])
-        why = next((f" {change.why}" for change in review.changed if change.tool.name == name), "")
-        raise ToolMisuse(f"tool_name: there is no usable tool {clip_line(name, 64)!r}.{why} It has {names}.")
-    return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:30]) or "none"
-    return f"{shown} and {len(names) - 30} more" if len(names) > 30 else shown
+    return ServedTool(told["name"], told["description"], told["schema"], told["only_reads"], told["page"])

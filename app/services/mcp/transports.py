@@ -22,6 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from app.services.mcp.authorization import SIGNING_IN
 from app.services.web.fetching import GuardedTransport
 
 MOST_BYTES = 16_000_000
@@ -51,9 +52,9 @@ class Process:
 
     @asynccontextmanager
     async def streams(self, ended: Callable[[], None]) -> AsyncIterator[Streams]:
-        """Start the process and give the SDK its two streams. Ends the whole process group afterwards. Raises OSError.
+        """Return a context manager that starts the process and gives the SDK's two streams. Raises OSError.
 
-        `ended` is called when the process closes its output.
+        At the end, it ends the whole process group. `ended` is called when the process closes its output.
         """
         launch = self._launch
         self._process = process = await asyncio.create_subprocess_exec(
@@ -100,7 +101,7 @@ class Process:
         incoming.close()
 
     async def _lines(self, stdout: asyncio.StreamReader) -> AsyncIterator[bytes]:
-        """Yield the lines, searching each byte once. Stops a server that sends an endless line."""
+        """Yield the lines that the process prints. It is killed if one line exceeds `MOST_BYTES`."""
         buffer, looked = bytearray(), 0
         while chunk := await stdout.read(_CHUNK):
             buffer += chunk
@@ -130,7 +131,7 @@ class Process:
             self.said = (self.said + chunk.decode(errors="replace"))[-_LAST_WORDS:]
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
-        """End it as the protocol wants: close its input, wait, send SIGTERM, wait, kill."""
+        """End the process as the protocol demands: close its input, wait, send SIGTERM, wait, kill."""
         assert process.stdin
         process.stdin.close()
         # The order is the specification's: https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle
@@ -158,21 +159,28 @@ class Process:
 
 
 class OneOrigin(httpx2.AsyncBaseTransport):
-    """HTTP to the entry's own origin only. Allows only public addresses, unless `is_local`.
+    """HTTP to the origin of the server's entry, and to public hosts for a sign-in.
 
-    `is_local`: the entry is for this machine or its network. An answer may have `MOST_BYTES`.
+    `is_local`: the entry is for this machine or its network; otherwise its address must be public. An answer may have
+    at most `MOST_BYTES`.
     """
 
     def __init__(self, url: str, *, is_local: bool) -> None:
         self._origin = _origin(httpx2.URL(url))
+        self._guarded = GuardedTransport(read_s=_READ_S)
         self._inner: httpx2.AsyncBaseTransport = (
-            httpx2.AsyncHTTPTransport(trust_env=False) if is_local else GuardedTransport(read_s=_READ_S)
+            httpx2.AsyncHTTPTransport(trust_env=False) if is_local else self._guarded
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        inner = self._inner
         if _origin(request.url) != self._origin:
-            raise httpx2.ConnectError(f"{request.url.host} is another place than this server's own.", request=request)
-        response = await self._inner.handle_async_request(request)
+            if SIGNING_IN not in request.extensions:
+                other = f"{request.url.host} is another place than this server's own."
+                raise httpx2.ConnectError(other, request=request)
+            # A sign-in may be at another port of the server's own host. Every other host must be a public one.
+            inner = self._inner if request.url.host == self._origin[1] else self._guarded
+        response = await inner.handle_async_request(request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         return httpx2.Response(
             response.status_code,
@@ -183,6 +191,8 @@ class OneOrigin(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+        if self._inner is not self._guarded:
+            await self._guarded.aclose()
 
 
 class _Counted(httpx2.AsyncByteStream):
@@ -206,15 +216,15 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 @asynccontextmanager
-async def over_http(launch: Mapping[str, Any]) -> AsyncIterator[Streams]:
-    """Return the two streams of a server that is reached by its address."""
+async def over_http(launch: Mapping[str, Any], auth: httpx2.Auth | None) -> AsyncIterator[Streams]:
+    """Return a context manager with the two streams of a server reached by its address. `auth` signs in to it."""
     url, headers = str(launch["url"]), dict(launch["headers"])
     make = partial(_client, OneOrigin(url, is_local=bool(launch["local"])))
     if launch["kind"] == "sse":
-        async with sse_client(url, headers, timeout=_CONNECT_S, httpx_client_factory=make) as streams:
+        async with sse_client(url, headers, timeout=_CONNECT_S, httpx_client_factory=make, auth=auth) as streams:
             yield streams
         return
-    async with make(headers=headers) as client, streamable_http_client(url, http_client=client) as streams:
+    async with make(headers=headers, auth=auth) as client, streamable_http_client(url, http_client=client) as streams:
         yield streams
 
 
@@ -222,6 +232,7 @@ def _client(transport: httpx2.AsyncBaseTransport, **options: Any) -> httpx2.Asyn
     return httpx2.AsyncClient(
         transport=transport,
         headers=options.get("headers"),
+        auth=options.get("auth"),
         timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
         follow_redirects=False,
         trust_env=False,

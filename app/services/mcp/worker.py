@@ -25,9 +25,11 @@ from mcp_types import CONNECTION_CLOSED
 
 from app.base.errors import WispError
 from app.base.texts import clip_line, plain
+from app.services.mcp.authorization import ANSWER_S, SignIn
 from app.services.mcp.transports import Process, Streams, over_http
 
 MOST_CHARS = 64_000
+_PAGE_CHARS = 4_000_000
 """The limit for the text of one answer."""
 _MOST_TOOLS = 500
 _MOST_PAGES = 20
@@ -46,16 +48,19 @@ _Tell = Callable[[dict[str, Any]], None]
 
 
 class _Transport:
-    """The streams, opened and closed by the SDK in the task that owns the server."""
+    """A context manager for a server's streams. The task that owns the server opens and closes it."""
 
-    def __init__(self, launch: _Request, process: Process | None, ended: Callable[[], None]) -> None:
+    def __init__(
+        self, launch: _Request, process: Process | None, auth: SignIn | None, ended: Callable[[], None]
+    ) -> None:
         self._launch = launch
+        self._auth = auth
         self._process = process
         self._ended = ended
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Streams:
-        opened = self._process.streams(self._ended) if self._process else over_http(self._launch)
+        opened = self._process.streams(self._ended) if self._process else over_http(self._launch, self._auth)
         return await self._stack.enter_async_context(opened)
 
     async def __aexit__(self, *error: object) -> None:
@@ -63,7 +68,7 @@ class _Transport:
 
 
 class _Call:
-    """A running call: its limit, which pauses while the person is asked, and how to ask them."""
+    """A running call with its time limit, which pauses while the person answers a question of the server."""
 
     def __init__(self, number: int, limit_s: float, tell: _Tell) -> None:
         self._number = number
@@ -89,7 +94,7 @@ class _Call:
             self._tell({"id": self._number, "event": "progress", "done": progress, "of": total, "text": text})
 
     async def ask(self, question: dict[str, Any]) -> _Request:
-        """Return the person's answer: `action` and `content`."""
+        """Ask the person, and return their answer: `action` and `content`."""
         self._scope.reschedule(None)
         self.answer = asyncio.get_running_loop().create_future()
         self._tell({"id": self._number, "event": "question", **question})
@@ -114,14 +119,15 @@ class _Server:
         self._end = asyncio.Event()
         self._process = Process(self._launch, self._note, self._report) if self._launch["kind"] == "stdio" else None
         self._client: Client | None = None
+        self.auth = self._sign_in()
         self.calls: dict[int, _Call] = {}
         self._task = asyncio.create_task(self._own(str(request.get("mode", "auto"))))
         self._task.add_done_callback(self._gone)
 
     async def opened(self) -> None:
-        """Wait until the connection is open. Raises what went wrong."""
+        """Wait until the connection is open. Raises the error that prevented it, or TimeoutError after the limit."""
         try:
-            async with asyncio.timeout(_OPEN_S):
+            async with asyncio.timeout(_OPEN_S + (ANSWER_S if self._may_ask else 0)):
                 await asyncio.shield(self._ready)
         except TimeoutError:
             await self.close()
@@ -141,9 +147,22 @@ class _Server:
         self._end.set()
         await asyncio.wait([self._task], timeout=_OPEN_S)
 
+    @property
+    def _may_ask(self) -> bool:
+        return bool(self._launch.get("auth", {}).get("may_ask"))
+
+    def _sign_in(self) -> SignIn | None:
+        if "auth" not in self._launch:
+            return None
+        url, is_local = str(self._launch["url"]), bool(self._launch["local"])
+        return SignIn(url, self._launch["auth"], self._tell_named, is_local=is_local)
+
+    def _tell_named(self, message: dict[str, Any]) -> None:
+        self._tell({**message, "server": self._name})
+
     async def _own(self, mode: str) -> None:
         client = Client(
-            _Transport(self._launch, self._process, self._end.set),
+            _Transport(self._launch, self._process, self.auth, self._end.set),
             mode=mode,
             client_info=types.Implementation(name="wisp", version="1"),
             elicitation_callback=self._elicit,
@@ -160,6 +179,8 @@ class _Server:
     def _gone(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         self._client = None
+        if self.auth:
+            self.auth.close()
         if not self._ready.done():
             self._ready.set_exception(error or MCPError(CONNECTION_CLOSED, "Connection closed"))
             self._ready.exception()  # read here, because there may be no caller left
@@ -179,7 +200,7 @@ class _Server:
         return types.ListRootsResult.model_validate({"roots": [{"uri": self._launch["root"], "name": "workspace"}]})
 
     async def _elicit(self, _context: Any, params: Any) -> types.ElicitResult:
-        """Ask the person on behalf of the newest call. A server that asks outside a call gets no answer."""
+        """Ask the person a server's question, as a part of the newest call. Without a call, the answer is "decline"."""
         if not self.calls:
             return types.ElicitResult(action="decline")
         schema = getattr(params, "requested_schema", None)
@@ -226,6 +247,8 @@ class _Worker:
         if isinstance(done, BaseException):
             server = self._servers.get(str(request.get("server", "")))
             fault, sentence = _fault(done)
+            if server and server.auth and server.auth.problem:
+                fault, sentence = "unsigned" if server.auth.is_wanted else "refused", server.auth.problem
             words = server.last_words if server else ""
             self._tell({"id": number, "error": sentence, "fault": fault, "said": words})
         else:
@@ -267,7 +290,7 @@ class _Worker:
 
 
 async def _paged(fetch: Callable[..., Awaitable[Any]], items: str, most: int) -> list[Any]:
-    """Return the items of all pages, up to a limit, because a list may have no end."""
+    """Return the items of all pages, at most `most`, because a server may send pages without end."""
     found: list[Any] = []
     cursor: str | None = None
     seen: set[str] = set()
@@ -289,19 +312,46 @@ async def _tools(client: Client, _request: _Request, _call: _Call) -> Any:
             "description": tool.description or "",
             "schema": tool.input_schema,
             "only_reads": bool(tool.annotations and tool.annotations.read_only_hint),
+            "page": _page_address(tool.meta),
         }
         for tool in tools
     ]
 
 
+def _page_address(meta: Any) -> str:
+    """Return the address of the page that a server ships with a tool, in the present or the older spelling; or ""."""
+    told = meta if isinstance(meta, Mapping) else {}
+    inner = told.get("ui")
+    address = (inner if isinstance(inner, Mapping) else {}).get("resourceUri") or told.get("ui/resourceUri")
+    return address if isinstance(address, str) and address.startswith("ui://") else ""
+
+
 async def _resources(client: Client, _request: _Request, _call: _Call) -> Any:
-    """Return the addresses that can be read; none if the server has no resources."""
+    """Return the server's resources that can be read; [] if it has none."""
     if not client.server_capabilities.resources:
         return []
     fixed = await _paged(client.list_resources, "resources", _MOST_LISTED)
     shaped = await _paged(client.list_resource_templates, "resource_templates", _MOST_LISTED)
     places = [(str(one.uri), one) for one in fixed] + [(one.uri_template, one) for one in shaped]
     return [{"uri": uri, "name": one.name, "description": one.description or ""} for uri, one in places]
+
+
+async def _prompts(client: Client, _request: _Request, _call: _Call) -> Any:
+    """Return the server's prompts with the names of their arguments; [] if it has none."""
+    if not client.server_capabilities.prompts:
+        return []
+    return [
+        {
+            "name": one.name,
+            "arguments": [{"name": part.name, "required": bool(part.required)} for part in one.arguments or ()],
+        }
+        for one in await _paged(client.list_prompts, "prompts", _MOST_LISTED)
+    ]
+
+
+async def _prompt(client: Client, request: _Request, _call: _Call) -> Any:
+    result = await client.get_prompt(request["prompt"], dict(request["arguments"]))
+    return {"is_error": False, "parts": _parts([message.content for message in result.messages])}
 
 
 async def _use(client: Client, request: _Request, call: _Call) -> Any:
@@ -311,7 +361,16 @@ async def _use(client: Client, request: _Request, call: _Call) -> Any:
     has_text = any(part["kind"] == "text" for part in parts)
     if structured is not None and not has_text:
         parts.append({"kind": "text", "text": json.dumps(structured, ensure_ascii=False, indent=1)[:MOST_CHARS]})
-    return {"is_error": bool(result.is_error), "parts": parts}
+    told = {"is_error": bool(result.is_error), "parts": parts}
+    return {**told, "whole": _jsonable(result)} if request.get("whole") else told
+
+
+async def _page(client: Client, request: _Request, _call: _Call) -> Any:
+    """Return the text of a page; "" if the resource is no page."""
+    result = await client.read_resource(request["uri"])
+    pages = [one for one in result.contents if str(one.mime_type or "").startswith("text/html")]
+    text = getattr(pages[0], "text", "") if pages else ""
+    return text[:_PAGE_CHARS] if isinstance(text, str) else ""
 
 
 async def _read(client: Client, request: _Request, _call: _Call) -> Any:
@@ -322,8 +381,11 @@ async def _read(client: Client, request: _Request, _call: _Call) -> Any:
 _OPERATIONS: Mapping[str, Callable[[Client, _Request, _Call], Awaitable[Any]]] = {
     "tools": _tools,
     "resources": _resources,
+    "prompts": _prompts,
+    "prompt": _prompt,
     "use": _use,
     "read": _read,
+    "page": _page,
 }
 
 
@@ -332,7 +394,7 @@ def _embedded(contents: Any) -> Any:
 
 
 def _parts(content: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return texts and pictures, clipped. Anything else becomes a line that names it."""
+    """Return the texts and pictures of an answer, clipped. Content of another kind becomes a line that names it."""
     parts: list[dict[str, Any]] = []
     left, pictures = MOST_CHARS, 0
     for item in content:
@@ -372,7 +434,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def _fault(error: BaseException) -> tuple[str, str]:
-    """Return the kind of fault and its words. The SDK wraps most errors in groups."""
+    """Return the kind of an error and a sentence on it. Looks into groups: the SDK puts most errors in one."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     words = clip_line(plain(str(error))[0], _SENTENCE_CHARS) or type(error).__name__

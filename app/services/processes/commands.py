@@ -79,7 +79,7 @@ class RunRecord:
         os.replace(beside, folder / _RECORD)  # so that a crash never leaves half a record
 
     def note(self, folder: Path, settled: SettledRun) -> None:
-        """Save what was set aside, or what was put back (with an empty name).
+        """Save which files were renamed, or (with an empty new name) given back their names.
 
         It is one line in a file, because two Wisps may settle the same run, and neither may lose the other's entries.
         """
@@ -140,7 +140,7 @@ class Run:
         return Output(self.folder, "stderr")
 
     def size(self) -> int:
-        """Return the bytes written so far to both streams."""
+        """Return the number of bytes written so far, to both streams together."""
         return self.stdout.size() + self.stderr.size()
 
 
@@ -154,7 +154,7 @@ _SIGNALLED = range(129, 193)
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """After how many seconds a call returns while its command goes on, and how much is kept on disk."""
+    """After how many seconds a call returns although its command goes on, and how many bytes of output are kept."""
 
     return_s: float = 60.0
     background_s: float = 15.0
@@ -165,9 +165,9 @@ class CommandLimits:
 
 
 class Processes:
-    """All runs. `folder` has one folder for each run, by which runs of an earlier Wisp are found again.
+    """All runs. `folder` contains one folder for each run, by which runs of an earlier Wisp are found again.
 
-    Without a working `wall`, commands run with all rights of the person.
+    Without a working `wall` (sandbox), commands run with all rights of the person.
     """
 
     def __init__(
@@ -198,10 +198,10 @@ class Processes:
         turn_began: float = 0.0,
         serves: bool = False,
     ) -> Run:
-        """Start a command through the person's shell, in the sandbox. Only `timeout_s` ever ends it.
+        """Start a command through the person's shell, in the sandbox. Only `timeout_s` ends it, if it is given.
 
-        `wishes` are granted, because the policy or the person allowed them. Deleted files are saved as changes of the
-        `turn`. With `serves`, this machine can reach the ports that it listens on. Raises ToolMisuse and ToolFailed.
+        `wishes` are granted: the policy or the person allowed them. Deleted files are saved as changes of `turn`. With
+        `serves`, this machine can reach the ports that it listens on. Raises ToolMisuse and ToolFailed.
         """
         wishes = wishes or SandboxRequest()
         run_id = unique("r")
@@ -239,12 +239,12 @@ class Processes:
         return run
 
     def open_ports(self) -> frozenset[int]:
-        """Return the ports of this machine that reach servers of running commands."""
+        """Return the ports of this machine at which servers of running commands can be reached."""
         runs = [run for run in self._runs.values() if run.is_running]
         return frozenset(port for run in runs for port in (forwarding.ports(run.folder) or {}).values())
 
     def record(self, run_id: str) -> RunRecord:
-        """Return the saved state of a run, also of an earlier Wisp. Raises ToolMisuse."""
+        """Return the record of a run, even of an earlier Wisp. Raises ToolMisuse if there is none."""
         run = self._runs.get(run_id)
         found = run.record if run else RunRecord.load(self._folder / run_id) if run_id.isalnum() else None
         if found is None:
@@ -254,7 +254,7 @@ class Processes:
     def find(self, run_id: str) -> Run:
         """Return a run, even one of an earlier Wisp. Raises ToolMisuse if there is none.
 
-        Blocks while Wisp checks what an ended run left and deleted.
+        Blocks while Wisp checks what a run that has ended left and deleted.
         """
         record = self.record(run_id)
         return self._runs.get(run_id) or self._found(self._folder / run_id) or Run(record, self._folder / run_id)
@@ -265,17 +265,17 @@ class Processes:
         return sorted(runs, key=lambda run: run.record.started_at, reverse=True)[:most]
 
     def left_over(self) -> list[Run]:
-        """Return runs of an earlier Wisp that still go on. Blocks as `find` does."""
+        """Return the runs of an earlier Wisp that are still running. Blocks as `find` does."""
         return [run for run in self._earlier() if run.is_running]
 
     def leave(self, run: Run) -> None:
-        """Note that the turn no longer waits. Files that appear from now on may be the person's own."""
+        """Note that the turn stops waiting for a run. Files that appear from now on may be the person's own."""
         if run.is_running:
             run.record.left_at = _file_time(run.folder / _LEFT)
             run.record.save(run.folder)
 
     def settled_late(self) -> list[Run]:
-        """Return runs of an earlier Wisp that ended since and left files that run by themselves."""
+        """Return runs of an earlier Wisp that have ended since, and left files that run by themselves."""
         self._earlier()
         return [run for run in self._settled_late if run.record.set_aside or run.record.unclear]
 
@@ -311,7 +311,7 @@ class Processes:
             raise ToolFailed(f"run_id: {run.id} has ended; it takes no input any more.")
 
     def _enclose(self, run: Run, wishes: SandboxRequest) -> SandboxedCommand | None:
-        """Return the sandboxed command, or None if running outside was granted or there is no sandbox."""
+        """Return the sandboxed command; None if it may run outside, or if there is no sandbox."""
         if self._wall is None or wishes.outside or self._wall.missing():
             return None
         variables = starting.for_command(run.id, pty=run.record.pty)
@@ -326,7 +326,7 @@ class Processes:
         return Launch(argv, Path(record.cwd), variables, run.folder, record.pty, self.limits.kept_bytes, prefix)
 
     def _settle(self, run: Run, *, is_earlier: bool = False) -> None:
-        """Set aside and record what the run left. Blocks until the last process in the sandbox is gone."""
+        """Rename and record files that the run left. Waits for the last process in the sandbox. Blocks."""
         record = run.record
         if self._wall is not None and record.sandboxed:
             with _noting_errors(record):
@@ -347,11 +347,11 @@ class Processes:
         record.note(run.folder, wall.settle(run.folder, record.before, period))
 
     def _earlier(self) -> list[Run]:
-        """Return runs that this process did not start."""
+        """Return the runs that an earlier Wisp started."""
         return [run for folder in self._folder.iterdir() if (run := self._found(folder))]
 
     def _found(self, folder: Path) -> Run | None:
-        """Load a run of an earlier Wisp. The system says whether it still runs; only one thread records its end."""
+        """Load a run of an earlier Wisp, and record its end if it has ended meanwhile; one thread at a time does."""
         with self._settling:
             record = RunRecord.load(folder)
             if record is None or folder.name in self._runs:
@@ -379,7 +379,7 @@ class Processes:
         guard.add_done_callback(self._guards.discard)
 
     async def _guard(self, run: Run, timeout_s: float) -> None:
-        """End a run that takes longer than its call allowed."""
+        """Wait for the call's time limit, then end the run."""
         until = self._clock.now() + timeout_s
         while run.is_running:
             with suppress(TimeoutError):
@@ -389,7 +389,7 @@ class Processes:
                 await self.stop(run, f"it was ended after its {timeout_s:g} seconds")
 
     def _make_room(self) -> list[str]:
-        """Delete the output of the runs that ended longest ago. Returns the ids of forgotten runs."""
+        """Delete the output of the runs that ended longest ago. Returns the ids of runs that were deleted wholly."""
         stored = {folder: _stored_bytes(folder) for folder in sorted(self._folder.iterdir(), key=_changed_at)}
         running = {run.folder for run in list(self._runs.values()) if run.is_running}
         left = self.limits.kept_bytes_in_all - self.limits.kept_bytes * (len(running) + 1)
@@ -413,7 +413,7 @@ def _never_began(folder: Path, now: float) -> bool:
 
 
 def _is_forgotten(folder: Path) -> bool:
-    """Delete a run's folder, unless it still runs, is not settled, or has files to put back."""
+    """Delete a run's folder and return True, unless the run has not ended or has renamed files."""
     record = RunRecord.load(folder)
     if record is None or record.ended_at is None or record.set_aside:
         return False
@@ -429,7 +429,7 @@ _UNSEARCHED = (
 
 @contextmanager
 def _noting_errors(record: RunRecord) -> Iterator[None]:
-    """Return a context manager that notes disk errors: the end of a run is reported anyway."""
+    """Return a context manager that records disk errors, so that the end of a run is reported anyway."""
     try:
         yield
     except (OSError, WispError) as error:
@@ -437,7 +437,7 @@ def _noting_errors(record: RunRecord) -> Iterator[None]:
 
 
 def _file_time(mark: Path) -> float:
-    """Touch a file and return its time. Unlike the clock that programs read, it never runs ahead of other files'."""
+    """Touch a file and return its time. By this clock, unlike the system's, no file's time is in the future."""
     mark.touch()
     return mark.stat().st_mtime
 
@@ -460,7 +460,7 @@ def _stat(path: str | Path) -> os.stat_result | None:
 
 
 def _drop_output(run: Run) -> None:
-    """Keep only the size of the output. Earlier versions used one file for each stream."""
+    """Delete the output and keep only its size. Also deletes the one file that earlier versions used."""
     with suppress(OSError):  # because the run may be forgotten by now
         for stream, output in (("stdout", run.stdout), ("stderr", run.stderr)):
             size, found = output.size(), segments(str(run.folder), stream)

@@ -2,7 +2,7 @@
 
 A hard link costs no space and a few microseconds. Afterwards it shows whether the file was deleted or only moved: a
 moved file still has its other name. Where links are impossible (another disk), small files are copied. Folders that a
-build creates again, links, and files over the limits are left out; the answer says so.
+build creates again, links, and files over the limits are left out; the result says so.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ _CANNOT_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What a run deleted. `paths` are absolute and can be restored; `lost` files cannot.
+    """What a run deleted. `paths` are absolute and can be restored; `lost` is the number of files that cannot.
 
-    `is_complete`: all files of the workspace were kept. `asks`: so many or such old files are gone that the person is
-    asked.
+    `is_complete`: all files of the workspace were kept. `asks`: many or old files are gone, so the person is asked.
     """
 
     paths: tuple[str, ...] = ()
@@ -53,7 +52,7 @@ class Deleted:
 
 
 class Deletions:
-    """The deletions by commands in one workspace. Blocks: call it in a thread."""
+    """Keeps the files that commands in one workspace delete. Blocks: call it in a thread."""
 
     def __init__(self, workspace: Path, checkpoints: Checkpoints) -> None:
         self._workspace = workspace
@@ -62,11 +61,11 @@ class Deletions:
         self._lock = threading.Lock()
 
     def may_come_of(self, command: str, cwd: Path) -> bool:
-        """Return whether a command may do more than read."""
+        """Return whether a command may do more than read, so that it may delete files."""
         return bool(read_only_commands.objection(command, cwd, self._workspace))
 
     def keep(self, folder: Path) -> None:
-        """Link the files before a run with this folder. What cannot be kept is left out."""
+        """Link all files into the folder of a run that is about to start. Files that cannot be kept are left out."""
         with self._lock:
             self._keep(folder)
 
@@ -145,7 +144,7 @@ class Deletions:
 
 
 def _kept_elsewhere(folder: Path) -> Counter[int]:
-    """Return how many links each file has in the folders of other runs, by its inode."""
+    """Return how many links other runs' folders have to each file, by the file's inode."""
     found: Counter[int] = Counter()
     for kept in folder.parent.glob(f"*/{_KEPT}"):
         # Ignore an error, because another Wisp may have dropped the folder.
@@ -155,7 +154,7 @@ def _kept_elsewhere(folder: Path) -> Counter[int]:
 
 
 def _is_text(path: str) -> bool:
-    """Return whether a path can be written as text; others cannot be listed."""
+    """Return whether a path can be written as text. Others cannot be saved as changes."""
     return path.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in path)
 
 

@@ -1,8 +1,8 @@
 """Let programs of this machine reach the servers of a sandboxed command on loopback, and nothing the other way.
 
 The command keeps its own network. A worker outside checks which ports something listens on inside, opens the same ports
-on this machine's loopback, and copies the data. Its second process connects: it has entered the sandbox's network and
-nothing else of the sandbox. The worker ends with the run, and continues when Wisp ends.
+on this machine's loopback, and copies the data. Its second process makes the connections: it has entered the sandbox's
+network and nothing else of the sandbox. The worker ends with the run, and continues when Wisp ends.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LISTENING = "0A"  # the kernel's TCP_LISTEN, in hexadecimal: https://man7.org/l
 
 
 def forward(info: Path, environment: Mapping[str, str]) -> None:
-    """Start the worker for the run whose sandbox writes `info`. The environment has the run's mark: they end together.
+    """Start the worker for the run whose sandbox writes `info`. The environment marks the worker as part of the run.
 
     Without the worker, a server can only be reached from inside its sandbox, and `ports` shows that.
     """
@@ -108,14 +108,14 @@ async def _inside(info: Path) -> int:
 
 
 def _checked(info: Path) -> int:
-    """Return the process that bubblewrap names, unless another one has its pid by now."""
+    """Return the pid that bubblewrap wrote down; 0 if another process has this pid now."""
     found = json.loads(info.read_text(encoding="utf-8"))
     pid = int(found["child-pid"])
     return pid if Path(f"/proc/{pid}/ns/net").stat().st_ino == found["net-namespace"] else 0
 
 
 def _dial(requests: socket.socket, network: int) -> None:
-    """Enter the network, give up all rights there, and answer each port with a connection to it."""
+    """Enter the sandbox's network, give up all rights there, and answer each request with a connection to its port."""
     if sys.platform == "linux":
         import fcntl
 
@@ -176,7 +176,7 @@ class _Forwarder:
             beside.replace(self._record)
 
     async def _listen(self, port: int) -> tuple[int, list[asyncio.Server]] | None:
-        """Listen on the same port if it is free and no model server's, else on another one; None if that fails.
+        """Listen on the same port, or on another one if it is taken or a model server's. None if that fails.
 
         Listens on every loopback address of this machine, because another program's server may use one of them.
         """
@@ -228,7 +228,7 @@ class _Forwarder:
 
 
 def _has(host: str, family: socket.AddressFamily) -> bool:
-    """Return whether this machine has the address."""
+    """Return whether this machine has that address."""
     try:
         with socket.socket(family) as tried:
             tried.bind((host, 0))
@@ -238,7 +238,7 @@ def _has(host: str, family: socket.AddressFamily) -> bool:
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy until the sender has ended, then close the receiver's side."""
+    """Copy from one connection to the other until the sender ends, then close the receiver's side."""
     with suppress(OSError):  # because either side may go away at any moment
         while data := await reader.read(_CHUNK):
             writer.write(data)
@@ -247,7 +247,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def _listening(pid: int) -> list[int]:
-    """Return the ports that a program in the sandbox listens on, if loopback reaches them."""
+    """Return the ports on which programs in the sandbox listen and which loopback can reach."""
     found: dict[int, None] = {}
     for name, reachable in _REACHABLE.items():
         with suppress(OSError):  # because the sandbox may end meanwhile, or there is no IPv6

@@ -44,7 +44,7 @@ class Output:
         return next((place for place, _ in segments(self._folder, self._stream)), 0)
 
     def page(self, offset: int, limit: int) -> bytes:
-        """Return at most `limit` bytes from `offset`, or from the first byte that is kept."""
+        """Return at most `limit` bytes from `offset` on. If those are gone, begin with the first byte that is kept."""
         found = segments(self._folder, self._stream)
         offset = max([offset, *(place for place, _ in found[:1])])
         end, parts = offset + limit, []
@@ -65,7 +65,7 @@ class Output:
         return _readable(self.page(offset, limit), self.size())
 
     def kept(self, limit: int) -> str:
-        """Return head and tail as plain text, `limit` bytes together, with a note on what is left out."""
+        """Return the beginning and the end as plain text, `limit` bytes in all, with a note on what is left out."""
         size, first = self.size(), self.first()
         if size - first <= limit:
             return self.gone() + _readable(self.page(first, limit), size)
@@ -75,14 +75,14 @@ class Output:
         return f"{self.gone()}{_readable(head, size)}{between}{_readable(tail, size)}"
 
     def gone(self) -> str:
-        """Return a line that says how much of the beginning was dropped; "" if nothing was."""
+        """Return a line that says how many bytes at the beginning were deleted; "" if none was."""
         first = self.first()
         kept = f"the newest {KEPT_BYTES // 1_000_000} MB of a command's output are kept, less where room is needed"
         return f"[the first {first} bytes are gone: {kept}]\n" if first else ""
 
 
 def local_url(text: str) -> str:
-    """Return the first address of a server on this machine in the text, or ""."""
+    """Return the first URL in the text that leads to a server on this machine; "" if there is none."""
     found = _LOCAL_URL.search(text)
     return found[0].rstrip(".,;:") if found else ""
 

@@ -1,4 +1,4 @@
-"""Record what a command writes: redacted, and only the newest part.
+"""Record what a command writes: without secrets, and only the newest part.
 
 It is a separate process, so that the output of a command that outlives Wisp is kept and limited too. It ends with the
 last process that can write to it. It starts with every command, so it imports next to nothing.
@@ -84,7 +84,7 @@ class _Stream:
             self._gap, self._skip = self._gap + gone, _SKIPPED
 
     def look_through(self) -> None:
-        """Redact the next waiting piece."""
+        """Remove the secrets from the next waiting piece, and write it."""
         data = self._waiting.pop(0)
         if len(data) > _PIECE:
             self._waiting.insert(0, data[_PIECE:])
@@ -99,7 +99,7 @@ class _Stream:
         self._has_rest = True
 
     def write_rest(self) -> None:
-        """Write what may still become part of a secret, as if nothing followed. Later output replaces it."""
+        """Write the held-back end, as if it were no part of a secret. Later output replaces it."""
         if self._gap:
             self._end_gap()
         if self._has_rest:
@@ -107,14 +107,14 @@ class _Stream:
             self._has_rest = False
 
     def _skipped(self, data: bytes) -> bytes:
-        """Return what follows the gap and the next line end. The part before may be the end of a secret."""
+        """Return what follows the dropped bytes and the next line end. What is before may be the end of a secret."""
         at = data.find(b"\n", self._skip - 1) + 1 if len(data) >= self._skip else 0
         self._gap += at or len(data)
         self._skip = 0 if at else max(self._skip - len(data), 1)
         return data[at:] if at else b""
 
     def _end_gap(self) -> None:
-        """Start a new segment, so that offsets still count everything that was written."""
+        """Start a new segment after dropped output, so that offsets still count everything that was written."""
         note = f"\n[… {self._gap} bytes came faster than they could be looked through and are not kept …]\n".encode()
         if self._file >= 0:
             self._close()
@@ -123,7 +123,7 @@ class _Stream:
         self._write(note, b"")
 
     def _write(self, kept: bytes, rest: bytes) -> None:
-        """Write to the segment; only `kept` stays. A full disk loses it, and the command goes on."""
+        """Write to the segment. Later output follows `kept` and replaces `rest`. On a full disk, both are lost."""
         if self._file < 0 and not kept and not rest:
             return
         try:
@@ -159,11 +159,11 @@ class OutputRecorder:
         return any(stream.is_waiting for stream in self._streams)
 
     def take(self, number: int, data: bytes) -> None:
-        """Add what the stream of that number wrote."""
+        """Add data that the command wrote to the stream of that number."""
         self._streams[number].take(data)
 
     def look_through(self) -> None:
-        """Redact one piece of each stream that waits."""
+        """Remove the secrets from one waiting piece of each stream, and delete output above the limit."""
         for stream in self._streams:
             if stream.is_waiting:
                 stream.look_through()
@@ -188,7 +188,7 @@ def redaction_of(mark: str, rules: Sequence[tuple[Sequence[str], str, str, bool]
 
 
 def record_here(recorder: OutputRecorder, lock: LockType, number: int, source: int) -> None:
-    """Record in a thread of Wisp, for systems where pipes cannot be polled."""
+    """Record what arrives at `source`, until it ends. Runs on a thread of Wisp where pipes cannot be polled."""
     while data := os.read(source, _CHUNK):
         with lock:
             recorder.take(number, data)
@@ -197,7 +197,7 @@ def record_here(recorder: OutputRecorder, lock: LockType, number: int, source: i
 
 
 def _is_answered(control: int, answers: int) -> bool:
-    """Confirm that everything is on disk. Returns False if Wisp has ended."""
+    """Answer Wisp's request to write everything to disk. Returns False if Wisp has ended."""
     try:
         return bool(os.read(control, 1)) and bool(os.write(answers, b"."))
     except OSError:  # because Wisp may have closed its end
@@ -205,7 +205,7 @@ def _is_answered(control: int, answers: int) -> bool:
 
 
 def _is_ended(recorder: OutputRecorder, number: int, source: int) -> bool:
-    """Read the output for a moment only, because a command may never stop writing. Returns whether it ended."""
+    """Read output for a moment: a command may never stop writing. Returns whether the output has ended."""
     until = time.monotonic() + _READING_S
     try:
         while time.monotonic() < until:

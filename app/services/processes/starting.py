@@ -50,7 +50,7 @@ class Launch:
 
 
 class Terminal:
-    """Wisp's end of a command's terminal."""
+    """Wisp's side of a command's pseudo-terminal: Wisp types into it and reads what the command prints."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -64,7 +64,7 @@ class Terminal:
         return False
 
     def copy(self, writer: int) -> None:
-        """Copy from the terminal to the recorder until the last process has closed it."""
+        """Copy what the terminal prints to the recorder, until the last process has closed the terminal."""
         # Ignore an error, because Linux reports EIO when the last process has closed the terminal.
         with suppress(OSError), open(writer, "wb", buffering=0) as file:
             while data := os.read(self._fd, _CHUNK):
@@ -119,7 +119,7 @@ class Recording:
                 os.close(source)
 
     def release(self) -> None:
-        """Close the writers: the command has them now, or was not started."""
+        """Close Wisp's copy of `writers`: the command has its own copy, or was not started."""
         for writer in self.writers:
             os.close(writer)
         self.writers = []
@@ -134,7 +134,7 @@ class Recording:
             thread.join(1.0)
 
     def close(self) -> None:
-        """Wait until nothing can write any more."""
+        """Wait until no process can write to the recorder any more, and the recorder has ended."""
         if self._process is None or self._process.stdin is None or self._process.stdout is None:
             return
         self._process.stdin.close()
@@ -147,7 +147,7 @@ class Recording:
 
 
 def start(launch: Launch, ended: Ended) -> tuple[int, Terminal | None]:
-    """Start the command. Returns its process id and, with `pty`, its terminal.
+    """Start the command. Returns its process id and, if `launch.pty` is set, its terminal (else None).
 
     `ended(exit_code)` is called from a thread. Raises ToolMisuse and ToolFailed.
     """
@@ -248,26 +248,24 @@ _OURS = "WISP_"
 _SHELLS = ("bash", "zsh", "dash", "ksh", "mksh", "sh")
 
 
-def for_command(run_id: str, *, pty: bool, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return a command's environment, without secrets. Pagers are off, because no one can press a key in them."""
-    found = os.environ if environment is None else environment
-    kept = {name: value for name, value in found.items() if not is_secret(name, value)}
-    terminal = "xterm-256color" if pty else "dumb"
-    return {**kept, RUN_MARK: run_id, "TERM": terminal, "PAGER": "cat", "GIT_PAGER": "cat"}
+def for_command(run_id: str, *, pty: bool) -> dict[str, str]:
+    """Return a command's environment, without secrets. Pagers are off, because nobody can press a key in one."""
+    kept = {name: value for name, value in os.environ.items() if not is_secret(name, value)}
+    return {**kept, RUN_MARK: run_id, "TERM": "xterm-256color" if pty else "dumb", "PAGER": "cat", "GIT_PAGER": "cat"}
 
 
-def shell(environment: Mapping[str, str] | None = None) -> Sequence[str]:
-    """Return the person's shell, ready for a command. If its language is unusual, return a common shell."""
+def shell() -> Sequence[str]:
+    """Return how to run a command in the person's shell; if that is an unusual one, in bash or sh."""
     if os.name == "nt":
         return ("powershell.exe", "-NoProfile", "-NonInteractive", "-Command")
-    own = Path((os.environ if environment is None else environment).get("SHELL", ""))
+    own = Path(os.environ.get("SHELL", ""))
     places = (own, Path("/bin/bash"), Path("/usr/bin/bash"), Path("/bin/sh"))
     found = next((path for path in places if path.name in _SHELLS and os.access(path, os.X_OK)), Path("/bin/sh"))
     return (str(found), "-c")
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Return whether a variable is hidden from started programs, by its name or its value."""
+    """Return whether a variable is kept from started programs, because its name or value looks like a secret."""
     upper = name.upper()
     is_named_so = any(word in upper.split("_") or upper.endswith(word) for word in _SECRET_WORDS)
     return upper.startswith(_OURS) or is_named_so or _SECRET_VALUE.search(value) is not None
@@ -285,7 +283,7 @@ _GONE = (psutil.NoSuchProcess, psutil.AccessDenied)
 
 
 def is_alive(pid: int, born: float) -> bool:
-    """Return whether that process still runs, and is not another one with the same pid."""
+    """Return whether the process `pid` that started at `born` still runs. Another one may have its pid now."""
     try:
         process = psutil.Process(pid)
         # The start time must match too, since a process id is used again.
@@ -311,7 +309,7 @@ def members(run_id: str, pid: int, started: float) -> list[psutil.Process]:
 
 
 async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_S) -> int:
-    """Send SIGTERM to all, then kill the rest. Returns how many had to be killed."""
+    """Send SIGTERM to all processes of a run, then kill those that are left. Returns how many were killed."""
     loop = asyncio.get_running_loop()
     found = await asyncio.to_thread(members, run_id, pid, started)
     _signal([process for process in found if not _is_wall(process)], signal.SIGTERM)
@@ -334,7 +332,7 @@ async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_
 
 
 def _members(run_id: str, pid: int, started: float) -> Iterator[psutil.Process]:
-    """Yield the youngest first, so that a process that forks and exits in a loop is found before it forks again."""
+    """Yield a run's processes, the youngest first: one that forks and exits in a loop is found before its next fork."""
     if psutil.pid_exists(pid) and abs(born(pid) - started) > 1.0:
         pid = 0
     below = _descendants(pid) if pid else set()
@@ -350,7 +348,7 @@ def _members(run_id: str, pid: int, started: float) -> Iterator[psutil.Process]:
 
 
 def _held(run_id: str, pid: int, started: float) -> list[psutil.Process]:
-    """Return all members, each stopped as soon as it is found, so that a fork bomb cannot escape."""
+    """Return a run's processes. Each is stopped as soon as it is found, so that a fork bomb cannot escape."""
     found = []
     for process in _members(run_id, pid, started):
         with suppress(*_GONE):  # because it may have ended by itself

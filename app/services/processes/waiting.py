@@ -53,7 +53,7 @@ async def until(
 
 
 async def never() -> str:
-    """Wait for time alone."""
+    """Return "": a condition that is never true, used to wait for a time alone."""
     return ""
 
 
@@ -74,7 +74,7 @@ def file_there(place: Place) -> Condition:
 
 
 def port_open(port: int) -> Condition:
-    """Return a condition that a TCP port of this machine is open."""
+    """Return a condition that is true when a TCP port of this machine is open."""
 
     async def ask() -> str:
         for host in _HOSTS:
@@ -90,7 +90,7 @@ def port_open(port: int) -> Condition:
 
 
 class Printed:
-    """A condition that a line of the run's output matches a pattern in Rust's syntax.
+    """A condition that is true when a line of the run's output matches a pattern in Rust's syntax.
 
     ripgrep matches it, in its own process and in linear time: Python's engine could take for ever on a model's pattern.
     """
@@ -144,7 +144,7 @@ Tell = Callable[[str, str], None]
 
 
 class Why(StrEnum):
-    """Why a call returns."""
+    """The reason for which a call returns."""
 
     ENDED = "ended"
     TIME = "time"
@@ -157,7 +157,7 @@ class Why(StrEnum):
 class Server:
     """What a run serves: its `url` if it printed one, else the `shown` ports. All empty if it serves nothing.
 
-    `is_opening`: the port that it printed is not open yet.
+    `is_opening`: the port in the printed URL is not open yet.
     """
 
     url: str = ""
@@ -176,7 +176,7 @@ class Follower:
         self._has_printed = False
 
     async def until(self, limit_s: float, quiet_s: float | None, cancelled: asyncio.Event) -> Why:
-        """Return when the command ends, after `limit_s`, or (with `quiet_s`) once it printed something and rests."""
+        """Wait for the command's end, for `limit_s`, or (with `quiet_s`) for output and then `quiet_s` without any."""
         end = self._clock.now() + limit_s
         events = [asyncio.ensure_future(event.wait()) for event in (self._run.ended, cancelled)]
         try:
@@ -205,7 +205,7 @@ class Follower:
         return Why.TIME if now >= end else None
 
     def server(self) -> Server:
-        """Return the server that the run printed, or that listens silently, as this machine reaches it."""
+        """Return the server of the run, found by its output or by an open port, with the address on this machine."""
         both = (self._run.stdout, self._run.stderr)
         url = next((url for output in both if (url := local_url(plain(output.page(0, _SEARCHED_BYTES))))), "")
         if not self._run.record.sandboxed or self._run.record.network:

@@ -1,4 +1,4 @@
-"""The sandbox, built by bubblewrap: its own root, no network, no other processes, no rights, few system calls."""
+"""The sandbox, built by bubblewrap: its own root folder, no network, no other processes, few system calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write(target: Path) -> bool:
 
 
 def _asked(key: str) -> str:
-    """Ask git's global configuration only, because a workspace must not choose the person's name."""
+    """Return a value of git's global configuration. The workspace's is ignored: it must not decide the name."""
     try:
         done = subprocess.run(
             ("git", "config", "--global", "--get", key),
@@ -89,7 +89,7 @@ exec "$@"
 
 
 def prefix(workspace: Path, hidden: Sequence[Path]) -> tuple[str, ...]:
-    """Return the script that runs before the command. It checks that the masks in `hidden` are mounted."""
+    """Return the script that runs before the command. It checks that each path of `hidden` is really covered."""
     names = "".join(f"|{_written(path)}|" for path in hidden)
     return ("/bin/sh", "-c", _SCRIPT, _written(workspace), names)
 
@@ -113,7 +113,7 @@ Instruction = tuple[int, int, int, int]
 
 
 def filter_program(*, network: bool, machine: str = "") -> bytes:
-    """Return the seccomp filter for this kind of machine; b"" if its call numbers are unknown."""
+    """Return the seccomp filter for this kind of machine; b"" if its system call numbers are unknown."""
     found = _ARCHITECTURES.get(machine or platform.machine())
     if found is None:
         return b""
@@ -156,7 +156,7 @@ def _looking(numbers: dict[str, int], arguments: dict[str, Any], *, network: boo
 
 
 def _if(number: int, offset: int, tests: Sequence[tuple[int, int]]) -> list[Instruction]:
-    """Deny the call if one of the tests is true for an argument."""
+    """Return filter instructions that deny a system call if the argument at `offset` meets one of the tests."""
     inner: list[Instruction] = [(_LOAD, 0, 0, offset)]
     for test, value in tests:
         inner += [(test, 0, 1, value), _failing(errno.EPERM)]
@@ -165,7 +165,7 @@ def _if(number: int, offset: int, tests: Sequence[tuple[int, int]]) -> list[Inst
 
 
 def _unless(number: int, offset: int, allowed: Sequence[int]) -> list[Instruction]:
-    """Deny the call if the argument is none of the allowed values."""
+    """Return filter instructions that deny a system call unless its argument at `offset` is an allowed value."""
     inner: list[Instruction] = [(_LOAD, 0, 0, offset)]
     for value in allowed:
         inner += [(_EQUAL, 0, 1, value), (_RETURN, 0, 0, _ALLOW_CALL)]
@@ -198,9 +198,9 @@ _ALLOW = (
 
 
 class Bubblewrap:
-    """The sandbox of bubblewrap. `rooms` are its folders; `folder` is for the filter's file.
+    """The sandbox of bubblewrap. `rooms` are the folders that it makes visible; `folder` is for the filter's file.
 
-    If bubblewrap is missing or refused by the system, `missing` says so.
+    `missing` says why there is no sandbox, if bubblewrap is missing or the system refuses it.
     """
 
     def __init__(self, rooms: Rooms, folder: Path) -> None:
@@ -217,7 +217,7 @@ class Bubblewrap:
 
     @functools.cached_property
     def _identity(self) -> tuple[str, ...]:
-        """The person's git name and address, because their whole configuration is hidden."""
+        """Return arguments that show the person's git name and address: their git configuration itself is hidden."""
         file, place = self._folder / "gitconfig", self._rooms.person_home / ".gitconfig"
         if self._rooms.workspace == self._rooms.person_home or not write(file):
             return ()
@@ -231,7 +231,10 @@ class Bubblewrap:
         return self._missing
 
     def enclose(self, cwd: Path, environment: Mapping[str, str], folder: Path, *, network: bool) -> SandboxedCommand:
-        """Return the command in the sandbox. Raises ToolFailed without a sandbox, ToolMisuse for a bad folder."""
+        """Return what to put before a command's argv, and its environment. `folder` is the run's own folder.
+
+        Raises ToolFailed if there is no sandbox, and ToolMisuse if `cwd` is in none of its folders.
+        """
         if self.missing() or self._program is None:
             raise ToolFailed(self.missing())
         rooms = self._rooms
@@ -262,7 +265,7 @@ class Bubblewrap:
     def settle(self, folder: Path, before: Before, period: Period) -> SettledRun:
         """Wait until the last process in the sandbox has ended, because it could still write. Then check what it left.
 
-        The check is for the run's own workspace, which may differ from this sandbox's.
+        The run's own workspace is checked, which may differ from this sandbox's.
         """
         with suppress(OSError, ValueError, KeyError):  # because a command that failed to start writes no pid
             _wait_for(int(json.loads((folder / _INFO).read_text(encoding="utf-8"))["child-pid"]))
@@ -276,7 +279,7 @@ class Bubblewrap:
         return kept | {"PATH": layout.path_inside(found.get("PATH", ""), self._rooms), "HOME": home, "TMPDIR": "/tmp"}
 
     def _filter(self, *, network: bool) -> Path:
-        """Return the filter's file, which is empty if no filter is known for this kind of machine."""
+        """Return the path of the file with the filter; the file is empty for an unknown kind of machine."""
         path = self._folder / ("calls-network" if network else "calls")
         program = _filters(network=network)
         if not path.is_file() or path.read_bytes() != program:
@@ -292,9 +295,9 @@ def _filters(*, network: bool) -> bytes:
 
 
 def _limits() -> tuple[str, ...]:
-    """Return the command that sets limits inside, where the sandbox's user namespace counts processes.
+    """Return the command that sets resource limits inside the sandbox, where its own processes are counted.
 
-    A lower limit of the system stays, because only root may raise a limit, and prlimit runs nothing after a failure.
+    If the system's limit is lower, it stays: only root may raise one, and prlimit runs nothing after a failure.
     """
     program = shutil.which("prlimit", path="/usr/bin:/bin")
     limits = table()["limits"]
@@ -315,7 +318,7 @@ def _allowed(flag: str, wanted: int) -> int:
 
 
 def _refusal(program: str) -> str:
-    """Try the sandbox, and return what the system says if it refuses."""
+    """Try to start the sandbox. Returns a sentence with the system's error; "" if it works."""
     attempt = (program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "/bin/true")
     try:
         done = subprocess.run(attempt, capture_output=True, text=True, check=False, timeout=_PROBE_LIMIT_S)
@@ -327,7 +330,7 @@ def _refusal(program: str) -> str:
 
 
 def _began_at(folder: Path, period: Period) -> float:
-    """Return when bubblewrap wrote its first process down: nothing ran inside before."""
+    """Return when bubblewrap noted its first process: nothing ran inside before."""
     try:
         return (folder / _INFO).stat().st_mtime
     except OSError:  # because the sandbox may be killed before it writes the file
@@ -335,7 +338,7 @@ def _began_at(folder: Path, period: Period) -> float:
 
 
 def _ended_at(folder: Path, period: Period) -> float:
-    """Return when the last process inside was gone. If unknown, later files do not count as the run's."""
+    """Return when the last process inside ended; if unknown, when the turn stopped waiting for the run."""
     try:
         return (folder / f"{_INFO}.ended").stat().st_mtime
     except OSError:  # because the sandbox may be killed before it writes the file
@@ -358,9 +361,10 @@ _SWITCHED_OFF = "The sandbox for commands is switched off in the settings (trust
 
 
 def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = (), private: Path | None = None) -> Sandbox:
-    """Return the sandbox of this workspace. `readable` names further folders that commands may read.
+    """Return the sandbox of this workspace. `readable` are further folders that commands may read.
 
-    With `private`, the process gets its own work, home and tmp; otherwise all commands share a home and a tmp.
+    With `private`, the process gets a work folder, home and temporary folder for itself; otherwise all commands share a
+    home and a temporary folder.
     """
     if not wanted:
         return NoWall(_SWITCHED_OFF)
@@ -371,7 +375,7 @@ def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = (), priv
 
 def _rooms(workspace: Path, readable: tuple[Path, ...], private: Path | None) -> Rooms:
     moved = os.environ.get("WISP_DATA_DIR")
-    own = (paths.config_dir(), paths.state_dir(), paths.data_dir(), *((Path(moved),) if moved else ()))
+    own = (*paths.own_dirs(), *((Path(moved),) if moved else ()))
     return Rooms(
         workspace=_real(workspace),
         person_home=_real(Path.home()),

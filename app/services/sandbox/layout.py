@@ -21,11 +21,11 @@ _INSIDE_SYSTEM = tuple(map(Path, places.table()["workspace"]["inside"]))
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """The folders of the machine from which a layout is made.
+    """The folders of this machine from which a sandbox is made.
 
-    `own` are Wisp's folders, which are hidden; commands may write to `made`, one of them. `home` replaces the person's
-    home folder, `temp` the temporary one. `readable` are further visible folders. `private` is the process's own
-    folder, which it may write to.
+    `own` are Wisp's folders, which are hidden; commands may write to `made`, one of them. Inside, `home` is in place of
+    the person's home folder, and `temp` in place of the temporary one. `readable` are further visible folders.
+    `private` is the process's own folder, which it may write to.
     """
 
     workspace: Path
@@ -55,7 +55,7 @@ def too_broad(workspace: Path, person_home: Path) -> str:
 
 
 def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[str]:
-    """Yield bubblewrap's arguments for everything around the workspace. Later mounts cover earlier ones."""
+    """Yield bubblewrap's arguments for all folders. Later mounts cover earlier ones."""
     yield from _machine(network=network)
     yield from ("--dev", "/dev", "--dir", "/run", "--dir", "/var")
     yield from ("--bind", str(rooms.temp), "/tmp", "--symlink", "/tmp", "/var/tmp")
@@ -67,7 +67,7 @@ def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[st
 
 
 def masks(rooms: Rooms, hidden: Sequence[Path]) -> Iterator[str]:
-    """Yield bubblewrap's arguments that hide files. They come after all that show a part of the workspace."""
+    """Yield bubblewrap's arguments that hide files. They must follow all that make a part of the workspace visible."""
     for path in hidden:
         yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
     for folder in (rooms.made, *([rooms.private] if rooms.private else [])):
@@ -75,9 +75,9 @@ def masks(rooms: Rooms, hidden: Sequence[Path]) -> Iterator[str]:
 
 
 def program_folders(path_variable: str, rooms: Rooms) -> list[Path]:
-    """Return the folders outside the home folder that PATH leads to, together with the parents of `bin`.
+    """Return the folders in PATH that are outside the home folder; for a `bin` folder, its parent.
 
-    A link or `..` in PATH is resolved first. System folders that contain more than programs do not count.
+    A link or `..` in PATH is resolved first. System folders that contain more than programs are left out.
     """
     seen = tuple(map(Path, table()["root"]["trees"] + table()["root"]["links"]))
     found: list[Path] = []
@@ -91,7 +91,7 @@ def program_folders(path_variable: str, rooms: Rooms) -> list[Path]:
 
 
 def path_inside(path_variable: str, rooms: Rooms) -> str:
-    """Return PATH without entries that are not visible inside."""
+    """Return PATH without the folders that are not visible in the sandbox."""
     trees: list[Path] = [Path(name) for name in table()["root"]["trees"] + table()["root"]["links"]]
     trees += [*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable, rooms.workspace]
     entries = [entry for entry in path_variable.split(os.pathsep) if entry.startswith("/")]
@@ -100,13 +100,13 @@ def path_inside(path_variable: str, rooms: Rooms) -> str:
 
 
 def _seen_as(entry: str, trees: Sequence[Path]) -> str:
-    """Return the entry of PATH as it is visible inside, or ""."""
+    """Return a folder of PATH as it is called in the sandbox; "" if it is not visible there."""
     spellings = (_really(entry),) if ".." in Path(entry).parts else (entry, _really(entry))
     return next((one for one in spellings if any(Path(one).is_relative_to(tree) for tree in trees)), "")
 
 
 def _really(folder: str | Path) -> str:
-    """Resolve a folder; "" if that is not possible."""
+    """Return the folder's path without links; "" if that is not possible."""
     try:
         return os.path.realpath(folder)
     except OSError:  # because some links of /proc are for others only
@@ -114,7 +114,7 @@ def _really(folder: str | Path) -> str:
 
 
 def _is_systems(folder: Path) -> bool:
-    """Return whether a system folder contains more than programs: keys, sockets, other people's files."""
+    """Return whether it is a system folder with more than programs: keys, sockets, other people's files."""
     return folder in _BROAD or any(folder.is_relative_to(one) for one in _INSIDE_SYSTEM)
 
 
@@ -125,7 +125,7 @@ def _is_private(folder: Path, rooms: Rooms) -> bool:
 
 @functools.cache
 def _machine(*, network: bool) -> tuple[str, ...]:
-    """Return the arguments that are the same for every workspace. Newly installed programs are in /usr anyway."""
+    """Return the arguments that are the same for every workspace. Programs installed later are visible too: in /usr."""
     return (*_system(network=network), *_processes())
 
 
@@ -145,7 +145,7 @@ def _system(*, network: bool) -> Iterator[str]:
 
 
 def _processes() -> Iterator[str]:
-    """Mount a separate /proc. For root, some parts that belong to the whole machine must be covered."""
+    """Yield arguments that mount a separate /proc. For root, some parts of it must be covered."""
     yield from ("--proc", "/proc")
     if getattr(os, "geteuid", int)() != 0:
         return
@@ -162,7 +162,7 @@ def _toolchains(rooms: Rooms) -> list[Path]:
 
 
 def parents(rooms: Rooms, kept: Iterable[Path]) -> Iterator[str]:
-    """Bind the folders above hidden or protected files, so that they cannot be renamed."""
+    """Yield arguments that mount the folders above hidden or protected files, so that these cannot be renamed."""
     ways = [parent for path in (*kept, *starting_in(rooms.workspace)) for parent in path.parents]
     inside = {parent for parent in ways if parent != rooms.workspace and parent.is_relative_to(rooms.workspace)}
     for parent in sorted(inside):
@@ -171,7 +171,7 @@ def parents(rooms: Rooms, kept: Iterable[Path]) -> Iterator[str]:
 
 
 def hidden_in(rooms: Rooms, found: WorkspaceSurvey) -> list[Path]:
-    """Return what is inside the workspace but hidden from commands."""
+    """Return the paths inside the workspace that commands may not see."""
     seen = places.Patterns(table()["protected"]["seen"])
     private = [*rooms.own, *(path for path in found.secrets if not seen.fit((path.name,)))]
     private += [path for path, kind in found.linked.items() if kind == "secret"]
@@ -186,7 +186,7 @@ def starting_in(workspace: Path) -> list[Path]:
 
 
 def is_made(path: Path) -> bool:
-    """Return whether builds and git keep changing a start-up file of that name."""
+    """Return whether builds and git often change a start-up file of this name, so that commands may change it."""
     return places.Patterns(table()["protected"]["made"]).fit(path.parts[-2:])
 
 
@@ -198,9 +198,9 @@ def _existing(candidates: Iterable[Path]) -> Iterator[Path]:
 class Before:
     """What a workspace contained when a run began.
 
-    `absent` are names that would start by themselves but did not exist; `starting` existed, each as `inode:path`. All
-    paths are absolute. Without a `workspace` nothing is known, and nothing is changed later. `is_whole`: all folders
-    were checked.
+    `absent` are names of files that would start by themselves but did not exist; `starting` existed, each as
+    `inode:path`. All paths are absolute. Without a `workspace` nothing is known, and nothing is renamed later.
+    `is_whole`: all folders were checked.
     """
 
     workspace: str = ""
@@ -212,8 +212,10 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Times in seconds since 1970, by the kernel's clock for file times. Until `watched_until` the turn waited: files
-    that appeared before are the run's own. `is_clock_set_back`: the times of files do not tell which came first.
+    """The times of a run, in seconds since 1970, by the clock for file times.
+
+    The turn waited for the run until `watched_until`: files that appeared before are the run's. `is_clock_set_back`:
+    file times do not show which was first.
     """
 
     began: float
@@ -224,7 +226,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class SettledRun:
-    """Paths below the workspace. `set_aside` maps files that the run created to their names now.
+    """What a run left, as paths below the workspace. `set_aside`: its files that were renamed, to their new names.
 
     `unclear` files appeared later, when the person may have been working too: they are reported, never touched.
     """
@@ -235,7 +237,7 @@ class SettledRun:
 
 @dataclass(frozen=True, slots=True)
 class SandboxedCommand:
-    """A command in the sandbox. `prefix` comes before its argv; `before` is for `Sandbox.settle`.
+    """A command in the sandbox. `prefix` comes before its argv; `before` is passed to `Sandbox.settle`.
 
     `environment` is the whole environment inside. The sandbox writes its first process and network into `info`.
     """
@@ -254,16 +256,16 @@ class Sandbox(Protocol):
         ...
 
     def enclose(self, cwd: Path, environment: Mapping[str, str], folder: Path, *, network: bool) -> SandboxedCommand:
-        """Prepare a command in `cwd`; `folder` is its run's own. If it raises, nothing may run."""
+        """Prepare a command to run in `cwd`; `folder` is the run's own. If this raises, the command must not run."""
         ...
 
     def settle(self, folder: Path, before: Before, period: Period) -> SettledRun:
-        """Set aside files that an ended command left and that would run by themselves. Blocks."""
+        """Rename files that an ended command left and that would run by themselves. Blocks."""
         ...
 
 
 class NoWall:
-    """The sandbox of a machine that has none. `why` is the sentence that the approval shows."""
+    """The sandbox of a machine that has none. `why` is the sentence shown when the person is asked."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -280,7 +282,7 @@ class NoWall:
 
 @dataclass(frozen=True, slots=True)
 class SandboxRequest:
-    """What a call wants beyond the workspace. Only the policy or the person grants it.
+    """What a call needs beyond the workspace. Only the policy or the person can grant it.
 
     `network` is the internet and servers on this machine; `outside` is everything: no sandbox at all.
     """
@@ -291,7 +293,7 @@ class SandboxRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandClass:
-    """What kind of command it is. `sandboxed`: it will run in the sandbox. `reasons` are whole sentences."""
+    """How a command is judged. `sandboxed`: it will run in the sandbox. `reasons` are whole sentences."""
 
     read_only: bool
     sandboxed: bool
@@ -303,9 +305,9 @@ class CommandClass:
 def classify(
     command: str, cwd: Path, workspace: Path, wishes: SandboxRequest | None = None, *, no_wall: str = ""
 ) -> CommandClass:
-    """Classify a command in a folder. `no_wall` says why there is no sandbox; "" if there is one.
+    """Judge a command in a folder. `no_wall` says why there is no sandbox; "" if there is one.
 
-    `cwd` and `workspace` are resolved here, links included. A folder outside the workspace counts as a wish for
+    `cwd` and `workspace` are resolved here, links included. A folder outside the workspace counts as a request for
     `outside`.
     """
     wishes = wishes or SandboxRequest()
@@ -338,7 +340,7 @@ def _objection(command: str, cwd: Path, workspace: Path) -> str:
 
 
 def _is_within(cwd: Path, workspace: Path) -> bool:
-    """Return whether the folder is in the workspace; False if that is unknown."""
+    """Return whether the folder is in the workspace; False if this cannot be found out."""
     try:
         return cwd.resolve().is_relative_to(workspace.resolve())
     except (OSError, RuntimeError, ValueError):  # because a link loop or a missing folder has no real path

@@ -27,7 +27,7 @@ _HELPER = "::"
 
 
 def is_plain(workspace: Path, config: Path) -> bool:
-    """Return whether a git configuration is harmless, line by line, in git's own form only."""
+    """Return whether each line of a git configuration is harmless, in git's own form. True if there is none."""
     rules = table()["protected"]
     try:
         lines = _read(workspace, config).split("\n")
@@ -65,14 +65,14 @@ _CLOCK_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What to protect. `fixed` is mounted read-only; `pinned` is mounted unchanged, so that it cannot be renamed."""
+    """What to protect. `fixed` is mounted read-only; `pinned` is mounted as it is, so that it cannot be renamed."""
 
     fixed: tuple[Path, ...]
     pinned: tuple[Path, ...]
     before: Before
 
     def arguments(self) -> Iterator[str]:
-        """Yield bubblewrap's arguments, which come after those of the workspace."""
+        """Yield bubblewrap's arguments for the protection. They must follow those for the workspace."""
         for path in self.pinned:
             yield from ("--bind", str(path), str(path))
         for path in self.fixed:
@@ -80,7 +80,7 @@ class Protection:
 
 
 def of(workspace: Path, found: WorkspaceSurvey) -> Protection:
-    """Return what is protected in this workspace now."""
+    """Return what must be protected in this workspace, as it is now."""
     pinned = [path for path in found.repositories if path.is_dir() and not path.is_symlink() and path != workspace]
     starting = _starting(found)
     names = [*starting_in(workspace), *starting]
@@ -106,7 +106,7 @@ def _starting(found: WorkspaceSurvey) -> list[Path]:
 
 
 def _identity(path: Path) -> str:
-    """Identify an entry by name and inode: another inode is another file in its place."""
+    """Return an entry's inode and path as a text. With another inode, it is another file at the same path."""
     with suppress(OSError):  # because it may be gone again
         return f"{os.lstat(path).st_ino}:{path}"
     return f"gone:{path}"
@@ -144,22 +144,22 @@ def settle(before: Before, period: Period) -> SettledRun:
 
 
 def _may_be_of(period: Period, changed: float) -> bool:
-    """Return whether the run may have made what changed then; the person may have, too."""
+    """Return whether the run may have made a change at that time. The person may have made it, too."""
     return period.is_clock_set_back or period.began - _CLOCK_S <= changed <= period.ended + _CLOCK_S
 
 
 def _is_of(period: Period, changed: float) -> bool:
-    """Return whether it was made while the turn waited for the run.
+    """Return whether a change was made while the turn waited for the run.
 
-    There is no margin here, because all these times come from one clock, and what the person made right after the
-    turn stopped waiting must never be touched.
+    There is no margin here, because all these times come from one clock, and what the person made right after the turn
+    stopped waiting must never be touched.
     """
     is_watched = period.began <= changed <= period.ended and changed < period.watched_until
     return is_watched and not period.is_clock_set_back
 
 
 def put_back(workspace: Path, set_aside: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Restore the original names. Returns those paths, and a sentence for each failure."""
+    """Give renamed files their original names. Returns their paths, and a sentence for each failure."""
     done: list[str] = []
     problems: list[str] = []
     for shown, now in set_aside.items():
@@ -177,7 +177,7 @@ def put_back(workspace: Path, set_aside: Mapping[str, str]) -> tuple[list[str], 
 
 
 def _suspects(workspace: Path, repository: Path) -> list[Path]:
-    """Return hooks that would run, and a risky configuration, in a repository that a command created."""
+    """Return what would run in a repository that a command made: hooks, and a configuration that is not harmless."""
     if repository.is_symlink() or not repository.is_dir():
         return [repository]
     others = [repository / name for name in table()["protected"]["git"] if name not in {"config", "hooks"}]
@@ -188,7 +188,7 @@ def _suspects(workspace: Path, repository: Path) -> list[Path]:
 
 
 def _link_on_the_way(workspace: Path, path: Path) -> Path | None:
-    """Return the first folder above the entry that is a link, which a run may have placed there."""
+    """Return the first folder above the path that is a link, perhaps made by a run; None if none is."""
     above = [folder for folder in path.parents if folder.is_relative_to(workspace) and folder != workspace]
     return next((folder for folder in reversed(above) if folder.is_symlink()), None)
 
@@ -207,7 +207,7 @@ def _changed_at(workspace: Path, path: Path) -> float | None:
 
 
 def _rename(workspace: Path, path: Path) -> str:
-    """Rename a file and return its new name, or "" if that failed. Follows no link, which a command could place."""
+    """Rename a file and return its new name; "" if that failed. Follows no links: a command could make one."""
     # Ignore an error, because the command may have deleted the file again.
     with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
         name, number = path.name + _ASIDE, 1

@@ -33,7 +33,7 @@ _MOST_CHARS = 10_000
 
 
 def plain_commands(line: str) -> tuple[Words, ...] | None:
-    """Return the words of each command, without quotes; None if it has more than words and `&& || ; |`."""
+    """Return each command's words, without quotes. None if the line is more than words and `&& || ; |`."""
     if len(line) > _MOST_CHARS or not all(map(_is_ordinary, line)):
         return None
     root = _parser().parse(line.encode()).root_node
@@ -49,7 +49,7 @@ def plain_commands(line: str) -> tuple[Words, ...] | None:
 
 
 def _is_ordinary(sign: str) -> bool:
-    """Return whether all programs read this character the same way, unlike odd spaces and invisible ones."""
+    """Return whether all programs read this character in the same way. Rare spaces and invisible ones are not."""
     return sign in "\n\t " or unicodedata.category(sign)[0] not in "CZ"
 
 
@@ -62,7 +62,7 @@ def _parser() -> Parser:
 
 
 def _commands(node: Node) -> Iterator[Node | None]:
-    """Yield the simple commands below the node, and None for each other construct."""
+    """Yield each simple command below the node, and None for each construct of another kind."""
     if node.type in _GROUPS:
         for child in node.children:
             yield from _commands(child)
@@ -101,7 +101,7 @@ _NUMBER = re.compile(r"[+-]?\d+")
 
 @dataclass(frozen=True, slots=True)
 class ProgramRule:
-    """What a program may be given. `short` are letters ("*": anything), `long` and `also` whole flags.
+    """The arguments with which a program only reads. `short` are letters ("*": any), `long` and `also` whole flags.
 
     `operands` limits the words that are no flags; `needs` must be among the flags; `script` is a pattern for the first
     operand.
@@ -115,7 +115,7 @@ class ProgramRule:
     script: str = ""
 
     def objection(self, arguments: Words) -> str:
-        """Return the first word that may do more than read; "" if there is none."""
+        """Return the first word with which the program may do more than read; "" if there is none."""
         if self.short == "*":
             return ""
         texts = [word.text for word in arguments]
@@ -149,7 +149,7 @@ def objection(line: str, cwd: Path, workspace: Path) -> str:
 
 
 def _outside(words: Words, cwd: Path, workspace: Path) -> str:
-    """Return a complaint about a word that leads out of the workspace as a path, links included."""
+    """Return a complaint about a word that is a path outside the workspace, links included; "" if there is none."""
     rooms = (workspace, *_SEEN_BY_ALL)
     for word in words[1:]:
         for text in _paths_in(word.text):
@@ -160,7 +160,7 @@ def _outside(words: Words, cwd: Path, workspace: Path) -> str:
 
 
 def _paths_in(word: str) -> set[str]:
-    """Return the parts of a word that may be a path: all of it, or a flag's value."""
+    """Return the parts of a word that may be a path: the whole word, or the value of a flag."""
     if not word.startswith("-"):
         return {word}
     attached = word[word.find("/") :] if "/" in word else ""
@@ -168,7 +168,7 @@ def _paths_in(word: str) -> set[str]:
 
 
 def _resolved(cwd: Path, text: str) -> Path:
-    """Resolve a path; "/" if that is not possible, which counts as outside."""
+    """Return the path without links; "/", which counts as outside, if that is not possible."""
     try:
         return (cwd / text).resolve()
     except (OSError, RuntimeError, ValueError):  # because a link loop has no real path

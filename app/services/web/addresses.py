@@ -68,7 +68,7 @@ _LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"
 
 
 def why_refused(address: Address) -> str:
-    """Return what the address is if it is not on the public internet; "" if it is."""
+    """Return what kind of address it is if it is not on the public internet; "" if it is."""
     for network, what in _NETWORKS:
         if address.version == network.version and address in network:
             return what
@@ -80,12 +80,12 @@ def why_refused(address: Address) -> str:
 
 
 def is_nearby(address: Address) -> bool:
-    """Return whether a server of the person may have it: this machine or a private network, no cloud service."""
+    """Return whether the address may be that of the person's own server: on this machine or in a private network."""
     return why_refused(address) in ("this machine", "a private network")
 
 
 def is_loopback(address: Address) -> bool:
-    """Return whether it is this machine, in its plain form."""
+    """Return whether the address is a loopback address of this machine, in its plain form."""
     return any(address.version == network.version and address in network for network in _LOOPBACK)
 
 
@@ -100,7 +100,7 @@ def is_local(url: str) -> bool:
 
 
 def is_own_server(url: str, own_ports: Callable[[], Collection[int]]) -> bool:
-    """Return whether a command of this conversation serves the address on this machine."""
+    """Return whether the URL leads to this machine, to a port that a command of this conversation serves."""
     return is_local(url) and (urlsplit(url.strip()).port or 80) in own_ports()
 
 
@@ -172,7 +172,7 @@ def _host(written: str, *, any_host: bool) -> tuple[str, Address | None]:
 
 
 def _literal(written: str) -> tuple[str, Address]:
-    """Read an address in its plain form. Programs read octal, hexadecimal, short and scoped forms differently."""
+    """Return an address as text and value. Raises ToolMisuse for octal, hexadecimal, short or scoped forms."""
     try:
         address = ipaddress.ip_address(written)
     except ValueError:
@@ -194,14 +194,14 @@ def _ascii(host: str) -> str:
 
 
 def _spelled(scheme: str, host: str, port: int, path: str, query: str) -> str:
-    """Rebuild the URL from its parsed parts, so that a later parser cannot read it differently."""
+    """Return the URL, written again from its parts, so that no other program can read it differently."""
     place = f"[{host}]" if ":" in host else host
     place += "" if port == _PORTS[scheme] else f":{port}"
     return f"{scheme}://{place}{path or '/'}{'?' + query if query else ''}"
 
 
 async def resolve(host: str, port: int) -> list[Address]:
-    """Return all addresses of a name, as the system knows them. Raises OSError."""
+    """Return all addresses that the system finds for a host name. Raises OSError."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 
@@ -209,7 +209,7 @@ async def resolve(host: str, port: int) -> list[Address]:
 async def public_addresses(
     target: WebTarget, find: Resolve = resolve, *, loopback: bool = False, is_own: bool = False
 ) -> list[Address]:
-    """Return where a connection may go. One address that is not public refuses the whole name: ToolFailed.
+    """Return the addresses to which a connection may go. Raises ToolFailed if any of the host's is not public.
 
     `is_own` is for a server that the person has set up: it may be in a private network.
     """

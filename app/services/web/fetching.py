@@ -30,7 +30,7 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A body, or a redirect to another site (`elsewhere`, its URL)."""
+    """An answer: its body, or a redirect to another site (`elsewhere` is its URL)."""
 
     url: str
     status: int = 200
@@ -43,7 +43,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class WebQuestion:
-    """A request to a service. `posted` is sent as JSON; without it, this is a GET with `params`."""
+    """A request to a web service. With `posted`, that is sent as JSON; otherwise it is a GET with `params`."""
 
     url: str
     params: Mapping[str, str] | None = None
@@ -72,7 +72,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._inner = httpx2.AsyncHTTPTransport(trust_env=False, limits=limits)
 
     def read(self, url: str) -> WebTarget:
-        """Read the URL. Raises ToolMisuse."""
+        """Return the parts of an address. Raises ToolMisuse if it is no web address, or one that may not be fetched."""
         if self._own:
             target = read(url, any_port=True, any_host=True)
             if _place(target) == self._own:
@@ -80,7 +80,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         return read(url, any_port=self._loopback)
 
     async def addresses(self, target: WebTarget) -> list[Address]:
-        """Return where the connection may go."""
+        """Return the addresses to which a connection may go. Raises ToolFailed if there is none."""
         is_own = _place(target) == self._own
         return await public_addresses(target, self._find, loopback=self._loopback, is_own=is_own)
 
@@ -120,7 +120,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 async def fetch(
     guard: GuardedTransport, url: str, *, most_bytes: int = MOST_BYTES, limit_s: float = _LIMIT_S
 ) -> Fetched:
-    """GET the URL. Follow redirects within the site. Report one to another site, so that the policy judges it first.
+    """GET the URL. Follows redirects within the site; returns one to another site, which the policy must judge first.
 
     Raises ToolMisuse and ToolFailed with the reason.
     """
@@ -195,7 +195,7 @@ async def _body(response: httpx2.Response, target: WebTarget, most_bytes: int) -
 
 
 async def _decoded(response: httpx2.Response, most_bytes: int) -> AsyncIterator[bytes]:
-    """Yield the body's bytes, decompressed a slice at a time: a bomb is never in memory as a whole."""
+    """Yield the body's bytes, decompressed in small parts, so that a huge body is never in memory as a whole."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding in ("", "identity"):
         async for piece in response.aiter_raw():

@@ -30,7 +30,7 @@ _PLAIN, _SECURE = "http://", "https://"
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """A page. If the host redirects to another site, only `elsewhere` is set."""
+    """A page. If the URL redirects to another site, only `elsewhere` (the new URL) is set."""
 
     url: str
     status: int
@@ -77,7 +77,7 @@ class Pages:
         return fetched.url, await asyncio.to_thread(contents.seen, fetched.data, fetched.url)
 
     async def _fetched(self, url: str) -> Fetched:
-        """Fetch by HTTPS if the host supports it, even for an http URL; otherwise as written."""
+        """Fetch the URL. For an http URL, HTTPS is tried first, and http only if that fails."""
         # On a thread, because importing the HTTP library takes long.
         await asyncio.to_thread(importlib.import_module, "app.services.web.fetching")
         from app.services.web.fetching import GuardedTransport, fetch

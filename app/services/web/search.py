@@ -1,4 +1,4 @@
-"""Search the web: several engines, asked one after the other until one answers.
+"""Search the web: several engines are asked, one after the other, until one answers.
 
 An engine is a row of `search.toml`. Requests and results pass Wisp's own address checks; only the library `ddgs` makes
 its own connections, to the engines that it knows.
@@ -12,16 +12,16 @@ import html
 import importlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
+from app.services.extras import is_there
 from app.services.web.addresses import read, why_refused
-from app.settings.catalog import SEARCHERS, SEARXNG
-from app.settings.providers import SearchRow, searchers
+from app.settings.catalog import BASE_URL, SEARCHERS, SEARXNG, VENDOR_SEARCH
+from app.settings.providers import SearchRow, providers, searchers
 from app.settings.store import Settings
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ AGES = {"day": 1, "week": 7, "month": 31, "year": 366}
 """The ages that a search can be limited to, in days."""
 _MOST_BYTES = 1_000_000
 _LIMIT_S = 10.0
+_VENDOR_BYTES, _VENDOR_S = 8_000_000, 60.0
+"""Longer, because a model answers, and it sends what it read along."""
 _TITLE_CHARS, _SNIPPET_CHARS, _MARK_CHARS = 200, 400, 40
 _LIBRARY = "ddgs"
 _LIBRARY_ENGINES = "duckduckgo,mojeek,brave,wikipedia"
@@ -52,7 +54,7 @@ _NONE = (
 
 @dataclass(frozen=True, slots=True)
 class SearchWish:
-    """What to search. `language` is a code such as `de`, `age` one of AGES, `site` a host; "" means any."""
+    """What to search for. `language` is a code such as `de`, `age` one of AGES, `site` a host; "" means any."""
 
     query: str
     count: int = 8
@@ -63,7 +65,7 @@ class SearchWish:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A page that was found. `source` is the engine behind the engine, if known; `date` is as it was written."""
+    """A page that was found. `source` is the engine that found it for this one, if known; `date` is unchanged text."""
 
     title: str
     url: str
@@ -74,7 +76,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """The hits of `engine`. `failures` are sentences on the engines that were asked before."""
+    """The hits of `engine`. `failures` are sentences on the engines that were asked before it and failed."""
 
     engine: str
     hits: tuple[Hit, ...]
@@ -118,9 +120,9 @@ class WebSearch:
         raise ToolFailed(f"No search engine answered. {' '.join(failures)}")
 
     def engines(self) -> tuple[list[tuple[SearchRow, str]], list[str]]:
-        """Return the engines that are set up, with their keys, in the order of the settings. May block.
+        """Return the usable engines with their keys, in the order of the settings. May block.
 
-        Also returns what is wrong with the others that the settings name.
+        Also returns sentences on the engines that the settings name but that are not usable.
         """
         settings, rows = self._now(), self._rows or searchers()
         wanted = [name for name in re.split(r"[,\s]+", settings[SEARCHERS].lower()) if name]
@@ -128,13 +130,13 @@ class WebSearch:
         engines = []
         for name in filter(rows.__contains__, wanted or rows):
             row = rows[name] if rows[name].url else replace(rows[name], url=_searxng(settings[SEARXNG]))
-            key = self._key_of(name) if row.key else ""
-            missing = "it has no key." if row.key and not key else "" if row.url else "web.searxng is empty."
+            key = self._key_of(row.vendor or name) if row.header else ""
+            missing = "it has no key." if row.header and not key else "" if row.url else "web.searxng is empty."
             missing = missing or ("it is not installed: pip install ddgs." if _is_missing(row) else "")
-            if not missing:
+            if missing := missing or _why_not(row, settings):
+                problems += [f"{row.label}: {missing}"] if wanted else []
+            else:
                 engines.append((row, key))
-            elif wanted:
-                problems.append(f"{row.label}: {missing}")
         return engines, problems
 
     async def _asked(self, row: SearchRow, key: str, wish: SearchWish) -> tuple[Hit, ...]:
@@ -145,16 +147,19 @@ class WebSearch:
         from app.services.web.fetching import GuardedTransport, WebQuestion, send
 
         try:
-            guard = GuardedTransport(loopback=self._loopback, own="" if row.key else row.url)
+            guard = GuardedTransport(
+                loopback=self._loopback, read_s=_VENDOR_S if row.vendor else _LIMIT_S, own="" if row.header else row.url
+            )
         except ToolMisuse as error:
             raise ToolFailed(f"web.searxng is no address: {error}") from None
         asked = _asked_of(row, wish)
         header, _, value = row.header.partition(": ")
-        headers = {"Accept": "application/json"} | ({header: value.format(key=key)} if key else {})
+        headers = {"Accept": "application/json", **row.headers} | ({header: value.format(key=key)} if key else {})
         question = WebQuestion(row.url, {name: str(value) for name, value in asked.items()}, headers=headers)
         if row.posts:
             question = WebQuestion(row.url, posted=asked, headers=headers)
-        return _hits(_listed(await send(guard, question, most_bytes=_MOST_BYTES, limit_s=_LIMIT_S), row), row)
+        most, limit = (_VENDOR_BYTES, _VENDOR_S) if row.vendor else (_MOST_BYTES, _LIMIT_S)
+        return _hits(_listed(await send(guard, question, most_bytes=most, limit_s=limit), row), row)
 
 
 def _searxng(address: str) -> str:
@@ -162,13 +167,22 @@ def _searxng(address: str) -> str:
 
 
 def _is_missing(row: SearchRow) -> bool:
-    return row.url == _LIBRARY and find_spec(_LIBRARY) is None
+    return row.url == _LIBRARY and not is_there(_LIBRARY)
+
+
+def _why_not(row: SearchRow, settings: Settings) -> str:
+    """Return why the search of a maker of models may not be asked; "" if it may, or if this is no such row."""
+    if row.vendor and not settings[VENDOR_SEARCH]:
+        return "web.vendor_search is off."
+    return "model.base_url is set, so the key may be for that server." if row.vendor and settings[BASE_URL] else ""
 
 
 def _asked_of(row: SearchRow, wish: SearchWish) -> dict[str, Any]:
-    """Return the request in the engine's own parameters."""
-    asked: dict[str, Any] = dict(row.fixed)
-    asked[row.query] = wish.query if row.site else _words(wish)
+    """Return the request's parameters as this engine names them."""
+    model = providers()[row.vendor].model if row.vendor in providers() else ""
+    asked: dict[str, Any] = _put_in(row.fixed, {"{words}": _words(wish), "{model}": model})
+    if row.query:
+        asked[row.query] = wish.query if row.site else _words(wish)
     if row.site and wish.site:
         asked[row.site] = [wish.site]
     if row.since and wish.age:
@@ -179,26 +193,46 @@ def _asked_of(row: SearchRow, wish: SearchWish) -> dict[str, Any]:
     return asked
 
 
+def _put_in(fixed: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(fixed, Mapping):
+        return {name: _put_in(one, values) for name, one in fixed.items()}
+    if isinstance(fixed, list):
+        return [_put_in(one, values) for one in fixed]
+    return re.sub(r"\{(words|model)\}", lambda found: values[found[0]], fixed) if isinstance(fixed, str) else fixed
+
+
 def _words(wish: SearchWish) -> str:
     return f"{wish.query} site:{wish.site}" if wish.site else wish.query
 
 
 def _listed(answer: Fetched, row: SearchRow) -> list[Mapping[str, Any]]:
-    """Return the raw hits. Raises ToolFailed with the reason if the answer has not the expected format."""
+    """Return the hits as the engine sent them. Raises ToolFailed if its answer has another format."""
     if answer.status != 200:
         why = _WHY.get(answer.status, "it failed")
-        if not row.key and answer.status == 403:
+        if not row.header and answer.status == 403:
             why = "its settings do not allow the format json"
         raise ToolFailed(f"{why} ({answer.status}).")
     if answer.is_cut:
         raise ToolFailed("its answer is too long.")
     try:
         found = json.loads(answer.data)
+        if row.results == "**":
+            return sorted(_records(found, row.link), key=lambda one: not one.get(row.text))
         for name in row.results.split("."):
             found = found.get(name) or {}
     except (ValueError, AttributeError, RecursionError):
         raise ToolFailed("it did not answer in JSON.") from None
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _records(found: Any, link: str) -> Iterator[Mapping[str, Any]]:
+    """Yield every record with a link, however deep it is in an answer."""
+    if isinstance(found, dict):
+        if isinstance(found.get(link), str):
+            yield found
+        found = list(found.values())
+    for one in found if isinstance(found, list) else ():
+        yield from _records(one, link)
 
 
 def _scraped(row: SearchRow, wish: SearchWish) -> list[Mapping[str, Any]]:

@@ -1,0 +1,63 @@
+"""Which folder Wisp works in: one that a person chose, and never their home, the system's or somebody else's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from app.base.errors import NeedsPerson
+from app.services.files.places import table
+from app.settings.catalog import WORKSPACE
+from app.settings.store import Settings
+
+
+def workspace_of(settings: Settings) -> Path:
+    """Return the workspace: the folder that the person chose, otherwise `~/Wisp`, which is then created."""
+    chosen = _chosen_workspace(settings)
+    if not why_no_workspace(chosen, _home()):
+        return chosen
+    own = _home() / str(table()["workspace"]["default"])
+    try:
+        own.mkdir(exist_ok=True)
+    except OSError as error:
+        raise NeedsPerson(
+            f"Wisp needs a folder to work in, and {own} cannot be made ({error.strerror}). "
+            "Name another one: wisp --workspace FOLDER"
+        ) from error
+    return own
+
+
+def why_moved(settings: Settings) -> str:
+    """Return a sentence if Wisp works in another folder than the one it was started in or given, else ""."""
+    chosen = _chosen_workspace(settings)
+    why = why_no_workspace(chosen, _home())
+    if not why:
+        return ""
+    return (
+        f"{chosen} {why}, which is no folder to work in: Wisp works in {workspace_of(settings)}. "
+        "Choose another one with --workspace or in the settings (files.workspace)."
+    )
+
+
+def _chosen_workspace(settings: Settings) -> Path:
+    chosen = Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
+    return Path(os.path.realpath(chosen))
+
+
+def _home() -> Path:
+    return Path(os.path.realpath(Path.home()))
+
+
+def why_no_workspace(folder: Path, home: Path) -> str:
+    """Return why this folder cannot be a workspace, as the end of a sentence; "" if it can."""
+    rules = table()["workspace"]
+    if folder == home:
+        return "is your home folder"
+    if home.is_relative_to(folder):
+        return "holds your home folder"
+    if str(folder) in rules["broad"] or any(folder.is_relative_to(inside) for inside in rules["inside"]):
+        return "belongs to the system"
+    marks = any((folder / name).exists() for name in rules["home_marks"])
+    if marks or sum((folder / name).exists() for name in rules["home_hints"]) > 1:
+        return "is somebody's home folder"
+    return ""

@@ -1,0 +1,443 @@
+"""The worker that shows surfaces: one process for all windows, however many Wisps there are.
+
+It is a proxy on loopback, and the browser's only way out. It answers `http://ID.localhost/TOKEN/…` with the surface of
+that id, and refuses everything else, so that no name is looked up and no other address is reached. The token keeps out
+other users of the machine. Wisp itself sends requests by `POST /control` with the secret in a file that only the owner
+can read. The worker ends with its last window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import html
+import json
+import os
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from app.base import paths, resources
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
+from app.base.values import dataclass
+from app.services.files.checkpoints import Checkpoints
+from app.services.surfaces.bridge import Bridge, bounded, sentence
+from app.services.surfaces.chromium import CONTROL, Chromium, is_sandboxed, settings
+from app.services.surfaces.page import with_bridge
+from app.services.surfaces.served_apps import context, served
+from app.services.surfaces.store import PAGE, PICTURE, Surface, SurfaceStore
+from app.services.surfaces.webengine import WebEngine, chosen_engine
+from app.services.themes import active_theme
+from app.settings import store as settings_store
+from app.settings.catalog import LANGUAGE
+
+_LOOPBACK = "127.0.0.1"
+_HEAD_BYTES, _BODY_BYTES, _ANSWER_BYTES = 32_768, 1_600_000, 24_000_000
+_READ_S = 30.0
+_POLL_S = 25.0
+_OPEN_S = 30.0
+_LINGER_S = 3.0
+_LOOK_S = 1.0
+_KEPT_EVENTS = 50
+_TRIES, _PAUSE_S = 200, 0.1
+_HTML = "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes = b""
+    kind: str = "application/json"
+    policy: str = ""
+
+
+_REFUSED = _Answer(403, b"{}")
+_MISSING = _Answer(404, b"{}")
+
+
+class _Window:
+    """What is known of the window of a surface. `came` is set once its page has loaded."""
+
+    def __init__(self, surface: str) -> None:
+        self.surface = surface
+        self.token = secrets.token_urlsafe(18)
+        self.came = asyncio.Event()
+        self._events: list[tuple[int, Mapping[str, Any]]] = []
+        self._number = 0
+        self._more = asyncio.Event()
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.surface}.localhost"
+
+    @property
+    def url(self) -> str:
+        return f"{self.origin}/{self.token}/"
+
+    def tell(self, what: str, state: Any = None) -> None:
+        """Send an event to the window, if it is open."""
+        self._number += 1
+        self._events = [*self._events[1 - _KEPT_EVENTS :], (self._number, {"what": what, "state": state})]
+        self._more.set()
+
+    async def events(self, after: str) -> Mapping[str, Any]:
+        """Return the events after number `after` (if it is no number: only new ones); wait if there is none."""
+        since = int(after) if after.isdigit() else self._number
+        if self._number <= since:
+            self._more.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_POLL_S):
+                    await self._more.wait()
+        return {"after": str(self._number), "events": [event for number, event in self._events if number > since]}
+
+
+class SurfaceWorker:
+    """Serves the pages, answers the bridge and Wisp's own requests, and controls the browser."""
+
+    def __init__(self, store: SurfaceStore, profile: Path) -> None:
+        self._store = store
+        self._profile = profile
+        self._windows: dict[str, _Window] = {}
+        self._bridge = Bridge(
+            store, self.open, lambda surface, value: self._tell(surface, "state", value), self._resize
+        )
+        self._secret = secrets.token_urlsafe(32)
+        self._engine: Chromium | WebEngine | None = None
+        self._opening = asyncio.Lock()
+        self._stopped = asyncio.Event()
+
+    async def run(self, control: Path) -> None:
+        """Serve until the last window has closed, or until a Wisp ends it."""
+        server = await asyncio.start_server(self._connected, _LOOPBACK, 0, limit=_HEAD_BYTES)
+        port = server.sockets[0].getsockname()[1]
+        self._engine = chosen_engine(self._profile, port)
+        _write_control(control, json.dumps({"port": port, "secret": self._secret, "pid": os.getpid()}))
+        following = [asyncio.ensure_future(one()) for one in (self._follow_theme, self._follow_pages)]
+        try:
+            await self._until_idle()
+        finally:
+            for one in following:
+                one.cancel()
+            _drop(control)
+            await self._engine.end()
+            await self._bridge.close()
+            server.close()
+
+    async def open(self, surface_id: str) -> Mapping[str, Any]:
+        """Show a surface, or bring its window to the front. Raises WispError if that does not work."""
+        assert self._engine
+        async with self._opening:
+            surface = await asyncio.to_thread(self._store.find, surface_id)
+            window = self._windows.setdefault(surface.id, _Window(surface.id))
+            if await self._engine.raise_window(window.url):
+                return {"window": "raised", "sandboxed": is_sandboxed()}
+            window.came.clear()
+            if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+                raise NeedsPerson(settings()["says"]["no_display"])
+            width, height = settings()["size"]["app" if surface.is_app else "widget"]
+            await self._engine.show(window.url, (width, height))
+            await self._arrived(window)
+            return {"window": "opened", "sandboxed": is_sandboxed()}
+
+    async def _arrived(self, window: _Window) -> None:
+        """Wait until the page has loaded. Raises ToolFailed if the browser ends before that, or in case of no page."""
+        assert self._engine
+        waits = [asyncio.ensure_future(one.wait()) for one in (window.came, self._engine.ended)]
+        try:
+            await asyncio.wait(waits, timeout=_OPEN_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
+        says = settings()["says"]
+        if self._engine.ended.is_set():
+            said = self._engine.last_words() or "nothing."
+            raise ToolFailed(says["no_start"].format(program=self._engine.name, said=said))
+        if not window.came.is_set():
+            raise ToolFailed(says["no_answer"].format(seconds=int(_OPEN_S)))
+
+    async def _until_idle(self) -> None:
+        """Wait until no window has been open for a moment."""
+        assert self._engine
+        while not self._stopped.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LINGER_S + (_OPEN_S if not self._windows else 0.0)):
+                    await self._stopped.wait()
+            if not self._engine.is_running and not self._opening.locked():
+                return
+
+    async def _follow_theme(self) -> None:
+        """Repaint all windows whenever the theme has changed. No Wisp needs to be open for that."""
+        stamp, shown = _theme_stamp(), await asyncio.to_thread(_theme)
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            if (now := _theme_stamp()) == stamp:
+                continue
+            stamp, before, shown = now, shown, await asyncio.to_thread(_theme)
+            if shown != before:
+                for window in self._windows.values():
+                    window.tell("theme", shown)
+
+    async def _follow_pages(self) -> None:
+        """Close each window whose surface is gone, as when a person takes back that it was made."""
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            for window in [one for one in self._windows.values() if one.came.is_set()]:
+                if not (self._store.folder / window.surface / PAGE).is_file():
+                    window.came.clear()
+                    with suppress(ToolFailed):  # because the window may be gone by itself
+                        await self._close(window.surface)
+
+    async def _close(self, surface: str) -> bool:
+        assert self._engine
+        window = self._windows.get(surface)
+        return bool(window and await self._engine.close_window(window.url))
+
+    async def _seen(self, surface: str) -> Mapping[str, Any] | None:
+        """Return a picture of the surface's window, in JSON; None while it is closed."""
+        assert self._engine
+        window = self._windows.get(surface)
+        taken = await self._engine.picture(window.url) if window and window.came.is_set() else None
+        if taken is None:
+            return None
+        return {"data": base64.b64encode(taken[0]).decode(), "width": taken[1], "height": taken[2]}
+
+    async def _resize(self, surface: str, width: int, height: int) -> bool:
+        """Fit the window to a page of a tool server. Sides that make no window are left alone."""
+        assert self._engine
+        window = self._windows.get(surface)
+        return bool(window and await self._engine.resize(window.url, width, height))
+
+    def _tell(self, surface: str, what: str, value: Any = None) -> None:
+        if window := self._windows.get(surface):
+            window.tell(what, value)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_READ_S):
+                request = await _read(reader)
+            answer = await self._answered(request) if request else _REFUSED
+            writer.write(_encoded(answer))
+            await writer.drain()
+        except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            writer.write(_encoded(_REFUSED))  # because whoever sends that is no browser of ours
+        finally:
+            writer.close()
+
+    async def _answered(self, request: _Request) -> _Answer:
+        if request.target == "/control":
+            return await self._controlled(request)
+        address = urlsplit(request.target)
+        window = self._windows.get((address.hostname or "").removesuffix(".localhost"))
+        is_own = request.method in ("GET", "POST") and address.scheme == "http" and address.port in (None, 80)
+        if window is None or not is_own or not (address.hostname or "").endswith(".localhost"):
+            return _REFUSED
+        _, token, *rest = address.path.split("/", 2)
+        if not secrets.compare_digest(token.encode(), window.token.encode()):
+            return _MISSING
+        return await self._of_surface(window, rest[0] if rest else "", request)
+
+    async def _of_surface(self, window: _Window, path: str, request: _Request) -> _Answer:
+        try:
+            surface = await asyncio.to_thread(self._store.find, window.surface)
+        except WispError:
+            return _MISSING
+        match request.method, path:
+            case "GET", "":
+                return _frame(window, surface)
+            case "GET", "page":
+                text = await asyncio.to_thread(_page_of, surface)
+                policy = settings()["page_policy"].replace("{origin}", window.origin)
+                return _Answer(200, text.encode("utf-8", "replace"), _HTML, policy)
+            case "GET", "picture.svg" if (surface.folder / PICTURE).is_file():
+                policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+                return _Answer(200, (surface.folder / PICTURE).read_bytes(), "image/svg+xml", policy)
+            case _ if request.headers.get("x-wisp") != "1":
+                return _REFUSED
+            case "GET", "events":
+                window.came.set()
+                after = parse_qs(urlsplit(request.target).query).get("after", [""])[0]
+                return _json(await window.events(after))
+            case "POST", "bridge" if request.headers.get("origin") == window.origin:
+                return _json(await self._bridged(surface, request.body))
+        return _MISSING
+
+    async def _bridged(self, surface: Surface, body: bytes) -> Mapping[str, Any]:
+        try:
+            said = json.loads(body)
+            if not isinstance(said, dict) or not isinstance(said.get("method"), str):
+                raise ToolMisuse("That is no call of the bridge.")
+            return {"ok": await self._bridge.call(surface, said["method"], bounded(said.get("params", {})))}
+        except WispError as error:
+            return {"error": sentence(error)}
+        except (ValueError, RecursionError):
+            return {"error": "That is no JSON."}
+
+    async def _controlled(self, request: _Request) -> _Answer:
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if request.method != "POST" or not secrets.compare_digest(given.encode(), self._secret.encode()):
+            return _REFUSED
+        said = json.loads(request.body)
+        try:
+            return _json({"ok": await self._done(said)})
+        except NeedsPerson as error:
+            return _json({"error": str(error), "needs_person": True})
+        except WispError as error:
+            return _json({"error": str(error)})
+
+    async def _done(self, said: Mapping[str, Any]) -> Any:
+        match said.get("op"):
+            case "open":
+                return await self.open(str(said["id"]))
+            case "close":
+                return await self._close(str(said["id"]))
+            case "look":
+                return await self._seen(str(said["id"]))
+            case "changed":
+                self._tell(str(said["id"]), str(said["what"]), said.get("state"))
+            case "wishes":
+                found = await self._bridge.wishes()
+                names = ("number", "surface", "name", "kind", "arguments")
+                return [{name: getattr(wish, name) for name in names} for wish in found]
+            case "answer":
+                self._bridge.answer(int(said["number"]), said.get("value"), str(said.get("error", "")))
+            case "stop":
+                self._stopped.set()
+            case _:
+                raise ToolMisuse("There is no such request.")
+        return True
+
+
+def _frame(window: _Window, surface: Surface) -> _Answer:
+    nonce = secrets.token_urlsafe(16)
+    filled = {
+        "kind": "served" if served(surface) else "own",
+        "name": html.escape(surface.name, quote=True),
+        "nonce": nonce,
+        "page": f"{window.url}page",
+        "picture": "picture.svg",
+        "lost": "Wisp no longer shows this window. Close it, and open it again.",
+    }
+    text = resources.text("surfaces/frame.html")
+    for name, value in filled.items():
+        text = text.replace(f"{{{{{name}}}}}", value)
+    policy = settings()["frame_policy"].replace("{nonce}", nonce).replace("{origin}", window.origin)
+    return _Answer(200, text.encode(), _HTML, policy)
+
+
+def _page_of(surface: Surface) -> str:
+    if served(surface):
+        return surface.html  # unchanged, because the frame speaks its language
+    theme = _theme()
+    language = settings_store.load()[LANGUAGE] or resources.system_language()
+    about = {"id": surface.id, "theme": theme["theme"], "language": language}
+    return with_bridge(surface.html, about, theme["css"])
+
+
+def _theme() -> Mapping[str, Any]:
+    """Return the name of the theme in use, its style for pages, and both for pages of servers. Reads files."""
+    found = active_theme()
+    picture = found.wallpaper
+    style = found.css + (f":root{{--wallpaper:{picture};}}" if picture else "")
+    return {"theme": found.id, "css": style, "context": context(found)}
+
+
+def _theme_stamp() -> tuple[int, ...]:
+    """Return numbers that change whenever a file changes that the theme in use is read from."""
+    files = (paths.config_dir() / "settings.toml", paths.config_dir() / "theme.toml", paths.state_dir() / "scheme")
+    return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
+
+
+def _json(value: Any) -> _Answer:
+    return _Answer(200, json.dumps(value).encode())
+
+
+async def _read(reader: asyncio.StreamReader) -> _Request | None:
+    """Read one HTTP request. Returns None for one that is refused as it stands, such as a tunnel."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *lines = head.split("\r\n")
+    method, target, _ = first.split(" ", 2)
+    headers = {name.strip().casefold(): value.strip() for name, _, value in (one.partition(":") for one in lines)}
+    length = int(headers.get("content-length", "0"))
+    most = _ANSWER_BYTES if target == "/control" else _BODY_BYTES  # because an answer may hold a picture
+    if method not in ("GET", "POST") or not 0 <= length <= most:
+        return None
+    return _Request(method, target, headers, await reader.readexactly(length))
+
+
+def _encoded(answer: _Answer) -> bytes:
+    headers = dict(settings()["headers"])
+    headers |= {"Content-Type": answer.kind, "Content-Length": str(len(answer.body)), "Connection": "close"}
+    headers["Content-Security-Policy"] = answer.policy or "default-src 'none'; sandbox"
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return (
+        f"HTTP/1.1 {answer.status} {'OK' if answer.status == 200 else 'Refused'}\r\n{lines}\r\n".encode() + answer.body
+    )
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Show surfaces until no window is open. If a worker already runs, print its address and end."""
+    if not Path(arguments[0]).is_dir():
+        return 0
+    control = paths.runtime_dir() / CONTROL
+    if held := asyncio.run(_turn(control)):
+        _drop(control)  # of a worker that was killed
+        store = SurfaceStore(Path(arguments[0]), Checkpoints(paths.data_dir() / "checkpoints"))
+        asyncio.run(SurfaceWorker(store, paths.data_dir() / "surface-browser").run(control))
+        os.close(held)
+    return 0
+
+
+async def _turn(control: Path) -> int | None:
+    """Wait for the lock and return it. If another worker runs, print its address and return None."""
+    for _ in range(_TRIES):
+        held = _lock(control.with_suffix(".lock"))
+        if held is not None:
+            return held
+        if told := _read_control(control):
+            print(told, flush=True)  # noqa: T201 - as the worker itself does
+            return None
+        await asyncio.sleep(_PAUSE_S)
+    return None
+
+
+def _write_control(control: Path, told: str) -> None:
+    """Write the worker's address into the file for all Wisps, and print it for the process that started the worker."""
+    beside = control.with_suffix(f".{os.getpid()}")
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(told)
+    beside.replace(control)
+    print(told, flush=True)  # noqa: T201 - the process that started the worker waits for it
+
+
+def _read_control(control: Path) -> str:
+    return control.read_text(encoding="utf-8") if control.is_file() else ""
+
+
+def _drop(control: Path) -> None:
+    control.unlink(missing_ok=True)
+
+
+def _lock(path: Path) -> int | None:
+    """Return the held lock, or None if another worker holds it."""
+    held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # because another worker shows the surfaces
+            os.close(held)
+            return None
+    return held

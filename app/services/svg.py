@@ -1,0 +1,219 @@
+"""SVG drawings that a model wrote: remove what could run or load something, and turn the rest into a picture.
+
+Only listed elements stay. Addresses stay if they lead into the drawing itself or contain a picture (`data:image/…`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from app.base import resources
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.startup import worker_command
+from app.base.values import dataclass
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+MOST_BYTES = 500_000
+_MOST_ELEMENTS = 20_000
+_MOST_USES = 4
+_DEEPEST = 200
+_LIMIT_S = 20.0
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|webp|gif);base64,[A-Za-z0-9+/=\s]*")
+_OUTER = re.compile(
+    r"url\((?!\s*[\"']?#)|(?:image(?:-set)?|src|cross-fade|element)\(|@import|javascript:|expression\(|\\",
+    re.IGNORECASE,
+)
+_INNER = re.compile(r"url\(\s*[\"']?(#[^\"'()\s]+)[\"']?\s*\)", re.IGNORECASE)
+_REFERRING = ("use", "pattern")
+_PAINTING = ("pattern", "mask", "marker", "clipPath")
+"""What is drawn anew for each element that names it. Gradients are worked out once."""
+_DECLARED = re.compile(r"<!(?:DOCTYPE|ENTITY|ATTLIST|ELEMENT)", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SafeDrawing:
+    """A drawing that loads nothing, its size in its own units, and the names of what was removed."""
+
+    text: str
+    width: float
+    height: float
+    left_out: tuple[str, ...]
+
+
+def sanitise(text: str) -> SafeDrawing:
+    """Return the drawing without what could run or load anything. Raises ToolMisuse if nothing can be drawn."""
+    from xml.etree import ElementTree
+
+    written = text.strip()
+    if len(written.encode("utf-8", "replace")) > MOST_BYTES:
+        raise ToolMisuse(f"svg: it has more than {MOST_BYTES} bytes. Draw it with fewer shapes.")
+    if _DECLARED.search(written):
+        raise ToolMisuse("svg: leave out DOCTYPE and ENTITY, and begin with <svg.")
+    try:
+        root = ElementTree.fromstring(written)
+    except (ElementTree.ParseError, ValueError) as error:
+        raise ToolMisuse(f"svg: it is no whole SVG ({error}). Write it from <svg …> to </svg>.") from None
+    if _local(root.tag) != "svg":
+        raise ToolMisuse("svg: begin with <svg …> and end with </svg>.")
+    if sum(1 for _ in root.iter()) > _MOST_ELEMENTS:
+        raise ToolMisuse(f"svg: it has more than {_MOST_ELEMENTS} elements. Draw it with fewer shapes.")
+    if _is_deeper(root, _DEEPEST):
+        raise ToolMisuse(f"svg: its elements lie more than {_DEEPEST} deep in each other. Use fewer groups.")
+    left_out: dict[str, None] = {}
+    _clean(root, left_out)
+    _check_uses(root)
+    width, height, box = _size(root)
+    ElementTree.register_namespace("", _SVG)
+    ElementTree.register_namespace("xlink", _XLINK)
+    root.set("viewBox", box)
+    return SafeDrawing(ElementTree.tostring(root, encoding="unicode"), width, height, tuple(left_out))
+
+
+def rendered(drawing: SafeDrawing, longest_px: int) -> tuple[bytes, int, int]:
+    """Return the drawing as a PNG with its width and height in pixels. Blocks; a separate process draws it."""
+    scale = longest_px / max(drawing.width, drawing.height)
+    width, height = (max(round(side * scale), 1) for side in (drawing.width, drawing.height))
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "SYSTEMROOT")}
+    try:
+        done = subprocess.run(
+            worker_command("drawing", str(width), str(height)),
+            input=drawing.text.encode(),
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=False,
+            env=kept,
+            cwd=os.sep,
+        )
+    except subprocess.TimeoutExpired:
+        raise ToolFailed("svg: it takes too long to draw. Use fewer shapes and filters.") from None
+    if done.returncode or not done.stdout.startswith(b"\x89PNG"):
+        raise ToolFailed("svg: it cannot be drawn. Check its shapes and its viewBox.")
+    return done.stdout, width, height
+
+
+def _clean(element: Element, left_out: dict[str, None]) -> None:
+    """Take out elements and attributes that could run or reach anything. An element without a namespace is SVG's."""
+    elements = resources.table("svg.toml", dict[str, list[str]])["elements"]
+    element.tag = f"{{{_SVG}}}{_local(element.tag)}"
+    for name, value in list(element.attrib.items()):
+        local = _local(name)
+        if not _is_fit(local, value):
+            left_out[local] = None
+            del element.attrib[name]
+            continue
+        element.set(name, _plainly_referred(value))
+        if local == "href" and name != f"{{{_XLINK}}}href":
+            # Because older readers know only this spelling.
+            del element.attrib[name]
+            element.set(f"{{{_XLINK}}}href", value)
+    for child in list(element):
+        local = _local(child.tag)
+        if local not in elements or (local == "style" and _OUTER.search("".join(child.itertext()))):
+            left_out[local or "comment"] = None
+            element.remove(child)
+        else:
+            child.text = _plainly_referred(child.text) if local == "style" and child.text else child.text
+            _clean(child, left_out)
+
+
+def _plainly_referred(value: str) -> str:
+    """Return a value with each reference into the drawing as url(#name), the only spelling that Qt draws."""
+    return _INNER.sub(r"url(\1)", value)
+
+
+def _is_fit(name: str, value: str) -> bool:
+    if name.casefold().startswith("on") or name in ("base", "src"):
+        return False
+    if name == "href":
+        return value.strip().startswith("#") or bool(_PICTURE.fullmatch(value.strip()))
+    return not _OUTER.search(value)
+
+
+def _is_deeper(root: Element, most: int) -> bool:
+    """Return whether elements are nested more than `most` deep. Programs that draw them use recursion."""
+    level = [root]
+    for _ in range(most):
+        level = [child for element in level for child in element]
+    return bool(level)
+
+
+def _check_uses(root: Element) -> None:
+    """Raise ToolMisuse if elements draw each other in a circle or in too many steps, or repeat too much.
+
+    A program that draws repeats what each `use` names: 30 in each of four levels are 810,000 elements.
+    """
+    named = _by_id(root)
+    known: dict[str, tuple[int, int]] = {}
+
+    def drawn(element: Element, level: int) -> tuple[int, int]:
+        """Return how many elements are drawn for this one, and how deep its uses lead."""
+        count, depth = sum(1 for _ in element.iter()), 0
+        for target in _drawn_by(element, named) if level <= _MOST_USES else ():
+            if target not in known:
+                found = [drawn(other, level + 1) for other in named[target]]
+                known[target] = max(number for number, _ in found), max(deep for _, deep in found) + 1
+            number, deep = known.get(target, (0, 0))
+            count, depth = count + number, max(depth, deep)
+            if count > _MOST_ELEMENTS:
+                raise ToolMisuse(f"svg: its <use> elements make more than {_MOST_ELEMENTS} elements of it.")
+        if level + depth > _MOST_USES:
+            raise ToolMisuse(f"svg: its <use> elements lead into each other more than {_MOST_USES} deep.")
+        return count, depth
+
+    drawn(root, 0)
+
+
+def _drawn_by(element: Element, named: Mapping[str, Sequence[Element]]) -> Iterator[str]:
+    """Yield the ids of what is drawn again for an element and all in it, by `use`, patterns, masks and markers."""
+    for one in element.iter():
+        for name, value in one.attrib.items():
+            if _local(name) == "href" and _local(one.tag) in _REFERRING and value.strip().removeprefix("#") in named:
+                yield value.strip().removeprefix("#")
+            yield from _painting(value, named)
+        if _local(one.tag) == "style":
+            yield from _painting(one.text or "", named)
+
+
+def _painting(value: str, named: Mapping[str, Sequence[Element]]) -> Iterator[str]:
+    for ref in _INNER.findall(value):
+        if any(_local(found.tag) in _PAINTING for found in named.get(ref[1:], ())):
+            yield ref[1:]
+
+
+def _by_id(root: Element) -> dict[str, list[Element]]:
+    """Return the elements by id. Several may have the same id. `xml:id` counts too, because Qt reads it."""
+    named: dict[str, list[Element]] = {}
+    for one in root.iter():
+        for name, value in one.attrib.items():
+            if _local(name) == "id":
+                named.setdefault(value.strip(), []).append(one)
+    return named
+
+
+def _size(root: Element) -> tuple[float, float, str]:
+    """Return width and height in the drawing's own units, and its viewBox. Raises ToolMisuse without a usable size."""
+    box = root.get("viewBox", "")
+    try:
+        sides = [float(part) for part in re.split(r"[\s,]+", box.strip())]
+    except ValueError:  # because the size may stand in width and height alone
+        sides = []
+    sides = sides[2:] if len(sides) == 4 else []
+    if not sides:
+        found = [_NUMBER.match(value) for name in ("width", "height") if "%" not in (value := root.get(name, ""))]
+        sides = [float(one[0]) for one in found if one]
+        box = " ".join(["0 0", *(f"{side:g}" for side in sides)])
+    if len(sides) != 2 or not all(0 < side < 1e6 for side in sides) or not 0.02 <= sides[0] / sides[1] <= 50:
+        raise ToolMisuse('svg: give it a size, such as viewBox="0 0 800 600".')
+    return sides[0], sides[1], box
+
+
+def _local(tag: object) -> str:
+    return str(tag).rpartition("}")[2] if isinstance(tag, str) else ""

@@ -1,0 +1,280 @@
+"""The theme in use, for other parts of Wisp, and its changes: make them, record them, undo them.
+
+The choice is in the person's settings, which the presence follows. Blocks for a short time: call it in a thread.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from app.base import paths, resources
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.values import dataclass
+from app.settings import catalog, store, tokens
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, THEME, Setting
+from app.settings.store import Settings
+
+_LOOKS: tuple[Setting[str], ...] = (THEME, FONTS, BACKDROP, ATMOSPHERE)
+_MOST_KEPT = 50
+_CSS_CHARS = 2_000
+_PICTURE_BYTES = 6_000_000
+_PICTURE_KINDS = {
+    **{".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".gif": "image/gif"},
+    **dict.fromkeys((".jpg", ".jpeg"), "image/jpeg"),
+}
+_SHADOWS = {True: "{apart}px {apart}px 0 {color}", False: "0 8px 24px {color}"}
+_GENERIC = {"display": "system-ui, sans-serif", "system": "system-ui, sans-serif", "mono": "ui-monospace, monospace"}
+_COLOR_FUNCTIONS = r"rgb|rgba|hsl|hsla|oklch|oklab|color-mix|var"
+_GRADIENTS = r"(?:repeating-)?(?:linear|radial|conic)-gradient"
+_FUNCTION = re.compile(r"([\w-]+)\s*\(")
+_ALLOWED = re.compile(rf"(?:{_COLOR_FUNCTIONS}|{_GRADIENTS}|calc)", re.IGNORECASE)
+_CSS = re.compile(r"[\w\s#%.,()+*/-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveTheme:
+    """The theme in use.
+
+    `palette` are CSS colours by name (`paper`, `ink`, `accent-ink`, …), `fonts` are CSS `font-family` values by role
+    (`display`, `system`, `mono`), `shape` are other CSS values by name (`radius`, `border`, `shadow`, …). `backdrop` is
+    a CSS background without addresses, `picture` a picture file that replaces it. `handbook` describes how to design
+    pages in this theme.
+    """
+
+    id: str
+    title: str
+    scheme: str
+    palette: Mapping[str, str]
+    fonts: Mapping[str, str]
+    shape: Mapping[str, str]
+    backdrop: str
+    picture: Path | None
+    handbook: str
+
+    @property
+    def css(self) -> str:
+        """Return the theme as CSS custom properties: `--paper`, `--font-display`, `--radius`, …"""
+        fonts = {f"font-{role}": families for role, families in self.fonts.items()}
+        rows = {**self.palette, **fonts, **self.shape, "backdrop": self.backdrop}
+        declared = "".join(f"--{name}:{value};" for name, value in rows.items())
+        return f":root{{color-scheme:{self.scheme};{declared}}}"
+
+    @property
+    def wallpaper(self) -> str:
+        """Return the theme's or the person's background for whole pages as CSS, with its picture inside; "" if there
+        is none. Reads the picture's file.
+        """
+        kind = _PICTURE_KINDS.get(self.picture.suffix.casefold()) if self.picture else None
+        try:
+            data = self.picture.read_bytes() if self.picture and kind else b""
+        except OSError:  # because the person may delete their picture at any time
+            data = b""
+        if 0 < len(data) <= _PICTURE_BYTES:
+            return f'url("data:{kind};base64,{base64.b64encode(data).decode()}") center / cover no-repeat fixed'
+        return self.backdrop if self.backdrop != self.palette["sunken"] else ""
+
+
+def active_theme(settings: Settings | None = None) -> ActiveTheme:
+    """Return the theme that the settings name, with the person's own tokens, fonts and background."""
+    now = settings or store.load()
+    chosen = now[THEME]
+    face = tokens.face(chosen, tokens.shown_scheme())
+    tree, _ = tokens.with_own(face.tree, tokens.own_file())
+    colors = {name: tokens.parse_color(value) for name, value in tree["colors"].items()}
+    palette = {name.replace("_", "-"): color.css for name, color in colors.items()}
+    sizes, apart = tree["sizes"], tree["sizes"]["hard_shadow"]
+    shade = colors["shadow"] if apart else colors["shadow"].faded(tree["ratios"]["shadow_opacity"])
+    first, backdrop = tokens.fonts_of(now[FONTS]), now[BACKDROP]
+    css = backdrop if backdrop and not why_no_css(backdrop) else ""
+    return ActiveTheme(
+        id=face.theme,
+        title=face.title,
+        scheme=face.scheme,
+        palette=palette,
+        fonts={role: _families((*first.get(role, ()), *face.fonts.get(role, ())), role) for role in tokens.FONT_ROLES},
+        shape={
+            "radius": f"{sizes['radius']}px",
+            "card-radius": f"{sizes['card_radius']}px",
+            "button-radius": f"{sizes['button_radius']}px",
+            "border": f"{sizes['hairline']}px solid {palette['hairline']}",
+            "shadow": _SHADOWS[bool(apart)].format(apart=apart, color=shade.css),
+        },
+        backdrop=css or palette["sunken"],
+        picture=None if css else _picture(backdrop) or face.wallpaper,
+        handbook=_with_mood(handbook(face.theme), now[ATMOSPHERE]),
+    )
+
+
+def handbook(theme: str) -> str:
+    """Return the instructions for designing in a theme, in Markdown; the plain themes share one text."""
+    return resources.text(f"guidelines/{theme if theme in tokens.THEMES else 'default'}.md")
+
+
+def _with_mood(text: str, mood: str) -> str:
+    return f"{text.rstrip()}\n\n{resources.text('guidelines/mood.md').format(mood=mood)}" if mood else text
+
+
+def _families(names: tuple[str, ...], role: str) -> str:
+    return ", ".join([*(f'"{name}"' for name in names), _GENERIC[role]])
+
+
+def _picture(backdrop: str) -> Path | None:
+    place = Path(backdrop).expanduser() if backdrop else None
+    return place if place and place.is_absolute() and place.is_file() else None
+
+
+def keep_picture(data: bytes, media_type: str) -> Path:
+    """Write a picture into Wisp's own folder, for the background of apps. Returns its file. Raises ToolFailed."""
+    ending = next((one for one, kind in _PICTURE_KINDS.items() if kind == media_type), ".png")
+    kept = _pictures_folder() / f"{hashlib.sha256(data).hexdigest()[:20]}{ending}"
+    try:
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_bytes(data)
+    except OSError as error:
+        raise ToolFailed(f"The picture cannot be kept, so nothing was changed: {error}") from error
+    return kept
+
+
+def _pictures_folder() -> Path:
+    return paths.data_dir() / "backdrops"
+
+
+def why_no_css(text: str) -> str:
+    """Return a sentence if the text is no permitted CSS background; "" if it is one."""
+    if len(text) > _CSS_CHARS:
+        return f"it has {len(text)} characters, and a background at most {_CSS_CHARS}."
+    if not _CSS.fullmatch(text) or "/*" in text or text.count("(") != text.count(")"):
+        return "write a CSS colour or gradient only, such as linear-gradient(160deg, #102030, #304060)."
+    bad = next((name for name in _FUNCTION.findall(text) if not _ALLOWED.fullmatch(name)), "")
+    if bad:
+        return f"{bad}(…) is not allowed in a background: only colours and gradients are, no addresses."
+    return "" if "(" in text or text.startswith("#") or text.isalpha() else "it is neither a colour nor a gradient."
+
+
+@dataclass(frozen=True, slots=True)
+class LookChange:
+    """The effect of one call on the looks: the settings before and after it. `at` is in seconds since 1970."""
+
+    turn: str
+    at: float
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+
+
+class Appearance:
+    """Changes the theme settings and undoes changes. Each is recorded first, so that a later start can undo it."""
+
+    def __init__(self) -> None:
+        self._place = paths.data_dir() / "appearance.json"
+
+    def choose(self, wanted: Mapping[Setting[str], str], turn: str) -> LookChange:
+        """Write these settings, and return the change. Raises ToolFailed if they cannot be written."""
+        now = store.load()
+        before = {setting.key: now[setting] for setting in _LOOKS}
+        after = {**before, **{setting.key: value for setting, value in wanted.items()}}
+        change = LookChange(turn, time.time(), before, after)
+        if before != after:
+            self._keep([*self._changes(), change])
+            self._write(before, after)
+        return change
+
+    def reset(self, turn: str) -> LookChange:
+        """Reset the theme, the fonts, the background and the mood to Wisp's own."""
+        return self.choose({setting: setting.default for setting in _LOOKS}, turn)
+
+    def newest_at(self, turns: Collection[str] | None) -> float:
+        """Return when one of these turns (None: any) last changed the looks, in seconds since 1970; 0 for never."""
+        return max((change.at for change in self._changes() if _is_of(change, turns)), default=0.0)
+
+    def listed(self) -> list[LookChange]:
+        """Return the changes that can be undone, the oldest first."""
+        return self._changes()
+
+    def undo_newest(self, turns: Collection[str] | None) -> str:
+        """Undo the newest change of these turns (None: any turn). Returns a sentence on what was done."""
+        changes = self._changes()
+        newest = next((change for change in reversed(changes) if _is_of(change, turns)), None)
+        if newest is None:
+            raise ToolFailed("There is no change of the theme to undo.")
+        self._revert([newest], changes)
+        return f"Took back the change of the theme: it is {titled(newest.before[THEME.key])} again."
+
+    def take_back(self, turn: str) -> list[str]:
+        """Undo what a turn (or one call of it, `turn/call`) changed. Returns a sentence about it; [] if it changed
+        nothing.
+        """
+        changes = self._changes()
+        own = [change for change in changes if f"{change.turn}/".startswith(f"{turn}/")]
+        if not own:
+            return []
+        self._revert(own, changes)
+        return [f"The theme is {titled(own[0].before[THEME.key])} again."]
+
+    def _revert(self, own: list[LookChange], changes: list[LookChange]) -> None:
+        now = store.load()
+        self._write({setting.key: now[setting] for setting in _LOOKS}, own[0].before)
+        self._keep([change for change in changes if change not in own])
+
+    def _write(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
+        for setting in _LOOKS:
+            if before[setting.key] != after[setting.key]:
+                try:
+                    store.save(setting, after[setting.key])
+                except (OSError, ValueError) as error:
+                    raise ToolFailed(f"The settings cannot be written, so the theme stays: {error}") from error
+
+    def _changes(self) -> list[LookChange]:
+        try:
+            found = json.loads(self._place.read_text(encoding="utf-8"))
+            return [LookChange(**_known(row)) for row in found]
+        except (OSError, ValueError, TypeError, KeyError):  # because a damaged list only costs the undo
+            return []
+
+    def _keep(self, changes: list[LookChange]) -> None:
+        rows = [
+            {"turn": one.turn, "at": one.at, "before": dict(one.before), "after": dict(one.after)} for one in changes
+        ]
+        try:
+            self._place.write_text(json.dumps(rows[-_MOST_KEPT:], ensure_ascii=False), encoding="utf-8")
+        except OSError as error:
+            raise ToolFailed(f"The change of the theme cannot be noted, so nothing was changed: {error}") from error
+        needed = {store.load()[BACKDROP]}.union(*({c.before[BACKDROP.key], c.after[BACKDROP.key]} for c in changes))
+        for picture in _pictures_folder().glob("*"):
+            if str(picture) not in needed:
+                picture.unlink(missing_ok=True)
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: {s.key: str(row[name].get(s.key, s.default)) for s in _LOOKS} for name in ("before", "after")}
+    return {"turn": str(row["turn"]), "at": float(row["at"]), **kept}
+
+
+def _is_of(change: LookChange, turns: Collection[str] | None) -> bool:
+    return turns is None or change.turn.partition("/")[0] in turns
+
+
+def titled(theme: str) -> str:
+    """Return the name of a theme for people."""
+    if theme == tokens.SYSTEM:
+        return "the system's (light or dark)"
+    return tokens.face(theme, theme).title
+
+
+def theme_named(name: str) -> str:
+    """Return the id of the theme that a model or a person means. Raises ToolMisuse with all names."""
+    plain = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\b(?:the|theme)\b", " ", name.casefold())).strip("-")
+    every = catalog.THEME.choices
+    hits = [one for one in every if one == plain] or [one for one in every if plain and plain in one.split("-")]
+    if not hits:
+        hits = [one for one in every if plain and (plain.replace("-", "") in one.replace("-", ""))]
+    if len(hits) != 1:
+        listed = "\n".join(f"- {one}: {tokens.face(one, one).about}" for one in tokens.THEMES)
+        raise ToolMisuse(f"name: there is no theme {name!r}. Choose system, light, dark or one of these:\n{listed}")
+    return hits[0]
