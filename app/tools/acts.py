@@ -1,4 +1,4 @@
-"""What the computer tools do, on the desktop thread. Each takes the controller and a call and returns a receipt."""
+"""The acts of the computer tools, run on the desktop thread. Each takes the controller and a call, gives a receipt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.desktop.backends import Button, KeyboardMoved, Press, Window
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Target
 from app.desktop.elements import SECRET, Element, TakesNoValue
-from app.desktop.keys import Chord, Taker, chord, chords, modifiers
+from app.desktop.keys import Chord, KeyChecks, Taker, chord, chords, modifiers
 from app.desktop.ocr.elements import is_written
 from app.desktop.programs import is_terminal
 from app.desktop.screen_capture import Spot
@@ -33,7 +33,7 @@ ActInSteps = Callable[[DesktopController, ToolCall, Admit], Awaitable[ToolResult
 
 
 class Move(Enum):
-    """Where the keyboard focus may have moved since the last step."""
+    """Where the keyboard focus may have moved because of the last step."""
 
     NOWHERE = "nowhere"
     """Any other window stops the rest, even a window of the same program."""
@@ -45,7 +45,7 @@ class Move(Enum):
 class Steps:
     """Checks each step of a call that presses keys or types. `admit` asks the policy about the remaining steps.
 
-    The policy judged the whole call by the element that had the focus then. Each step is checked against that element,
+    The policy judged the whole call by the control that had the focus then. Each step is checked against that control,
     and the policy judges again if the focus has moved.
     """
 
@@ -56,18 +56,18 @@ class Steps:
         self._judged = controller.key_targets.take(call.id)
 
     async def before_text(self, left: str) -> Taker:
-        """Ask about the remaining text. Raise as `before` does."""
+        """Check the remaining text before a part of it is typed. Return and raise as `before`."""
         return await self.before(ToolCall(self._call_id, "type", {"text": left}), Move.NOWHERE)
 
     async def before_chords(self, left: Sequence[Chord], last: Chord | None) -> None:
-        """Ask about the remaining chords. Raise as `before` does."""
+        """Check the remaining chords before the next one is pressed. Raise as `before`."""
         rest = ToolCall(self._call_id, "key", {"keys": " ".join(map(str, left))})
         await self.before(rest, Move.ANYWHERE if last and last.may_switch else Move.SAME_PROGRAM, last)
 
     async def before(self, rest: ToolCall, may_move: Move, last: Chord | None = None) -> Taker:
-        """Return the element that takes the next step, directly before the step is sent.
+        """Check a step just before it is sent. Return the kind of control that receives it.
 
-        `last` is the chord sent before. Raise ToolFailed with the reason if the step may not be sent.
+        `rest` is still to do; `last` is the chord sent before. Raise ToolFailed if the step may not be sent.
         """
         targets = self._controller.key_targets
         if self._judged is None:
@@ -86,11 +86,16 @@ class Steps:
             self._check_move(was, self._judged, may_move)  # because it may have gone while the gate looked
         if not targets.is_still(self._judged):
             raise KeyboardMoved
-        self._controller.input.judged(self._judged.landing, self._still, is_field=self._judged.is_field)
+        checks = KeyChecks(self._still, self._taking)
+        self._controller.input.judged(self._judged.landing, checks, is_field=self._judged.is_field)
         return self._judged.taker
 
     async def _still(self) -> None:
         if self._judged is None or await self._controller.key_targets.now(self._judged) != self._judged:
+            raise KeyboardMoved
+
+    async def _taking(self) -> None:
+        if self._judged is None or not await self._controller.key_targets.may_take(self._judged):
             raise KeyboardMoved
 
     def _check_move(self, was: KeyTarget, now: KeyTarget, may_move: Move) -> None:
@@ -212,6 +217,10 @@ async def type_text(controller: DesktopController, call: ToolCall, admit: Admit)
     text = call.text("text")
     if not text:
         raise ToolMisuse("There is no text to type. Write it between the tags.")
+    if strayed := controller.opener.strayed():
+        opened, front = strayed
+        told = f"Nothing was typed: {opened.title!r} was opened, but the keyboard is in {front.title!r} now."
+        raise ToolFailed(f"{told} {await controller.asked_in(front)}" if front.is_dialog else told)
     routes: list[str] = []
     steps = Steps(controller, call, admit)
 
@@ -263,7 +272,7 @@ async def button(controller: DesktopController, call: ToolCall, *, down: bool) -
 
 
 def _check_unmoved(controller: DesktopController, judged: Point) -> None:
-    """Raise ToolFailed if a person moved the pointer away from the place that the policy judged."""
+    """Raise ToolFailed if the pointer is no longer where the policy judged it: the person moved it."""
     if controller.backend.pointer.position() != judged:
         raise ToolFailed("The pointer was moved meanwhile. Nothing was done. Say where, or look again.")
 
@@ -325,10 +334,11 @@ async def set_value(controller: DesktopController, call: ToolCall, admit: Admit)
 async def _enter(
     controller: DesktopController, element: Element, text: str, refusal: TakesNoValue, begin: Callable[[], Steps]
 ) -> None:
-    """Enter a value by click and keyboard, for programs such as Chromium that do not accept one. Raise the refusal.
+    """Enter a value by click and keyboard, for programs such as Chromium that do not accept one.
 
-    Line breaks and tabs are not typed, because they submit a form or leave the field. The policy has judged the value
-    for this element. If the click moves the focus to another element, the policy judges the steps again.
+    Raises `refusal`, with which the program did not accept it, if this is impossible, too. Line breaks and tabs are not
+    typed, because they submit a form or leave the field. The policy has judged the value for this element. After the
+    click, `begin` returns the checks before each step: if the focus has moved, the policy judges again.
     """
     is_list = element.role == "combo box" and not element.is_("editable")
     is_typable = (
@@ -357,7 +367,7 @@ async def _until_focused(controller: DesktopController, element: Element) -> Non
 
 
 async def _choose_in_list(controller: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
-    """Choose an entry in the open list of a combo box. Press Return only while it is open: else it submits a form."""
+    """Choose an entry in a combo box's open list. Return is pressed only while it is open: else it submits a form."""
     limit = controller.clock.now() + _OPENING_S
     while not await _is_open(controller, element):
         if controller.clock.now() > limit:
@@ -379,7 +389,7 @@ def _window_of(controller: DesktopController, element: Element) -> Window | None
 
 
 def _of_a_program(ref: str) -> str:
-    """Return the ref if it may be an element's. Raise ToolMisuse for text that OCR read from the screen."""
+    """Return the ref if it can be an element's. Raise ToolMisuse if it names text that OCR read."""
     if is_written(ref):
         raise ToolMisuse(f"{ref} is text that was read off the screen. It can be clicked: computer_click ref={ref!r}.")
     return ref
@@ -401,7 +411,7 @@ def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Re
 
 
 def seen_in(seen: Receipt) -> dict[str, JsonValue]:
-    """Return a receipt as data, for programs and for the picture of the changed part."""
+    """Return a receipt as a call's data. If a part changed that no program described, the data contains its area."""
     told: dict[str, JsonValue] = {
         "verdict": seen.verdict,
         "proof": seen.proof,
@@ -414,7 +424,7 @@ def seen_in(seen: Receipt) -> dict[str, JsonValue]:
 
 
 def target_of(call: ToolCall) -> Target:
-    """Return what a call points at. Raise ToolMisuse if only one coordinate is given."""
+    """Return the target that a call names. Raise ToolMisuse if only one coordinate is given."""
     if call.has("x") != call.has("y"):
         raise ToolMisuse("A point needs both x and y.")
     spot = None
@@ -428,7 +438,7 @@ def _button_of(call: ToolCall) -> Button:
 
 
 def path_of(call: ToolCall) -> list[Target]:
-    """Return the points of a drag, from `path`, or from `from` and `to`."""
+    """Return the points of a drag, given by `path`, or by `from` and `to`."""
     if call.has("path"):
         found = [_place(part, call) for part in _pairs(call.text("path"))]
         if len(found) < 2 or any(target.spot is None for target in found):
@@ -440,18 +450,18 @@ def path_of(call: ToolCall) -> list[Target]:
 
 
 def menu_entries_of(call: ToolCall) -> list[str]:
-    """Return the names of the entries to choose in a menu bar, in order."""
+    """Return the names of the menu bar's entry and the entries below it that a call chooses, in order."""
     return [part.strip() for part in call.text("path").replace("›", ">").split(">") if part.strip()]
 
 
 def _pairs(text: str) -> list[str]:
-    """Return the words that contain a comma. Blanks around a comma belong to its word."""
+    """Return the pairs such as `12,34` in a text that separates them by blanks. Blanks at a comma are removed."""
     close = ",".join(part.strip() for part in text.split(","))
     return [word for word in close.split() if "," in word.strip(",")]
 
 
 def _place(text: str, call: ToolCall) -> Target:
-    """Return a position written as `x,y`, or else a visible name."""
+    """Return the target that a text names: a position if it is written as `x,y`, else a visible name."""
     pair = _PAIR.fullmatch(text)
     if pair is None:
         return Target(name=text)

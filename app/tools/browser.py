@@ -6,9 +6,12 @@ the element that it judges (`BrowserSession.judged`) is the element that the act
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import re
 import secrets
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -19,7 +22,10 @@ from app.base.values import dataclass
 from app.desktop.keys import chords
 from app.protocol.call import PAGE_PICTURE, JsonValue, Media, ToolCall, ToolResult, not_run
 from app.protocol.spec import HARMLESS, Effect, Param, RareFamily, ScreenAim, ToolSpec, ValueType
-from app.services.browser.session import HEIGHT, WIDTH, BrowserSession
+from app.services.browser.session import BrowserSession
+from app.services.browser.starting import HEIGHT, WIDTH
+from app.services.browser.transfers import PageFiles
+from app.services.files.changes import ChangeOrigin
 from app.services.web import addresses
 from app.tools.registry import Family, TurnContext
 
@@ -35,31 +41,42 @@ _LONGEST_WAIT_S = 30.0
 _MARKS = re.compile(r" \[(?:active|ref=\w+|cursor=\w+)\]")
 _ACTIONS = (
     *("launch", "click", "type", "scroll_down", "scroll_up", "close"),
-    *("read", "press", "select", "hover", "back", "forward", "wait", "tab"),
+    *("read", "press", "select", "hover", "back", "forward", "reload", "wait", "tab", "download", "upload"),
 )
 _EFFECTS = {
     "launch": Effect.NETWORK,
     **dict.fromkeys(("click", "type", "press", "select", "hover"), Effect.DESKTOP),
     "close": Effect.TALKS,
 }
+_SCROLLS = ("scroll_down", "scroll_up")
+_CHECKED, _CHOSEN = ("check box", "radio button"), "combo box"
 CONFIRMED, NOTHING, UNPROVEN = "confirmed", "suspected no-op", "unverifiable"
 
 
 def effects(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of a call. A local address is judged by its port in the session, not as network access."""
-    action = call.text("action")
-    if action == "launch" and addresses.is_local(call.text("url")):
+    """Return the effects of a call. A local address is judged by its port in the session, not as network access.
+
+    An upload reads a file. Its later step, in which the page gets the file, also reaches the network.
+    """
+    action, is_addressed = call.text("action"), call.has("url") and not addresses.is_local(call.text("url"))
+    if action == "upload":
+        return frozenset({Effect.READS, Effect.NETWORK} if is_addressed else {Effect.READS})
+    if action == "download":
+        return frozenset({Effect.WRITES, Effect.NETWORK} if is_addressed else {Effect.WRITES})
+    if action == "launch" and (addresses.is_local(call.text("url")) or not call.has("url")):
         return frozenset({Effect.DESKTOP})
+    if action in _SCROLLS and call.has("coordinate"):
+        return frozenset({Effect.DESKTOP})  # because the pointer comes to rest there
     return frozenset({_EFFECTS.get(action, Effect.READS)})
 
 
 class _NotAllowed(Exception):
-    """The policy refused one step. The message is its sentence."""
+    """Raised if the policy refused one step. The message is the policy's sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """The result of an action. `proof` is empty if the action should change nothing."""
+    """The result of an action. `proof` is a receipt's word such as "confirmed"; "" if no effect was checked."""
 
     text: str
     proof: str = ""
@@ -70,11 +87,12 @@ class _Done:
 class Browsing:
     """The handler of browser_action."""
 
-    def __init__(self, session: BrowserSession) -> None:
+    def __init__(self, session: BrowserSession, files: PageFiles) -> None:
         self._session = session
+        self._files = files
 
     async def before(self, spec: ToolSpec, call: ToolCall) -> None:
-        """Close the browser before a tool of another family acts. Speech and reading tools leave it open."""
+        """Close the browser before a tool of another family acts. Tools that only speak or read leave it open."""
         if spec.name != "browser_action" and self._session.is_open and not spec.effects_of(call) <= HARMLESS:
             async with self._session.acting():
                 await self._session.close()
@@ -83,9 +101,11 @@ class Browsing:
         action = call.text("action")
         async with self._session.acting():
             try:
+                if call.has("number") and action != "tab":
+                    await self._session.tab(call.integer("number"))
                 done = await self._done(action, call, turn)
             except _NotAllowed as refusal:
-                return not_run(call.name, str(refusal))
+                return not_run(call.name, refusal.args[0])
             if action == "close":
                 return ToolResult(True, call.name, {"action": action}, done.text)
             look = await self._session.look()
@@ -97,42 +117,64 @@ class Browsing:
         session = self._session
         match action:
             case "launch":
-                await session.launch(_needed(call, "url"))
-                return _Done("Opened.")
+                is_persons = call.flag("attach")
+                await session.launch(call.text("url") if is_persons else _needed(call, "url"), attach=is_persons)
+                return _Done("This is the person's own browser, until the task ends." if is_persons else "Opened.")
             case "close":
+                was_attached = session.is_attached
                 await session.close()
-                return _Done("The browser is closed.")
+                return _Done("The person's browser is theirs again." if was_attached else "The browser is closed.")
             case "read":
                 return _part(await session.outline(), call.integer("start"))
             case "scroll_down" | "scroll_up":
-                return await self._scrolled(down=action == "scroll_down")
+                return await self._scrolled(call, turn, down=action == "scroll_down")
             case "back" | "forward":
                 moved = await session.go(back=action == "back")
                 await session.settle()
                 return _Done("Done." if moved else f"There is no page to go {action} to.")
-            case "wait":
-                return await self._waited(call)
+            case "reload":
+                # A query may order or delete something again, so it is judged as its first opening was.
+                if "?" in session.url:
+                    given: dict[str, JsonValue] = {"action": "launch", "url": session.url}
+                    await self._admit(turn, ToolCall(ids.unique("page_"), "page_open", given))
+                await session.reload()
+                return _Done("Opened again.")
             case "tab":
                 return _Done("The tabs.", others="\n".join(await session.tab(call.integer("number"))))
-        return await self._acted(action, call, turn)
+        others = {"wait": self._waited, "download": self._downloaded, "upload": self._uploaded}
+        return await others.get(action, self._acted)(call, turn)
 
-    async def _scrolled(self, *, down: bool) -> _Done:
-        distance = HEIGHT - _LEFT_AT_THE_EDGE
-        await self._session.scroll(distance if down else -distance)
-        await self._session.settle()
+    async def _scrolled(self, call: ToolCall, turn: TurnContext, *, down: bool) -> _Done:
+        """Scroll the document by a page; with a coordinate, or where it does not move, what the pointer finds there.
+
+        Raises ToolMisuse over a control whose value the wheel would change.
+        """
+        session, distance = self._session, (HEIGHT - _LEFT_AT_THE_EDGE) * (1 if down else -1)
+        place = _place(call.text("coordinate")) if call.has("coordinate") else None
+        if place is not None or not await session.scroll(distance):
+            place = place or (WIDTH / 2, HEIGHT / 2)
+            found = await session.at(*place)
+            if await found.turns_with_the_wheel():
+                raise ToolMisuse("There the wheel would change a value. Scroll at another coordinate.")
+            await self._judge(turn, "page_hover", found)
+            await session.turn_wheel(distance, place)
+        await session.settle()
         return _Done("Scrolled.")
 
-    async def _waited(self, call: ToolCall) -> _Done:
+    async def _waited(self, call: ToolCall, turn: TurnContext) -> _Done:
         text, limit_s = call.text("text"), call.number("seconds", 5.0)
         if text:
             came = await self._session.wait_for(text, limit_s)
             return _Done(f"{text!r} {'is there' if came else f'did not come within {limit_s:g} s'}.")
+        if call.has("seconds"):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(turn.heard.wait(), limit_s)
         await self._session.settle()
         return _Done("The page has settled.")
 
-    async def _acted(self, action: str, call: ToolCall, turn: TurnContext) -> _Done:
-        """Act in the page. Return the result with proof that it worked."""
-        session = self._session
+    async def _acted(self, call: ToolCall, turn: TurnContext) -> _Done:
+        """Carry out an action in the page. Return its result, with the proof that it worked."""
+        session, action = self._session, call.text("action")
         before, url = await session.outline(), session.url
         if action == "press":
             found = await session.focused()
@@ -160,18 +202,32 @@ class Browsing:
         return _Done(f"{said} Nothing on the page changed.", UNPROVEN if found.element.is_secret else NOTHING)
 
     async def _typed(self, call: ToolCall, turn: TurnContext) -> tuple[FoundElement, str]:
-        """Type into the named field and replace its text, or type where the focus is."""
+        """Replace the text of the named field, or type where the focus is. Return the element and a sentence."""
         session, text = self._session, _needed(call, "text")
         if call.text("ref") or call.text("target"):
             found = await self._aimed(call)
+            if found.element.role in _CHECKED:
+                return found, await self._checked(found, text, turn)
             await self._judge(turn, "page_value", found, value=text)
-            await found.fill(text)
+            await (found.select(text) if found.element.role == _CHOSEN else found.fill(text))
         else:
             found = await session.focused()
             await self._judge(turn, "page_type", found, text=text)
             await found.check()
             await session.type(text)
         return found, f"Typed {len(text)} characters."
+
+    async def _checked(self, found: FoundElement, text: str, turn: TurnContext) -> str:
+        """Turn a check box or radio button on or off. It is judged as the press that it is."""
+        wanted = text.strip().lower()
+        if wanted not in ("true", "false"):
+            raise ToolMisuse("A check box or radio button takes true or false.")
+        if await found.is_checked() != (wanted == "true"):
+            await self._judge(turn, "page_press", found)
+            await found.click()
+        is_on = await found.is_checked()  # looked at again, because a page may take it back
+        state = f"It is {'on' if is_on else 'off'}"
+        return f"{state}." if is_on == (wanted == "true") else f"{state} still, after a click."
 
     async def _pointed(self, action: str, call: ToolCall, found: FoundElement, turn: TurnContext) -> str:
         name = clip_line(found.element.name, 80) or found.element.role
@@ -181,11 +237,47 @@ class Browsing:
             await found.select(choice)
             return f"Chose {choice!r}."
         if action == "hover":
+            await self._judge(turn, "page_hover", found)
             await found.hover()
             return f"The pointer is over {name!r}."
         await self._judge(turn, "page_press", found)
         await found.click()
         return f"Clicked {name!r}."
+
+    async def _downloaded(self, call: ToolCall, turn: TurnContext) -> _Done:
+        """Save the file that a link or an address leads to in the workspace, marked as a stranger's."""
+        session, url = self._session, call.text("url")
+        if url:
+            got = await session.download(partial(session.open_download, url))
+        else:
+            found = await self._aimed(call)
+            await self._judge(turn, "page_press", found)
+            got = await session.download(found.click)
+        place = await asyncio.to_thread(self._files.landing, call.text("path"), session.wishes().downloads, got.name)
+        await self._admit(turn, ToolCall(ids.unique("page_"), "page_save", {"action": "download", "path": place.shown}))
+        origin = ChangeOrigin(turn.turn_id, call.name)
+        saved = await asyncio.to_thread(self._files.keep, got, place, origin)
+        await turn.audit("page_downloaded", {"url": got.url, "path": str(place.path), "size": saved.size_bytes})
+        await session.settle()
+        return _Done(f"Saved {place.shown} ({saved.size_bytes} bytes). Others made it.", CONFIRMED)
+
+    async def _uploaded(self, call: ToolCall, turn: TurnContext) -> _Done:
+        """Put a file into a field of the page. It is read once, so that the page gets what was judged."""
+        session = self._session
+        place, data = await asyncio.to_thread(self._files.content, _needed(call, "path"))
+        found = await self._aimed(call)
+        await self._judge(turn, "page_press", found)
+        url = await found.frame_url() or session.url
+        given = {"action": "upload", "path": place.shown, "url": _site(url)}
+        await self._admit(turn, ToolCall(ids.unique("page_"), "page_give", given))
+        before = await session.outline()
+        await session.give(found, place.path.name, data)
+        await turn.audit("page_uploaded", {"url": url, "path": str(place.path), "size": len(data)})
+        await session.settle()
+        changes = _changes(before, await session.outline())
+        is_there = place.path.name in await found.value()
+        said = f"Gave {place.shown} ({len(data)} bytes) to the page."
+        return _Done(said, CONFIRMED if changes or is_there else UNPROVEN, "\n".join(changes))
 
     async def _aimed(self, call: ToolCall) -> FoundElement:
         point = call.text("coordinate").strip()
@@ -194,10 +286,7 @@ class Browsing:
             if not (ref or target):
                 raise ToolMisuse("Say on what: coordinate, ref (from read) or target (what is written there).")
             return await self._session.named(ref, target)
-        numbers = re.fullmatch(r"\s*\(?\s*(\d+(?:\.\d+)?)\s*[,;\s]\s*(\d+(?:\.\d+)?)\s*\)?\s*", point)
-        if numbers is None:
-            raise ToolMisuse(f"coordinate: {point!r} is no x,y pair of the {WIDTH}x{HEIGHT} picture.")
-        return await self._session.at(float(numbers[1]), float(numbers[2]))
+        return await self._session.at(*_place(point))
 
     async def _judge(self, turn: TurnContext, step: str, found: FoundElement, **arguments: JsonValue) -> None:
         """Ask the policy about one action on this element."""
@@ -205,8 +294,25 @@ class Browsing:
         host = urlsplit(self._session.url).hostname or ""
         with self._session.judging(step_id, found.element):
             given = {"target": clip_line(found.element.name, _CHANGE_CHARS), "host": host, **arguments}
-            if refusal := await turn.admit(ToolCall(step_id, step, given)):
-                raise _NotAllowed(refusal)
+            await self._admit(turn, ToolCall(step_id, step, given))
+
+    async def _admit(self, turn: TurnContext, step: ToolCall) -> None:
+        if refusal := await turn.admit(step):
+            raise _NotAllowed(refusal)
+
+
+def _place(point: str) -> tuple[float, float]:
+    """Return the x and y of a coordinate in the picture."""
+    numbers = re.fullmatch(r"\s*\(?\s*(\d+(?:\.\d+)?)\s*[,;\s]\s*(\d+(?:\.\d+)?)\s*\)?\s*", point)
+    if numbers is None:
+        raise ToolMisuse(f"coordinate: {point!r} is no x,y pair of the {WIDTH}x{HEIGHT} picture.")
+    return float(numbers[1]), float(numbers[2])
+
+
+def _site(url: str) -> str:
+    """Return a URL without its path and query."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/"
 
 
 def _needed(call: ToolCall, name: str) -> str:
@@ -217,7 +323,7 @@ def _needed(call: ToolCall, name: str) -> str:
 
 
 def _as_page_keys(keys: str) -> str:
-    """Return one chord with the browser's key names. Raise ToolMisuse."""
+    """Return a chord with the browser's key names. Raise ToolMisuse for an unknown key or several chords."""
     known = resources.table("browser/browser.toml", resources.Table)["keys"]
     pressed = chords(keys)
     if len(pressed) != 1:
@@ -239,7 +345,7 @@ def _part(outline: str, start: int) -> _Done:
 
 
 def _changes(before: str, after: str) -> list[str]:
-    """Return the lines of the outline that appeared and disappeared, without indentation and meaningless marks."""
+    """Return the lines that are new in the second outline or missing in it, without indentation and other marks."""
     old, new = (_plain_lines(text) for text in (before, after))
     whole = dict(zip(new, (line.strip() for line in after.splitlines()), strict=True))
     lines = difflib.unified_diff(old, new, n=0, lineterm="")
@@ -257,7 +363,7 @@ def _plain_lines(outline: str) -> list[str]:
 
 
 def _shown(action: str, done: _Done, look: PageLook) -> ToolResult:
-    """Return the result. The page's own words are between two lines that the page cannot guess."""
+    """Return the result for the model. The page's words are between two lines that the page cannot guess."""
     fence = secrets.token_hex(4)
     head = [done.text, f"Proof: {done.proof}."] if done.proof else [done.text]
     told = [f"Page: {look.title} ({look.url})", *([f"Tabs open: {look.tabs}"] if look.tabs > 1 else [])]
@@ -277,7 +383,9 @@ def _shown(action: str, done: _Done, look: PageLook) -> ToolResult:
     payload: dict[str, JsonValue] = {"action": action, "url": look.url, "console": list(look.lines)}
     if done.proof:
         payload["proof"] = done.proof
-    media = Media(look.picture, "image/jpeg", WIDTH, HEIGHT, PAGE_PICTURE)
+    if look.is_persons:
+        payload["attached"] = True
+    media = Media(look.picture, "image/jpeg", *look.size, PAGE_PICTURE)
     return ToolResult(True, "browser_action", payload, echo, (media,))
 
 
@@ -290,22 +398,37 @@ BROWSER = Family(
                 "Use pages in a browser of your own: one action a call, launch first, close last. Every action "
                 f"answers with a {WIDTH}x{HEIGHT} picture, new lines of the console and what it changed. read gives "
                 "an outline with refs, which are surer than coordinates. It reaches the public web, and of this "
-                "machine only servers that you started. Calls of tools that act outside it close it."
+                "machine only servers that you started. Calls of tools that act outside it close it. download saves "
+                "what a link leads to in the workspace; upload gives a file to a field or button for files."
             ),
             effect=Effect.DESKTOP,
             aim=ScreenAim.NONE,
             execute=Browsing.act,
             attrs=(
                 Param("action", description="what to do", required=True, choices=_ACTIONS),
-                Param("url", description="for launch, with its http:// or https://", aliases=("address", "link")),
-                Param("coordinate", description="x,y in the picture, for click and hover"),
-                Param("ref", description="an element by its ref from read, for click, type, select and hover"),
+                Param(
+                    "url",
+                    description="for launch (or download), with its http:// or https://",
+                    aliases=("address", "link"),
+                ),
+                Param("coordinate", description="x,y in the picture, for click, hover and scrolling"),
+                Param("ref", description="an element by its ref from read, for click, type, select, hover, upload …"),
                 Param("target", description="or by what is written on it"),
                 Param("keys", description="one chord for press: Return, Tab, ctrl+a", aliases=("key",)),
+                Param("number", ValueType.INTEGER, "the tab to act in; without it, tab lists them", minimum=1),
                 Param(
-                    "number", ValueType.INTEGER, "the tab to bring to the front; without it, tab lists them", minimum=1
+                    "seconds",
+                    ValueType.NUMBER,
+                    "how long wait waits; for a text, at most",
+                    minimum=0,
+                    maximum=_LONGEST_WAIT_S,
                 ),
-                Param("seconds", ValueType.NUMBER, "how long wait waits for text", minimum=0, maximum=_LONGEST_WAIT_S),
+                Param("path", description="the file to upload, or where the download goes", aliases=("file",)),
+                Param(
+                    "attach",
+                    ValueType.FLAG,
+                    "true: launch in the person's own running browser, if they want that; no url takes their tab",
+                ),
                 Param("start", ValueType.INTEGER, "the character at which read goes on", minimum=0),
             ),
             children=(
@@ -321,6 +444,7 @@ BROWSER = Family(
                 '<browser_action action="click" target="Sign in"/>',
             ),
             effects_by_call=effects,
+            steps=("page_save", "page_give", "page_open"),
             rare=RareFamily(
                 "browser", "open pages that need a browser, click and type in them, preview your own server"
             ),

@@ -1,4 +1,4 @@
-"""Mouse and keyboard tools. Every result says in one line what Wisp saw happen, and claims no more."""
+"""Mouse and keyboard tools. Each result says in one line what Wisp saw happen, and claims no more than that."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ _ON_ELEMENTS = frozenset({"press", "set_value"})
 
 
 async def in_one_go(controller: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
-    """Run the actions of a batch, each after the policy allows it.
+    """Run the actions of a batch, one after the other. The policy must allow each before it runs.
 
-    A failure is a result that is not ok. It says what was done and what was not.
+    If one fails, the result is not ok and says which were done and which were not.
     """
     steps = _steps(call)
     told: list[str] = []
@@ -83,7 +83,7 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
 
 
 async def _on_element(controller: DesktopController, step: ToolCall) -> ToolCall:
-    """Return the step with the ref of the element that it names, so that the policy judges the right element."""
+    """Return the step with the ref of the element that it names, so that the policy judges that element."""
     if step.name not in _ON_ELEMENTS or step.has("ref") or not step.has("target"):
         return step
     aim = await controller.resolver.at_name(step.text("target"))
@@ -131,7 +131,7 @@ async def _answer(
 
 
 async def _seen(controller: DesktopController, picture: str, budget: PictureBudget) -> Capture:
-    """Capture the active window with its menus, or the screen if it is wanted or no window is active."""
+    """Capture the active window with its menus; the whole screen if `picture` asks for it or none is active."""
     await controller.screen_capture.rest()
     window = controller.active_window()
     if picture == _SCREEN or window is None:
@@ -146,7 +146,10 @@ async def _seen(controller: DesktopController, picture: str, budget: PictureBudg
 
 
 class Computer:
-    """The handlers of these tools. Each runs on the desktop thread. `sight` says how the model in use sees."""
+    """The handlers of the tools for mouse and keyboard. Each runs on the desktop thread.
+
+    `sight` says which pictures the model in use can see.
+    """
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -181,7 +184,7 @@ class Computer:
 
 
 async def _at_a_place(controller: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
-    """Act. If nothing fits the target, return a picture in which the model can point at the target."""
+    """Carry out an act. If nothing fits its target, return a picture in which the model can point at the target."""
     try:
         return await with_changed_part(controller, await act(controller, call), sight)
     except NotFound as missing:
@@ -332,8 +335,9 @@ COMPUTER = Family(
             Computer.move,
             (*_AT, *_SPACES),
             '<computer_move x="30" y="200"/>',
-            aim=ScreenAim.NONE,
-            steps=("move",),
+            aim=ScreenAim.POINT,
+            gesture=Gesture.HOVER,
+            steps=("move", "page_hover"),
         ),
         _tool(
             "mouse_down",

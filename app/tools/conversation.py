@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from app.base import resources
 from app.base.errors import ToolMisuse
-from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult
+from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult, question_result
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.tasks import Checklist, Item, parse_options, render
 from app.tools.registry import Family, TurnContext
@@ -53,11 +53,10 @@ class Tasks:
 
     async def ask(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         if self._conversation.is_yolo():
-            raise ToolMisuse("Nobody answers questions in YOLO mode. Decide yourself, and say what you decided.")
+            raise ToolMisuse("Nobody answers questions in this mode. Decide yourself, and say what you decided.")
         question = _said(call, "question")
         options = _options(call.arguments.get("options"))
-        payload: dict[str, JsonValue] = {"question": question, "options": list(options), "text": question}
-        return ToolResult(True, "ask_followup_question", payload, "The person was asked.", ends_turn=WAITING)
+        return question_result(question, options, "The person was asked.")
 
     async def plan(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         if not self._conversation.is_planning():
@@ -111,7 +110,7 @@ def _said(call: ToolCall, name: str) -> str:
 
 
 def _options(value: JsonValue) -> tuple[str, ...]:
-    """Return the answers to choose from. A single item is text with all answers, as the child tag writes them."""
+    """Return the answers to choose from. If the list has one item, that is a text which contains all answers."""
     items = [str(item).strip() for item in value] if isinstance(value, list) else []
     found = parse_options(items[0]) if len(items) == 1 else tuple(dict.fromkeys(item for item in items if item))
     return found[:_MOST_OPTIONS]
@@ -205,7 +204,7 @@ TONES = tuple(resources.table("speech.toml", resources.Table)["tones"])
 
 
 class Speech:
-    """The handlers of speech. A result that ends the turn has the text for the person as `text` in its payload."""
+    """The handlers of the tools that speak. A result that ends the turn has `text` for the person in its payload."""
 
     async def say(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return ToolResult(True, "say", {"tone": call.text("tone", "neutral"), "text": call.text("text")})
@@ -289,3 +288,21 @@ SAY = Family(
         ),
     ),
 )
+
+
+_log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """Saves what a model reports as `task_progress`. If the disk refuses, it writes to the log and the task goes on."""
+
+    def __init__(self, checklist: Checklist) -> None:
+        self._checklist = checklist
+
+    async def __call__(self, progress: str) -> Mapping[str, JsonValue]:
+        try:
+            items = await asyncio.to_thread(self._checklist.update, progress)
+        except OSError as error:  # A full disk must not stop the task, since the checklist is only an aid.
+            _log.warning("The checklist could not be kept: %s", error)
+            return {}
+        return checklist_payload(items)

@@ -12,6 +12,7 @@ from app.services.files import documents, parsing, reading
 from app.services.files.changes import ChangeOrigin, Changes, WrittenFile
 from app.services.files.edits import Applied, Edited, apply_diff
 from app.services.files.places import Place, Workspace
+from app.services.themes import Appearance
 from app.tools.registry import Family, TurnContext
 
 _CARD_HEAD, _CARD_TAIL = 6_000, 2_000
@@ -20,12 +21,14 @@ _CARD_HEAD, _CARD_TAIL = 6_000, 2_000
 class Edits:
     """The handlers that write, edit and delete files, and undo changes."""
 
-    def __init__(self, workspace: Workspace, changes: Changes) -> None:
+    def __init__(self, workspace: Workspace, changes: Changes, looks: Appearance | None = None) -> None:
+        """`looks` are the changes of the theme. They are undone as files are, if they are the newest change."""
         self._workspace = workspace
         self._changes = changes
+        self._looks = looks
 
     async def write(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        place = self._workspace.locate(call.text("path"))
+        place = self._workspace.locate(call.text("path"), judged=turn.judged())
         content = call.text("content")
         if content and documents.is_document(place.path.name):
             await asyncio.to_thread(self._workspace.check_writable, place)
@@ -45,7 +48,7 @@ class Edits:
         )
 
     async def replace(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        place = self._workspace.locate(call.text("path"))
+        place = self._workspace.locate(call.text("path"), judged=turn.judged())
         diff = call.text("diff")
         results: list[Edited] = []
 
@@ -63,7 +66,7 @@ class Edits:
         return ToolResult(True, "replace_in_file", payload, _told(place, blocks) + _limits(done))
 
     async def delete(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        place = self._workspace.locate(call.text("path"))
+        place = self._workspace.locate(call.text("path"), judged=turn.judged())
         done = await asyncio.to_thread(self._changes.delete, place, _origin(call, turn))
         await turn.audit("file_deleted", {"path": str(place.path), "trashed": done.trashed})
         where = "moved to the trash" if done.trashed else "deleted; undo_last_change brings it back"
@@ -71,6 +74,13 @@ class Edits:
         return ToolResult(True, "delete_file", payload, f"{place.shown!r} was {where}.")
 
     async def undo(self, _call: ToolCall, turn: TurnContext) -> ToolResult:
+        looks = self._looks
+        if looks and await asyncio.to_thread(looks.newest_at, turn.turns) > await asyncio.to_thread(
+            self._changes.newest_at, turn.turns
+        ):
+            done = await asyncio.to_thread(looks.undo_newest, turn.turns)
+            await turn.audit("change_undone", {"path": "", "tool": "set_theme"})
+            return ToolResult(True, "undo_last_change", {"path": "the theme", "tool": "set_theme"}, done)
         undone, problems = await asyncio.to_thread(self._changes.undo_newest, turn.turns)
         if not undone:
             raise ToolFailed(" ".join(problems) or "There is no change of a file to undo.")
@@ -116,7 +126,7 @@ def _applied(before: bytes, diff: str, place: Place) -> Edited:
 
 
 def _refuse_emptying(place: Place) -> None:
-    """Refuse to empty a file, because a model may have forgotten the content."""
+    """Raise ToolMisuse for an empty content if the file has one: a model may have forgotten to give it."""
     if place.is_file() and place.path.stat().st_size:
         raise ToolMisuse(
             f"content is empty, and {place.shown!r} is not. Write the whole content between the tags; to remove the "
@@ -210,7 +220,7 @@ EDITS = Family(
         ),
         ToolSpec(
             name="undo_last_change",
-            description="Take back the newest change of a file that this conversation made.",
+            description="Take back the newest change of a file or of the theme that this conversation made.",
             effect=Effect.WRITES,
             execute=Edits.undo,
             examples=("<undo_last_change/>",),

@@ -1,4 +1,4 @@
-"""Running commands."""
+"""Tools that start commands, read their output, send them input, stop them and wait."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STDOUT_PREVIEW, _STDERR_PREVIEW = 12_288, 6_144
 
 
 def state(run: Run, now: float) -> str:
-    """Return one sentence that says whether the run continues."""
+    """Return a sentence that says whether the run continues or how it ended."""
     record = run.record
     if run.is_running:
         return f"Run {run.id} is still running ({now - record.started_at:.1f} s)."
@@ -42,7 +42,7 @@ def state(run: Run, now: float) -> str:
 
 
 def summary(run: Run, now: float, server: Server) -> str:
-    """Return the run's state, the files that were renamed, and what can be done with a run that continues."""
+    """Return the run's state, which files were renamed, and what can be done while it continues."""
     if not run.is_running:
         return f"{state(run, now)}{_kept_from(run)}{left_behind(run)}"
     serves = f" It serves {server.shown}{'' if server.is_reachable else ' ' + _ALONE}." if server.shown else ""
@@ -53,14 +53,14 @@ def summary(run: Run, now: float, server: Server) -> str:
 
 
 def _kept_from(run: Run) -> str:
-    """Say what the sandbox keeps from a command that failed, or that names a place of which the sandbox has its own."""
+    """Return a sentence on the sandbox's limits, if the command failed or names a place that differs there; else ""."""
     if not run.record.sandboxed or not (run.record.exit_code or _APART.search(run.record.command)):
         return ""
     return f" It ran in the sandbox: {'' if run.record.network else 'no network, and '}a home of its own."
 
 
 def left_behind(run: Run) -> str:
-    """Name the files that something would run without asking: those renamed and those that may be the person's."""
+    """Return a sentence on files that would run by themselves: the renamed, and those that may be the person's."""
     aside, unclear = ", ".join(run.record.set_aside), ", ".join(run.record.unclear)
     found = ""
     if aside:
@@ -78,7 +78,7 @@ def left_behind(run: Run) -> str:
 
 
 def _deleted(run: Run) -> str:
-    """Name the files that the run deleted from the workspace, and how they can be restored."""
+    """Return a sentence on the files that the run deleted from the workspace, and on how to restore them."""
     record, said = run.record, ""
     if record.deleted:
         shown = ", ".join(record.deleted[:_NAMED]) + (" and others" if len(record.deleted) > _NAMED else "")
@@ -98,7 +98,7 @@ def _deleted(run: Run) -> str:
 
 
 def put_back_id(run: Run) -> str:
-    """Return the id of this command's deletions among the changes of its turn."""
+    """Return the id under which this command's deletions are stored among the turn's changes."""
     return f"{run.record.turn}/{run.id}"
 
 
@@ -266,7 +266,7 @@ def _typed(call: ToolCall) -> bytes:
 
 
 def _teller(run: Run, turn: TurnContext) -> Callable[[str, str], None]:
-    """Return what shows the output on the card while it arrives."""
+    """Return a function that adds new output to the run's card."""
     return lambda stream, text: turn.emit("command_output", {"run_id": run.id, "stream": stream, "text": text})
 
 
@@ -392,14 +392,14 @@ class CommandJudge:
         return classify(call.text("command"), cwd, self._workspace.folder, wishes, no_wall=self._no_wall())
 
     def _cwd(self, call: ToolCall) -> Path:
-        """Return the call's folder. An invalid one counts as outside, because the call itself reports the error."""
+        """Return the call's folder. An invalid one counts as outside: the call itself reports the error."""
         try:
             return self._workspace.locate(call.text("cwd", "."), "cwd").path
         except WispError:
             return Path(self._workspace.folder.anchor)
 
     def _typed(self, call: ToolCall) -> CommandClass:
-        """Return the class of the command that the call types into, which may be sandboxed or not."""
+        """Return the class of a text that is typed into a running command: sandboxed if that command is."""
         try:
             record = self._processes.record(call.text("run_id"))
         except WispError as error:

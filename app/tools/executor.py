@@ -1,6 +1,6 @@
-"""Run one call and always return one result. Here a tool's errors become sentences for the model.
+"""Run one call and always return one result. A tool's errors become sentences for the model here.
 
-Only `asyncio.CancelledError` passes through, because the person stopped the turn and the caller must end it.
+Only `asyncio.CancelledError` passes through: the person stopped the turn, and the caller must end it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from app.base import texts
 from app.base.clock import Clock, backoff_s
-from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
+from app.base.errors import Cancelled, NeedsPerson, Remedy, ToolFailed, ToolMisuse, WispError
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, not_run, tool_error
@@ -24,7 +24,7 @@ from app.tools.registry import Audit, Registry, TurnContext, unkept
 
 
 def made_plain(result: ToolResult) -> ToolResult:
-    """Remove hidden characters from the result, and tell the model how many there were."""
+    """Remove hidden characters from the result, and add a note on how many there were, for the model."""
     echo, hidden = texts.plain(result.llm_echo)
     if hidden:
         echo += f"\n[{hidden} hidden or control characters were left out]"
@@ -55,7 +55,7 @@ Run = Callable[[ToolCall, TurnContext], Awaitable[ToolResult]]
 
 @runtime_checkable
 class WatchesCalls(Protocol):
-    """A handler that the executor calls before it runs any tool, its own or another family's."""
+    """A handler that the executor informs before any tool runs, of its own family or another."""
 
     async def before(self, spec: ToolSpec, call: ToolCall) -> None: ...
 
@@ -69,7 +69,7 @@ class Gate(Protocol):
 
 
 class WrittenByThePerson:
-    """Allows every call, for programs and people that write the calls themselves.
+    """Allows every call. It is for calls that a program or a person wrote.
 
     The audit log records that the person allowed them.
     """
@@ -84,7 +84,7 @@ class WrittenByThePerson:
 
 
 async def note_outcome(audit: Audit, execution: Execution, spec: ToolSpec, turn_id: str = "") -> None:
-    """Record the outcome of an allowed call that may change something. A rehearsed action was never done."""
+    """Record the outcome of an allowed call that may change something. Actions of a dry run are not recorded."""
     call, result = execution.call, execution.result
     if call is None or result.payload.get("denied") or spec.effects_of(call) <= HARMLESS:
         return
@@ -95,7 +95,7 @@ async def note_outcome(audit: Audit, execution: Execution, spec: ToolSpec, turn_
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """The outcome of a call. `call` is None if its arguments could not be read. The time is the handler's alone."""
+    """The outcome of a call. `call` is None if its arguments could not be read. The time is only the handler's."""
 
     result: ToolResult
     call: ToolCall | None
@@ -106,7 +106,8 @@ class Executor:
     """Runs the calls of a registry with the given handlers, one object per family.
 
     `attempts` includes the first one. Only failures marked as transient are tried again, and never an action on the
-    screen. `dry_run` means that nothing really happens on the desktop. Raise ValueError if a family has no handler.
+    screen. `without_screen` means that the desktop only writes down what is done on it; `dry_run` means besides that no
+    other call runs at all that does more than look. Raise ValueError if a family has no handler.
     """
 
     def __init__(
@@ -118,18 +119,20 @@ class Executor:
         attempts: int = 3,
         seed: int | None = None,
         dry_run: bool = False,
+        without_screen: bool = False,
     ) -> None:
         self._registry = registry
         self._clock = clock
         self._attempts = attempts
         self._dry_run = dry_run
+        self._is_screen_rehearsed = dry_run or without_screen
         self._random = random.Random(seed)
         given = tuple(handlers)
         self._runs = _bound(registry, given)
         self._watching = tuple(handler for handler in given if isinstance(handler, WatchesCalls))
 
     async def run(self, block: Block, gate: Gate, context: TurnContext) -> Execution:
-        """Read the call, ask the policy, run it. If an error happens on the way, nothing runs."""
+        """Read the call, ask the policy, and run it. After an error in the first two steps, nothing runs."""
         spec = self._registry.find(block.name)
         if spec is None:
             return Execution(made_plain(tool_error(block.name, self._unknown(block.name), for_model=True)), None, 0.0)
@@ -140,13 +143,16 @@ class Executor:
             if refusal := await gate.admit(call, spec):
                 return Execution(made_plain(not_run(spec.name, refusal)), call, 0.0)
             begun = self._clock.now()
-            is_rehearsal = self._dry_run and Effect.DESKTOP in spec.effects_of(call)
+            effects = spec.effects_of(call)
+            if self._dry_run and Effect.DESKTOP not in effects and not spec.only_looks(call):
+                return Execution(made_plain(_rehearsed(_imagined(call))), call, 0.0)
+            is_rehearsal = self._is_screen_rehearsed and Effect.DESKTOP in effects
             if is_rehearsal:  # what did not happen is not recorded as if it had
                 context = replace(context, audit=unkept)
             for handler in self._watching:
                 await handler.before(spec, call)
             # An act on the screen was judged by what was there, and may have happened before it failed.
-            attempts = 1 if Effect.DESKTOP in spec.effects_of(call) else self._attempts
+            attempts = 1 if Effect.DESKTOP in effects else self._attempts
             result = await self._tried(self._runs[spec.name], call, context, attempts)
             if is_rehearsal and result.ok:
                 result = _rehearsed(result)
@@ -182,19 +188,32 @@ def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:
     return runs
 
 
+def _imagined(call: ToolCall) -> ToolResult:
+    """Return the result of a call with an effect that a dry run does not run: nobody tried whether it would succeed."""
+    many = {
+        name: value for name, value in call.arguments.items() if isinstance(value, (list, tuple)) and len(value) == 1
+    }
+    single = {name: value[0] for name, value in many.items()}  # as cards name one thing
+    return ToolResult(True, call.name, {**call.arguments, **single}, f"{call.name}: not run, nothing was tried.")
+
+
 def _rehearsed(result: ToolResult) -> ToolResult:
-    """Mark the result of a dry-run action as such, for the model, the person and programs."""
+    """Mark the result of an action in a dry run as such, for the model, the person and programs."""
     return replace(result, payload={**result.payload, "dry_run": True}, llm_echo=f"{result.llm_echo} {DRY_RUN}")
 
 
 def _translated(tool: str, error: Exception) -> ToolResult:
     if isinstance(error, NeedsPerson):
         payload: dict[str, JsonValue] = {"tag": tool, "reason": str(error), "needs_person": True}
+        if error.remedy is Remedy.EXTRA:
+            payload["remedy"] = error.remedy.value
         return ToolResult(
             False, "tool_error", payload, f"{tool}: {error} Only the person can do this: tell them, and wait."
         )
     if isinstance(error, WispError):
-        return tool_error(tool, str(error), for_model=isinstance(error, ToolMisuse))
+        told = tool_error(tool, str(error), for_model=isinstance(error, ToolMisuse))
+        is_stop = isinstance(error, Cancelled)  # which is no failure of the call
+        return replace(told, payload={**told.payload, "interrupted": True}) if is_stop else told
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
         return tool_error(tool, "It took too long and was given up. Look at what has happened before trying again.")
     _log.error("The tool %s raised.", tool, exc_info=error)

@@ -10,6 +10,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
@@ -21,28 +22,42 @@ from app.services.files.moving import Moves, Step
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import Slice
 from app.services.files.searching import FolderListing
+from app.services.surfaces.store import DOC_PATH
 from app.tools.registry import Family, TurnContext
 
 _CHUNK_LINES = 400
 _BATCH_FILES = 20
 _BATCH_LINES = 400
 _CARD_LINES = 60
+_CARD_CHARS = 4_000
+
+
+class SurfaceReader(Protocol):
+    """Reads the description of a surface, for paths such as doc:app-timer."""
+
+    async def read(self, surface_id: str, turn: TurnContext) -> str:
+        """Return the text. Raises WispError if there is no such surface."""
+        ...
 
 
 class Files:
     """The handlers that only read."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, surfaces: SurfaceReader | None = None) -> None:
         self._workspace = workspace
+        self._surfaces = surfaces
 
-    async def read(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        place = self._workspace.locate(call.text("path"))
+    async def read(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        if self._surfaces and call.text("path").startswith(DOC_PATH):
+            text = await self._surfaces.read(call.text("path").removeprefix(DOC_PATH), turn)
+            return ToolResult(True, "read_file", {"path": call.text("path"), "text": text[:_CARD_CHARS]}, text)
+        place = self._workspace.locate(call.text("path"), judged=turn.judged())
         first = call.integer("start_line") if call.has("start_line") else None
         last = call.integer("end_line") if call.has("end_line") else None
         return _shown("read_file", place, await self._look(place, WantedLines(first, last)))
 
-    async def read_chunk(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        place = self._workspace.locate(call.text("path"))
+    async def read_chunk(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"), judged=turn.judged())
         number, size = call.integer("chunk", 1), call.integer("chunk_lines", _CHUNK_LINES)
         first = (number - 1) * size + 1
         seen = await self._look(place, WantedLines(first, first + size - 1, size))
@@ -53,11 +68,11 @@ class Files:
         payload = {**_lines_payload(place, seen), "chunk": number, "chunks": chunks}
         return ToolResult(True, "read_file_in_chunks", payload, echo)
 
-    async def read_batch(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+    async def read_batch(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         names = _texts(call.arguments.get("path"))
         if not 1 <= len(names) <= _BATCH_FILES:
             raise ToolMisuse(f"path: give 1 to {_BATCH_FILES} files, one <path> each; there were {len(names)}.")
-        results = [await self._one_of_many(name) for name in names]
+        results = [await self._one_of_many(name, turn) for name in names]
         if not any(result.ok for result in results):
             raise ToolFailed(" ".join(result.llm_echo for result in results))
         echo = "\n\n".join(f"{name}:\n{result.llm_echo}" for name, result in zip(names, results, strict=True))
@@ -65,8 +80,8 @@ class Files:
         files: list[JsonValue] = [{"ok": result.ok, **result.payload} for result in results]
         return ToolResult(True, "read_batch", {"files": files}, echo, media)
 
-    async def list_files(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        place = self._workspace.locate(call.text("path"))
+    async def list_files(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"), judged=turn.judged())
         self._workspace.check_readable(place)
         recursive, named = call.flag("recursive"), call.text("named") or "*"
         if "/" in named:
@@ -78,9 +93,9 @@ class Files:
     async def _look(self, place: Place, wanted: WantedLines) -> Slice | Picture:
         return await asyncio.to_thread(look, self._workspace, place, wanted)
 
-    async def _one_of_many(self, name: str) -> ToolResult:
+    async def _one_of_many(self, name: str, turn: TurnContext) -> ToolResult:
         try:
-            place = self._workspace.locate(name)
+            place = self._workspace.locate(name, judged=turn.judged())
             return _shown("read_batch", place, await self._look(place, WantedLines(most=_BATCH_LINES)))
         except WispError as error:  # because one unreadable file must not hide the others
             return ToolResult(False, "read_batch", {"path": name, "reason": str(error)}, str(error))
@@ -229,7 +244,7 @@ class Arrangements:
 
     async def make(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         paths = _arrange_texts(call, "path")
-        made = await asyncio.to_thread(self._moves.make_folders, paths, _origin(turn), call.name)
+        made = await asyncio.to_thread(self._moves.make_folders, paths, _origin(turn), call.name, turn.judged())
         await turn.audit("folders_made", {"paths": [str(place.path) for place in made]})
         names: list[JsonValue] = [place.shown for place in made]
         payload: dict[str, JsonValue] = {"count": len(made), "paths": names, "undoable": bool(made)}
@@ -239,7 +254,8 @@ class Arrangements:
 
     async def _carried(self, call: ToolCall, turn: TurnContext, *, copies: bool) -> ToolResult:
         sources, destinations = _arrange_texts(call, "source"), _arrange_texts(call, "destination")
-        steps = await asyncio.to_thread(partial(self._moves.plan, sources, destinations, copies=copies))
+        plan = partial(self._moves.plan, copies=copies, judged=turn.judged())
+        steps = await asyncio.to_thread(plan, sources, destinations)
         if not call.flag("preview"):
             await asyncio.to_thread(partial(self._moves.carry_out, steps, _origin(turn), call.name, copies=copies))
             what = {"from": [str(step.source.path) for step in steps], "to": [str(step.target.path) for step in steps]}
@@ -253,7 +269,7 @@ def effects(call: ToolCall) -> frozenset[Effect]:
 
 
 def _origin(turn: TurnContext) -> str:
-    """Return a separate name for each call, so that one undo reverses the whole call."""
+    """Return a different name for each call, under which its changes are stored: one undo reverses the whole call."""
     return f"{turn.turn_id}/{unique('m')}"
 
 

@@ -10,27 +10,33 @@ import asyncio
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from app.base import ids, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_line, counted
-from app.protocol.call import WAITING, JsonValue, Media, ToolCall, ToolResult, not_run
+from app.base.values import replace
+from app.protocol.call import JsonValue, Media, ToolCall, ToolResult, not_run, question_result
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.files import contents, parsing
 from app.services.mcp.configuration import ServerEntry
-from app.services.mcp.pins import Review, ServedTool, fit_tools
-from app.services.mcp.questions import content_of, options_of, wants_secret
-from app.services.mcp.servers import (
-    McpServers,
-    Progress,
+from app.services.mcp.pins import Review, ServedTool, fit_tools, named_tool
+from app.services.mcp.questions import (
     ServedPicture,
     ServerAnswer,
     ServerQuestion,
-    named_tool,
+    content_of,
+    options_of,
+    wants_secret,
+)
+from app.services.mcp.servers import (
+    McpServers,
+    Progress,
     standard_pins,
 )
+from app.services.surfaces.client import ServedApps
+from app.services.surfaces.served_apps import ServedApp
 from app.tools.registry import Family, TurnContext
 
 AGREEMENT = "agree_mcp"
@@ -38,13 +44,15 @@ _LISTED_CHARS = 8_000
 _SHOWN_WHOLE = 5
 _LINE_CHARS = 160
 _HINT_CHARS = 4_500  # about 1,300 tokens for all servers together, in each pass
+_HINT_BESIDE_CHARS = 500
+"""What the hints may take where tools of servers are declared: those have most of the room."""
 _HINT_LINE_CHARS = 80
 _CARD_CHARS = 2_000
 _WORD = re.compile(r"\w{3,}")
 
 
 def effects(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of a call of a server's tool, as agreed for the server; all effects if nothing was agreed."""
+    """Return the effects of calling a server's tool, by what the person agreed to; all effects without an agreement."""
     if call.has("starts") or call.has("changed"):
         return frozenset({Effect.SETTINGS})
     name, tool = call.text("server_name"), call.text("tool_name")
@@ -68,15 +76,21 @@ def reading_effects(call: ToolCall) -> frozenset[Effect]:
     return starting_effects(call) if is_trusted else (starting_effects(call) - {Effect.READS}) | {Effect.EXECUTES}
 
 
+def _nobody_knows(_call: ToolCall) -> bool:
+    """Return whether a call may leave traces: a server that starts or is asked may do anything meanwhile."""
+    return True
+
+
 class _NotAllowed(Exception):
-    """The policy refused to start a server or to accept its changed tools. The message is its sentence."""
+    """Raised if a server may not start or a changed tool may not be used. The message is the policy's sentence."""
 
 
 class McpTools:
-    """The handlers of these tools. `servers` are those of this conversation."""
+    """The handlers of the tools for MCP servers. `servers` are those of this conversation; `apps` shows their pages."""
 
-    def __init__(self, servers: McpServers) -> None:
+    def __init__(self, servers: McpServers, apps: ServedApps | None = None) -> None:
         self._servers = servers
+        self._apps = apps
         # What a server asked in the middle of a call, and how often the person had spoken by then.
         self._questions: dict[tuple[str, str], tuple[ServerQuestion, int]] = {}
 
@@ -97,7 +111,7 @@ class McpTools:
         try:
             review = await self._started(entry, turn)
         except _NotAllowed as refusal:
-            return not_run(call.name, str(refusal))
+            return not_run(call.name, refusal.args[0])
         places = await self._servers.resources(entry)
         query = call.text("query").strip()
         found = _fitting(review.usable, query)
@@ -121,24 +135,41 @@ class McpTools:
             review = await self._started(entry, turn)
             review = await self._agreed_again(entry, name, review, turn)
         except _NotAllowed as refusal:
-            return not_run(call.name, str(refusal))
-        tool = named_tool(review, name)
+            return not_run(call.name, refusal.args[0])
+        tool, arguments = named_tool(review, name), _object(call, "arguments")
         if call.has("answers"):
             content = self._answered(entry, tool.name, turn, is_no=_object(call, "answers").get("declined") is True)
             answer = await self._servers.reply(entry, tool.name, content)
         else:
-            arguments = _checked(tool, _object(call, "arguments"))
-            answer = await self._servers.use(entry, tool.name, arguments, _on_card(turn))
+            _check(tool, arguments)
+            answer = await self._servers.use(entry, tool.name, arguments, _on_card(turn), whole=bool(tool.page))
         if answer.question is not None:
             return await self._asked(entry, tool, answer.question, turn)
-        return await _result(call.name, entry, answer, {"tool_name": tool.name})
+        result = await _result(call.name, entry, answer, {"tool_name": tool.name})
+        if self._apps is None or not answer.whole or not result.ok:
+            return result
+        app = ServedApp(entry.name, tool.name, arguments, answer.whole, entry.pin, entry.fingerprint)
+        shown = await self._apps.show(app, partial(self._page, entry, tool, turn), turn.turn_id)
+        return replace(result, llm_echo=f"{result.llm_echo}\n{shown}")
+
+    async def _page(self, entry: ServerEntry, tool: ServedTool, turn: TurnContext) -> str:
+        """Return the page of a tool; if it is another than the one the person saw, only after a question."""
+        page, pins = await self._servers.page(entry, tool.page), self._servers.pins
+        if not await asyncio.to_thread(pins.is_seen_page, entry.pin, tool.page, page):
+            why = f"{tool.name} has another page than when you looked at it."
+            try:
+                await _ask(turn, entry, {"changed": tool.name, "why": why, "now": page[:_CARD_CHARS]})
+            except _NotAllowed as refusal:
+                raise ToolFailed(str(refusal.args[0])) from None
+            await asyncio.to_thread(pins.accept_page, entry.pin, tool.page, page)
+        return page
 
     async def read(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         entry, uri = await self._entry(call), call.text("uri").strip()
         try:
             await self._started(entry, turn)
         except _NotAllowed as refusal:
-            return not_run(call.name, str(refusal))
+            return not_run(call.name, refusal.args[0])
         return await _result(call.name, entry, await self._servers.read(entry, uri), {"uri": uri})
 
     async def documentation(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
@@ -146,7 +177,7 @@ class McpTools:
         return ToolResult(True, call.name, {"text": clip_line(text, _LINE_CHARS)}, text)
 
     async def _entry(self, call: ToolCall) -> ServerEntry:
-        """Return the server that the call names, as the configuration files name it now."""
+        """Return the entry of the server that the call names, as the configuration files are now."""
         entry = await asyncio.to_thread(self._servers.configuration.named, call.text("server_name").strip())
         known = self._servers.pins.reach(entry.name)
         if known and (not entry.is_own or known != entry.reach_kind):
@@ -156,7 +187,7 @@ class McpTools:
         return entry
 
     async def _started(self, entry: ServerEntry, turn: TurnContext) -> Review:
-        """Start the server and return its tools. First ask about a server that a workspace's file configures."""
+        """Start the server and return its tools. If a workspace's file configures it, the person is asked first."""
         if not await asyncio.to_thread(self._servers.may_start, entry):
             starts = self._servers.start_of(entry)
             await _ask(turn, entry, {"starts": starts, "reach": entry.reach, "from": entry.home})
@@ -164,7 +195,7 @@ class McpTools:
         return await self._servers.tools(entry)
 
     async def _agreed_again(self, entry: ServerEntry, name: str, review: Review, turn: TurnContext) -> Review:
-        """Ask the person about a tool that changed since they agreed, if it may be agreed to at all."""
+        """If the tool has changed since the person agreed, ask them to agree again. Return the review after that."""
         fit = fit_tools([*review.usable, *(change.tool for change in review.changed)])
         change = next((change for change in review.changed if change.tool.name == name and change.tool in fit), None)
         if change is None:
@@ -179,9 +210,9 @@ class McpTools:
     def _answered(
         self, entry: ServerEntry, tool: str, turn: TurnContext, *, is_no: bool
     ) -> dict[str, JsonValue] | None:
-        """Return the person's first words after the server's question; None if there is no such question.
+        """Return the values for the server's open question from the person's next words; None if no question is open.
 
-        Raise ToolMisuse if the person has said nothing since.
+        Raise ToolMisuse if the person has said nothing since the question.
         """
         question, heard = self._questions.get((entry.pin, tool), (None, 0))
         if is_no or question is None:
@@ -193,7 +224,7 @@ class McpTools:
     async def _asked(
         self, entry: ServerEntry, tool: ServedTool, question: ServerQuestion, turn: TurnContext
     ) -> ToolResult:
-        """Ask the person the server's question. A question for a secret is answered with a refusal."""
+        """Ask the person the server's question. If it wants a secret, the person is not asked: the server gets a no."""
         self._questions[entry.pin, tool.name] = question, len(turn.messages)
         if wants_secret(question):
             await self._servers.reply(entry, tool.name, None)
@@ -202,21 +233,24 @@ class McpTools:
         place = f" It names this address, to open or not: {question.url}" if question.url else ""
         form = " Answer with a line for each, as in “name: value”: " + fields if len(question.fields) > 1 else ""
         text = f"{entry.name} asks: {question.text}{place}{form}"
-        payload: dict[str, JsonValue] = {"question": text, "text": text, "options": options_of(question)}
         again = f'server_name="{entry.name}" tool_name="{tool.name}"'
         way = (
             "The call waits up to 5 minutes for the person, who was shown this question. When they have answered, call "
             f"use_mcp_tool with {again} and empty answers, {{}}: Wisp hands on their own words for {fields}. For a no: "
         )
         echo = _fenced(f'{way}{{"declined": true}}.', text)
-        return ToolResult(True, "ask_followup_question", payload, echo, ends_turn=WAITING)
+        return question_result(text, options_of(question), echo)
 
 
 class ServerHints:
-    """Gives each pass the names of servers and tools, and the descriptions of trusted servers' tools."""
+    """Gives each pass the names of servers and tools, and the descriptions of trusted servers' tools.
 
-    def __init__(self, servers: McpServers) -> None:
+    `declared` returns the names of servers whose tools the request declares, so that they are not described again.
+    """
+
+    def __init__(self, servers: McpServers, declared: Callable[[], Collection[str]] = tuple) -> None:
         self._servers = servers
+        self._declared = declared
 
     async def __call__(self) -> Mapping[str, str]:
         if not self._servers.is_any:
@@ -225,15 +259,20 @@ class ServerHints:
 
     def _text(self) -> str:
         pins = self._servers.pins
-        known = [(one, pins.accepted(one.entry.pin)) for one in self._servers.states() if one.state != "off"]
+        states = [one for one in self._servers.states() if one.state != "off"]
+        declared = {one.entry.name for one in states} & set(self._declared())
+        known = [(one, pins.accepted(one.entry.pin)) for one in states if one.entry.name not in declared]
+        room = _HINT_CHARS if not declared else _HINT_BESIDE_CHARS
+        there = [f"{name}: its tools are declared" for name in sorted(declared)]
         for told in (_with_descriptions, _with_names, _with_counts):
             others = _with_counts if told is _with_counts else _with_names  # because descriptions are others' words
-            text = "\n".join((told if one.is_trusted else others)(one.entry.name, tools) for one, tools in known)
-            if len(text) <= _HINT_CHARS:
+            lines = [(told if one.is_trusted else others)(one.entry.name, tools) for one, tools in known]
+            text = "\n".join([*there, *lines])
+            if len(text) <= room:
                 break
         own = [tool.name for one, tools in known if one.entry.is_own for tool in tools if "fetch" in tool.name.lower()]
         prefer = f"\nPrefer {own[0]} to web_fetch." if own else ""
-        return f"{text[:_HINT_CHARS]}{prefer}"
+        return f"{text[:room]}{prefer}"
 
 
 def _with_descriptions(name: str, tools: Sequence[ServedTool]) -> str:
@@ -268,13 +307,12 @@ def _object(call: ToolCall, name: str) -> dict[str, JsonValue]:
     return dict(value) if isinstance(value := call.arguments.get(name, {}), Mapping) else {}
 
 
-def _checked(tool: ServedTool, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the arguments. Raise ToolMisuse if the schema requires others that are missing."""
+def _check(tool: ServedTool, arguments: dict[str, JsonValue]) -> None:
+    """Raise ToolMisuse if an argument is missing that the schema requires."""
     wanted = tool.schema.get("required")
     missing = [str(name) for name in wanted if name not in arguments] if isinstance(wanted, (list, tuple)) else []
     if missing:
         raise ToolMisuse(f"arguments: {tool.name} needs {', '.join(missing)}. Its schema: {_schema(tool)}")
-    return arguments
 
 
 def _schema(tool: ServedTool) -> str:
@@ -282,7 +320,7 @@ def _schema(tool: ServedTool) -> str:
 
 
 def _fitting(tools: Sequence[ServedTool], query: str) -> list[ServedTool]:
-    """Return all tools, or those whose name or description contains words of the query, the best first."""
+    """Return the tools whose name or description contains words of the query, the best first; all for no query."""
     words = {word.casefold() for word in _WORD.findall(query)}
     if not words:
         return list(tools)
@@ -296,7 +334,7 @@ def _score(tool: ServedTool, word: str) -> int:
 
 
 def _lines(tools: Sequence[ServedTool], start: int, *, whole: bool) -> tuple[list[str], int]:
-    """Return the tools from `start` that fit into an answer, and the next start. Short lists include the schemas."""
+    """Return the tools from `start` on, as many as fit, and the next start. `whole`: with descriptions and schemas."""
     lines: list[str] = []
     left = _LISTED_CHARS
     for place in range(start, len(tools)):
@@ -323,7 +361,7 @@ def _fenced(head: str, text: str) -> str:
 
 
 async def _result(tool: str, entry: ServerEntry, answer: ServerAnswer, told: Mapping[str, JsonValue]) -> ToolResult:
-    """Return the server's answer as a result. An error that it reports is a failure with its own words."""
+    """Return the server's answer as the tool's result. An error that the server reports is a failed result."""
     media, damaged = await asyncio.to_thread(_pictures, entry, answer.pictures)
     text = "\n".join([answer.text, *damaged]).strip()
     payload = {**told, "server_name": entry.name, "text": text[:_CARD_CHARS]}
@@ -335,7 +373,7 @@ async def _result(tool: str, entry: ServerEntry, answer: ServerAnswer, told: Map
 
 
 def _pictures(entry: ServerEntry, pictures: Sequence[ServedPicture]) -> tuple[tuple[Media, ...], list[str]]:
-    """Return the pictures as a model sees them, decoded in a worker. Blocks."""
+    """Return the server's pictures, as a model can see them, decoded in a worker; and sentences on others. Blocks."""
     media: list[Media] = []
     damaged: list[str] = []
     shown = f"a picture from {entry.name}"
@@ -368,6 +406,7 @@ MCP = Family(
             description="List a server's tools and resources; query finds some among many and shows their arguments.",
             effect=Effect.EXECUTES,
             effects_by_call=starting_effects,
+            leaves_traces=_nobody_knows,
             execute=McpTools.tools,
             attrs=(
                 _SERVER,
@@ -393,6 +432,7 @@ MCP = Family(
                 '<arguments>{"text": "milk"}</arguments></use_mcp_tool>',
             ),
             effects_by_call=effects,
+            leaves_traces=_nobody_knows,
             steps=(AGREEMENT,),
         ),
         _tool(
@@ -402,6 +442,7 @@ MCP = Family(
             execute=McpTools.read,
             children=(_SERVER, Param("uri", description="as list_mcp_tools gives it", required=True)),
             effects_by_call=reading_effects,
+            leaves_traces=_nobody_knows,
         ),
         _tool(
             name="load_mcp_documentation",

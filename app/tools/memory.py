@@ -1,4 +1,4 @@
-"""Lasting facts about the person: keep them in the person's words, find them, and delete them for good."""
+"""Lasting facts about the person: save them in the person's words, find them, and delete them permanently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
-from app.base.texts import clip_line, unquoted, without_secrets
+from app.base.texts import Phrase, clip_line, plain, unquoted, without_secrets
 from app.base.values import dataclass
 from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
@@ -28,6 +28,10 @@ _FACTS_CHARS = 2_100
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"#?(\d{1,12})")
 _FORGETTING = "forget_facts"
+_RULING = "remember_rule"
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_MOST_SENTENCES = 3
+_RULE = "rule"
 _MOST_ASKED = 3
 """The question names so many facts; what is shown below it holds more of them, and each whole."""
 _SHOWN_CHARS = 200
@@ -47,7 +51,7 @@ class PastWords(Protocol):
     """Searches past conversations."""
 
     async def said(self, words: str, limit: int) -> Sequence[PastLine]:
-        """Return the lines that fit the words best. Raise WispError if the journal cannot be read."""
+        """Return the past lines that fit the words best. Raise WispError if the journal cannot be read."""
         ...
 
 
@@ -59,11 +63,17 @@ class MemoryTools:
         self._past = past
 
     async def remember(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        text = " ".join(call.text("text").split())
+        text = " ".join(plain(call.text("text"))[0].split())
         _check(text)
         said_by, quote = _source(text, " ".join(call.text("quote").split()), turn.said)
+        kind = call.text("kind", "fact")
+        if kind == _RULE and turn.said is not None:
+            own = _own_sentence(text, turn.said)
+            if not own and (refusal := await _ask_for_rule(text, quote, turn)):
+                return not_run(call.name, refusal)
+            text, quote = own or text, own or quote
         replaces = _ids(call.arguments.get("replaces"))
-        fact = Fact(0, call.text("kind", "fact"), text, said_by, clip_line(quote, _QUOTE_CHARS), 0.0, turn.turn_id)
+        fact = Fact(0, kind, text, said_by, clip_line(quote, _QUOTE_CHARS), 0.0, turn.turn_id)
         old = await asyncio.to_thread(self._memory.find, replaces)
         if refusal := await _ask_before_forgetting(old, turn, instead=text):
             return not_run(call.name, refusal)
@@ -71,7 +81,7 @@ class MemoryTools:
         await turn.audit("fact_remembered", {"id": kept.id, "said_by": kept.said_by, "replaces": list(replaces)})
         near = await asyncio.to_thread(partial(self._memory.search, text, _NEAR + 1, only_strong=True))
         others = [one.line() for one in near if one.id != kept.id][:_NEAR]
-        echo = f"Remembered as #{kept.id}."
+        echo = f"Remembered as #{kept.id}." + (f" The rule is their sentence: {text}" if kind == _RULE else "")
         echo += f" It replaces {', '.join(f'#{one.id}' for one in old)}." if old else ""
         if others:
             echo += " If it corrects one of these, remember it again with replaces:\n" + "\n".join(others)
@@ -127,7 +137,7 @@ class MemoryTools:
         return ToolResult(True, "recall", {"query": query, "count": len(found), "facts": listed}, echo)
 
     def _meant(self, text: str) -> list[int]:
-        """Return the one fact that the words mean. Raise ToolFailed if none or several fit."""
+        """Return the id of the one fact that the words mean. Raise ToolFailed if none or several fit."""
         if not text:
             raise ToolMisuse("Give id, or text that names the fact. recall lists the facts with their numbers.")
         found = self._memory.search(text, _FOUND)
@@ -137,36 +147,44 @@ class MemoryTools:
             return [whole[0].id]
         if not found:
             raise ToolFailed("Nothing of that is remembered, so nothing was forgotten.")
+        if len(found) == 1:
+            raise ToolFailed(f"Nothing was forgotten yet. Say by id that this one is meant:\n{found[0].line()}")
         listed = "\n".join(fact.line() for fact in whole or found)
         raise ToolFailed(f"Nothing was forgotten yet. Say by id which of these, or all of them:\n{listed}")
 
 
 class Reminders:
-    """Gives each pass the person's rules, and the facts that fit the person's words."""
+    """Adds the person's rules, and the facts that fit the person's words, to each model pass."""
 
     def __init__(self, memory: FactStore) -> None:
         self._memory = memory
 
     async def __call__(self, said: str) -> Mapping[str, str]:
-        """Return the texts by heading, like other facts of the moment; {} if nothing fits."""
+        """Return these texts by heading, for the model's next pass; {} if nothing fits."""
         return {} if self._memory.is_empty else await asyncio.to_thread(self._gather, said)
 
     def _gather(self, said: str) -> Mapping[str, str]:
         rules = self._memory.rules()
         facts = self._memory.search(said, _FOUND, kind="fact", only_strong=True)
-        given, fitting = _fitting(rules, _RULES_CHARS), _fitting(facts, _FACTS_CHARS)
+        profile = self._memory.profile()
+        known = {fact.id for fact in profile}
+        given, fitting = (
+            _fitting(rules, _RULES_CHARS),
+            _fitting([one for one in facts if one.id not in known], _FACTS_CHARS),
+        )
         self._memory.note_use(given + fitting)
         shown = {
             "Rules that the person gave you to remember": _listed(given, len(rules)),
+            "What the person lets you always know of them": _listed(profile, len(profile)),
             "What you remember of this (what they say now counts more)": _listed(fitting, len(fitting)),
         }
         return {heading: text for heading, text in shown.items() if text}
 
 
 async def _ask_before_forgetting(old: Sequence[Fact], turn: TurnContext, instead: str = "") -> str:
-    """Ask the person before these facts go for good. Return the refusal, or "".
+    """Ask the person before these facts are deleted permanently. Return the refusal; "" if they agree.
 
-    Only a single fact that the model itself concluded in this turn goes unasked.
+    They are not asked about a single fact that the model itself concluded in this turn.
     """
     if len(old) < 2 and all(one.said_by == "model" and one.turn == turn.turn_id for one in old):
         return ""
@@ -175,19 +193,40 @@ async def _ask_before_forgetting(old: Sequence[Fact], turn: TurnContext, instead
     return await turn.admit(ToolCall(unique("forget_"), _FORGETTING, given))
 
 
+async def _ask_for_rule(text: str, quote: str, turn: TurnContext) -> str:
+    """Ask the person before a rule is saved in words that are not theirs. Return the refusal; "" if they agree."""
+    given: dict[str, JsonValue] = {"rule": text, "said": quote}
+    return await turn.admit(ToolCall(unique("rule_"), _RULING, given))
+
+
+def _effects_of_keeping(call: ToolCall) -> frozenset[Effect]:
+    return frozenset({Effect.SETTINGS if call.has("rule") else Effect.WRITES})
+
+
+def _describe_keeping(call: ToolCall) -> Phrase | None:
+    """Return the rule to be saved, word for word, for the question to the person."""
+    rule, said = unquoted(call.text("rule"), _FACT_CHARS), unquoted(call.text("said"), _SHOWN_CHARS)
+    told = "follow this rule from now on, in words that are not yours: “{rule}” (you said: “{said}”)"
+    return Phrase(told, {"rule": rule, "said": said}) if rule else None
+
+
 def _effects_of_forgetting(call: ToolCall) -> frozenset[Effect]:
     return frozenset({Effect.SETTINGS if call.has("facts") else Effect.WRITES})
 
 
-def _describe_forgetting(call: ToolCall) -> str:
-    """Return what would be forgotten, for the question to the person."""
+def _describe_forgetting(call: ToolCall) -> Phrase:
+    """Return the facts to be deleted, for the question to the person."""
     facts = call.arguments.get("facts")
     asked = facts[:_MOST_ASKED] if isinstance(facts, (list, tuple)) else ()
-    texts = [f"“{unquoted(str(one), _SHOWN_CHARS)}”" for one in asked]
+    texts = tuple(Phrase("“{fact}”", {"fact": unquoted(str(one), _SHOWN_CHARS)}) for one in asked)
     more = call.integer("count") - len(texts)
-    listed = (", ".join(texts) or "what it remembers") + (f" and {more} more" if texts and more > 0 else "")
+    listed: tuple[Phrase, ...] | Phrase = texts or Phrase("what it remembers")
+    if texts and more > 0:
+        listed = Phrase("{facts} and {count} more", {"facts": listed, "count": str(more)})
     instead = unquoted(call.text("instead"), _SHOWN_CHARS)
-    return f"remember “{instead}” in place of {listed}" if call.has("instead") else f"forget {listed}"
+    if call.has("instead"):
+        return Phrase("remember “{instead}” in place of {facts}", {"instead": instead, "facts": listed})
+    return Phrase("forget {facts}", {"facts": listed})
 
 
 def _fitting(facts: Sequence[Fact], most_chars: int) -> list[Fact]:
@@ -215,7 +254,7 @@ def _check(text: str) -> None:
 
 
 def _source(text: str, quote: str, said: str | None) -> tuple[str, str]:
-    """Return who said the fact, and in which words. `said` is None for a call that the person wrote."""
+    """Return who said the fact (`person`, `model`) and in which words. `said`: None if the person wrote the call."""
     if said is None or _holds(said, text):
         return "person", text
     if quote and _holds(said, quote):
@@ -226,8 +265,23 @@ def _source(text: str, quote: str, said: str | None) -> tuple[str, str]:
     )
 
 
+def _own_sentence(text: str, said: str) -> str:
+    """Return the person's whole sentence that contains these words; "" if none does.
+
+    A part of it could mean the opposite, as in "never say that …". The words may also be spread over up to three
+    sentences.
+    """
+    sentences = [" ".join(plain(one)[0].split()) for one in _SENTENCE.split(said)]
+    for size in range(1, _MOST_SENTENCES + 1):
+        for at in range(len(sentences) - size + 1):
+            own = " ".join(sentences[at : at + size]).strip()
+            if _holds(own, text) and len(own) <= _FACT_CHARS:
+                return own
+    return ""
+
+
 def _holds(said: str, text: str) -> bool:
-    """Say whether the text contains these words in this order, regardless of signs and blanks between them."""
+    """Return whether `said` contains the words of `text` in a row. Blanks and punctuation do not count."""
     words, wanted = _words(said), _words(text)
     return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words)))
 
@@ -237,7 +291,7 @@ def _words(text: str) -> list[str]:
 
 
 def _ids(value: JsonValue) -> list[int]:
-    """Read the numbers from `12`, from `#12, #15` or from a list."""
+    """Return the numbers in `12`, in `#12, #15` or in a list."""
     texts = [str(one) for one in value] if isinstance(value, (list, tuple)) else re.split(r"[,\s]+", str(value or ""))
     found = [_NUMBER.fullmatch(text.strip()) for text in texts if text.strip()]
     if not all(found):
@@ -265,7 +319,7 @@ MEMORY = Family(
             effect=Effect.WRITES,
             execute=MemoryTools.remember,
             attrs=(
-                Param("kind", description="rule for what they want always or never", choices=("fact", "rule")),
+                Param("kind", description="rule for what they want always or never", choices=("fact", _RULE)),
                 Param("quote", description="the person's exact words, where the fact is worded otherwise"),
                 Param("replaces", description="numbers of the facts that it corrects: 12, 15"),
             ),
@@ -279,6 +333,9 @@ MEMORY = Family(
             ),
             examples=("<remember>My dentist is Dr. Okafor.</remember>",),
             rare=_RARE,
+            effects_by_call=_effects_of_keeping,
+            read_back=_describe_keeping,
+            steps=(_RULING,),
         ),
         ToolSpec(
             name="recall",

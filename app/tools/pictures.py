@@ -19,7 +19,7 @@ from app.desktop.screen_capture import Spot
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
 from app.desktop.verification import window_changes
-from app.protocol.call import CHANGED_PART, JsonValue, Media, ToolCall, ToolResult
+from app.protocol.call import CHANGED_PART, MARKED_PART, JsonValue, Media, ToolCall, ToolResult
 
 _TITLE_CHARS = 80
 
@@ -30,10 +30,16 @@ def _always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModelSight:
-    """How the model in use sees: the largest picture that it reads unscaled, and whether it takes pictures."""
+    """What the present model can see: the largest picture that it reads unscaled, and whether it takes pictures."""
 
     budget: PictureBudget = field(default_factory=PictureBudget)
     takes_pictures: Callable[[], bool] = _always
+    marked: list[Media] = field(default_factory=list)
+    """The part of the screen that the person marked last, as a picture; empty if there is none."""
+
+    def note_marked(self, media: Sequence[Media]) -> None:
+        """Keep the last of these pictures that shows a marked part of the screen, if any does."""
+        self.marked[:] = [one for one in media if one.label == MARKED_PART][-1:] or self.marked
 
 
 async def to_point_in(
@@ -41,8 +47,8 @@ async def to_point_in(
 ) -> ToolResult:
     """Return a failed result with a picture of the part of the screen where the target should be.
 
-    This is the last way to find a target: the model can point into the picture. For a model that takes no pictures,
-    raise `missing`.
+    This is the last way to find a target: the model can point into the picture. If the model takes no pictures, raise
+    `missing`.
     """
     if not sight.takes_pictures():
         raise missing
@@ -57,9 +63,9 @@ async def to_point_in(
 async def to_look_anew(
     controller: DesktopController, call: ToolCall, changed: TargetChanged, sight: ModelSight
 ) -> ToolResult:
-    """Return a picture of the current screen to a model that acted on an older one.
+    """Return a picture of the present screen: the model acted on an older one, which no longer fits.
 
-    For a model that takes no pictures, raise `changed`.
+    If the model takes no pictures, raise `changed`.
     """
     if not sight.takes_pictures():
         raise changed
@@ -70,9 +76,9 @@ async def to_look_anew(
 
 
 async def with_changed_part(controller: DesktopController, result: ToolResult, sight: ModelSight) -> ToolResult:
-    """Add a picture of the changed part of the screen to the result, if no program reported the change.
+    """Add a picture of the changed part of the screen to the result, if no program described the change.
 
-    A model that takes no pictures gets the text in that part.
+    For a model that takes no pictures, add the text in that part.
     """
     part = result.payload.get(CHANGED_PART)
     if not isinstance(part, (list, tuple)):
@@ -96,7 +102,7 @@ async def with_changed_part(controller: DesktopController, result: ToolResult, s
 
 
 def window_changes_since(controller: DesktopController, before: tuple[Window, ...]) -> str:
-    """Return a blank and sentences about windows that opened, closed or changed; "" if none did."""
+    """Return a blank and sentences on windows that opened, closed or changed; "" if none did."""
     after = controller.backend.windows.all()
     hidden = {window.ref for window in (*before, *after) if window.is_own or controller.backend.is_private(window)}
     old, new = ([w for w in windows if w.ref not in hidden] for windows in (before, after))
@@ -175,7 +181,7 @@ class Texts:
         return [line_of(element, space) for element in self.elements]
 
     def since(self, before: Sequence[Element], space: ModelSpace) -> list[str]:
-        """Return the lines that appeared and disappeared, in the form that outlines use."""
+        """Return the lines that appeared or disappeared since `before`, written as in outlines."""
         known, now = {element.ref for element in before}, {element.ref for element in self.elements}
         came = [f"+ {line_of(element, space)}" for element in self.elements if element.ref not in known]
         return came + [f"- {line_of(element, space)}" for element in before if element.ref not in now]
@@ -195,7 +201,7 @@ async def texts_in(controller: DesktopController, windows: Sequence[Window], are
 
 
 async def texts_between(controller: DesktopController, outline: Outline, windows: Sequence[Window]) -> Texts:
-    """Return the text in those large parts of windows about which their programs report nothing."""
+    """Return the text in those large parts of windows that their programs do not describe."""
     parts = [
         (window, part)
         for window in windows
@@ -217,14 +223,14 @@ async def _read(parts: Sequence[tuple[Window, Rect | None]], controller: Desktop
 
 
 def unread(windows: Sequence[Window]) -> str:
-    """Return a note about windows that report nothing and were not read."""
+    """Return a note on windows whose programs report nothing and that OCR did not read."""
     if not windows:
         return ""
     return f"Nothing is told of what is inside {_titles(windows)}: name one in window, and its text is read."
 
 
 async def in_words(controller: DesktopController, tool: str, region: Rect) -> ToolResult:
-    """Return the visible text in a region of the screen, cut to a budget."""
+    """Return a result with the visible text in a region of the screen, cut to a budget."""
     outline = await everything(controller)
     inside = [element for element in outline.elements if region.contains(element.box.center)]
     mute = [window for window in controller.written.mute(outline) if window.area.overlap(region)]

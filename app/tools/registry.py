@@ -7,13 +7,16 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 
 from app.base.errors import ToolMisuse
 from app.base.values import dataclass, field
-from app.protocol.call import INTRODUCED, JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec
+from app.protocol.call import INTRODUCED, JsonValue, Media, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, RareFamily, ToolSpec
+
+PICTURES = RareFamily("pictures", "see, draw pictures")
+"""What `view_image` shares with the tools that draw: one line of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Tools that share a handler class. `spec.execute` is a method of it, bound when the executor is created."""
+    """Tools that share a handler class. `spec.execute` is one of its methods, bound when the executor is created."""
 
     handler: type
     tools: tuple[ToolSpec, ...]
@@ -61,7 +64,7 @@ class Registry:
         return self._tools[known] if known else None
 
     def find_step(self, name: str) -> ToolSpec | None:
-        """Return the tool that runs for this action of a batch; None if there is none."""
+        """Return the tool that a batch action of this name runs; None if there is none."""
         return self._steps.get(name)
 
     def handler_of(self, name: str) -> type:
@@ -71,7 +74,7 @@ class Registry:
 
 @dataclass(frozen=True, slots=True)
 class GoalLimits:
-    """The limits of one goal. If `cost_usd` is None, the limit of the turn applies."""
+    """The limits of one goal of a subagent. If `cost_usd` is None, the limit of the turn applies."""
 
     passes: int
     seconds: float
@@ -94,8 +97,16 @@ Pursue = Callable[[str, GoalLimits], Awaitable[Pursued]]
 
 
 async def nobody_pursues(_goal: str, _limits: GoalLimits) -> Pursued:
-    """Refuse a goal: no model runs, or it already pursues one."""
+    """Refuse a goal: there is no model, or it already works towards one."""
     raise ToolMisuse("Only a model at work can pursue a goal, and one at a time. Write the single steps instead.")
+
+
+Consult = Callable[[str, str, tuple[Media, ...]], Awaitable[str]]
+
+
+async def nobody_consulted(_system: str, _question: str, _pictures: tuple[Media, ...]) -> str:
+    """Refuse a question to the model: the person or a program wrote the call, and no model is at work."""
+    raise ToolMisuse("Only a model at work can be asked.")
 
 
 Emit = Callable[[str, Mapping[str, JsonValue]], None]
@@ -108,17 +119,22 @@ def _unheard(_event: str, _payload: Mapping[str, JsonValue]) -> None:
 
 
 async def unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
-    """Drop the audit entry, for callers that keep no audit log."""
+    """Do not record the audit entry. Used by callers that have no audit log."""
     return
 
 
+def nothing_judged() -> Collection[str] | None:
+    """Return that no paths were judged: a person or a program wrote the call."""
+    return None
+
+
 async def admitted(_step: ToolCall) -> str:
-    """Allow every step, for calls that a person or a program wrote."""
+    """Allow every step of a call that a person or a program wrote."""
     return ""
 
 
 class ToolDocs:
-    """The handler of tool_docs. The dialect adds the docs, because it knows how calls are written."""
+    """The handler of tool_docs. The dialect adds the documentation, because it knows how calls are written."""
 
     def __init__(self, specs: Sequence[ToolSpec]) -> None:
         self._specs = specs
@@ -161,10 +177,12 @@ class TurnContext:
     several actions must ask `admit(step)` before each: it returns "" or why the step is forbidden. `cancelled` is set
     when the person stops the turn; handlers that wait must watch it. `turn_id` groups what one turn changed, so that
     all of it can be undone together; `began_at` is its start, in seconds since 1970. `pursue(goal, limits)` makes the
-    model work towards a goal. `heard` is set while the model has not yet read what the person said meanwhile: waits
-    then end early. `said` is what the person wrote in this conversation, without text that they quote or pass on, and
-    `turns` are the ids of its turns; both are None if the person wrote the call. `tainted_by` names whose words the
-    turn has read; `messages` are all messages of the person, in full.
+    model work towards a goal. `consult(system, question, pictures)` asks the model once, outside of the conversation
+    and without tools, and returns its answer; its cost counts for the turn. `heard` is set while the model has not yet
+    read what the person said meanwhile: waits then end early. `said` is what the person wrote in this conversation,
+    without text that they quote or pass on, and `turns` are the ids of its turns; both are None if the person wrote the
+    call. `tainted_by` names whose words the turn has read; `messages` are all messages of the person, in full.
+    `judged` returns the paths that the policy judged for this call, with their links resolved: it may act on no others.
     """
 
     admit: Admit
@@ -175,15 +193,17 @@ class TurnContext:
     turn_id: str = ""
     began_at: float = 0.0
     pursue: Pursue = nobody_pursues
+    consult: Consult = nobody_consulted
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     said: str | None = None
     turns: Collection[str] | None = None
     tainted_by: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
+    judged: Callable[[], Collection[str] | None] = nothing_judged
 
 
 def from_elsewhere(admit: Admit) -> Admit:
-    """Return a form of `admit` that the desktop's thread may call. It runs on the current event loop."""
+    """Return an `admit` that the desktop's thread may call. It runs the given one on the present event loop."""
     loop = asyncio.get_running_loop()
 
     async def ask(step: ToolCall) -> str:

@@ -1,4 +1,4 @@
-"""Schedule tasks. What a task may do is decided when it is created, because nobody is there when it runs."""
+"""Schedule tasks. What a task may do is decided when it is created, because no person is present when it runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
 
+from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line, unquoted, without_secrets
-from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.base.ids import unique
+from app.base.texts import Phrase, clip_line, plain, unquoted, without_secrets
+from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services import timer
-from app.services.notifications import URGENCIES, DesktopNotification, DesktopNotifier
-from app.services.schedule import Agenda, Job, clock_time, in_words, read, read_back, zone_name
+from app.services.agenda import Agenda, Job
+from app.services.notifications import URGENCIES, DesktopNotification, DesktopNotifier, DeviceNotifier
+from app.services.schedule import clock_time, in_words, next_times, read, read_back, read_hour, zone_name
 from app.tools.registry import Family, TurnContext
 
 _TASK_CHARS = 2_000
@@ -23,15 +28,42 @@ _TITLE_CHARS = 60
 _BODY_CHARS = 500
 _MOST_SENT = 5
 _SHOWN_CHARS = 400
+_MOST_LISTED = 5
+_CANCELLING, _AWAY = "cancel_schedule", "send_notification"
 Check = Callable[[Sequence[str]], None]
 """Raises ToolMisuse if one of the rules in short form is invalid."""
+
+
+class WaitingAct(Protocol):
+    """An act of a task that would wait for the person, with a rule that allows it ("" if no rule can)."""
+
+    @property
+    def why(self) -> str: ...
+
+    @property
+    def rule(self) -> str: ...
+
+
+Foresee = Callable[[str, Sequence[str], Path], Sequence[WaitingAct]]
+"""Returns what a task with these rules would wait for in this workspace."""
+_WAITS = "With nobody there, it will wait for an answer"
 
 
 class ScheduleTools:
     """The handlers of cron and push_notification. `workspace` is the folder in which the tasks will work."""
 
-    def __init__(self, agenda: Agenda, workspace: str, check: Check, notifier: DesktopNotifier | None = None) -> None:
+    def __init__(
+        self,
+        agenda: Agenda,
+        workspace: Path,
+        check: Check,
+        notifier: DesktopNotifier | None = None,
+        foresee: Foresee | None = None,
+        devices: DeviceNotifier | None = None,
+    ) -> None:
         self._agenda = agenda
+        self._foresee = foresee
+        self._devices = devices
         self._notifier = notifier or DesktopNotifier()
         self._sent: Counter[str] = Counter()
         self._workspace = workspace
@@ -46,8 +78,8 @@ class ScheduleTools:
         return await self._add(call, turn)
 
     async def notify(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        title = clip_line(without_secrets(call.text("title")), _TITLE_CHARS)
-        body = without_secrets(call.text("text").strip())[:_BODY_CHARS]
+        title = clip_line(without_secrets(plain(call.text("title"))[0]), _TITLE_CHARS)
+        body = without_secrets(plain(call.text("text"))[0].strip())[:_BODY_CHARS]
         if not title:
             raise ToolMisuse("title is empty: say in a few words what it is about.")
         self._sent[turn.turn_id] += 1
@@ -60,26 +92,49 @@ class ScheduleTools:
         await turn.audit("notification_sent", {"item": item.id, "shown": not problem})
         payload: dict[str, JsonValue] = {"title": title, "text": body, "shown": not problem}
         told = f"It is in the inbox as {item.id}" + ("." if problem else ", and on the desktop.")
-        return ToolResult(True, "push_notification", payload, f"{told} {problem}".strip())
+        away = await self._sent_away(shown, turn)
+        return ToolResult(True, "push_notification", payload, " ".join(filter(None, (told, problem, away))))
+
+    async def _sent_away(self, shown: DesktopNotification, turn: TurnContext) -> str:
+        """Send a notification to the person's devices if they have set a topic and the policy allows it.
+
+        Returns a sentence on what came of it; "" without a topic.
+        """
+        if self._devices is None or not self._devices.topic:
+            return ""
+        given: dict[str, JsonValue] = {"server": self._devices.topic, "title": shown.title, "text": shown.body}
+        if refusal := await turn.admit(ToolCall(unique("away_"), _AWAY, given)):
+            return f"It was not sent to ntfy: {refusal}"
+        problem = await self._devices.send(shown)
+        await turn.audit("notification_sent_away", {"server": self._devices.topic, "sent": not problem})
+        return problem or "ntfy has it, too."
 
     async def _add(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         task = call.text("task").strip()
         if not task or len(task) > _TASK_CHARS or not call.text("schedule"):
             raise ToolMisuse(f"Give schedule, and as task what is to be done then (at most {_TASK_CHARS} characters).")
         when = read(call.text("schedule"), time.time(), zone_name())
+        if any(plain(call.text(name))[1] for name in ("task", "title", "allow")):
+            raise ToolMisuse("The schedule holds hidden characters, which nobody can agree to. Leave them out.")
         if len(call.text("allow")) > _ALLOW_CHARS:
             raise ToolMisuse(f"allow has at most {_ALLOW_CHARS} characters, so that the person can read all of it.")
         allowed = tuple(filter(None, (rule.strip() for rule in call.text("allow").split(";"))))
         self._check(allowed)
         title = clip_line(call.text("title") or task, _TITLE_CHARS)
         made_by = "person" if turn.said is None else "model"
-        job = Job(title, task, when, self._workspace, allowed, made_by, tainted_by=turn.tainted_by)
+        until = read_hour(call.text("until")) if call.text("until") else ""
+        job = Job(title, task, when, str(self._workspace), allowed, made_by, tainted_by=turn.tainted_by, until=until)
         job = await asyncio.to_thread(self._agenda.add, job)
         problem = await asyncio.to_thread(self._wind)
         await turn.audit("schedule_added", {"id": job.id, "schedule": when.text, "allowed": list(allowed)})
         back = read_back(when, job.made_at)
         payload: dict[str, JsonValue] = {"id": job.id, "title": job.title, "when": in_words(when), "task": job.task}
-        return ToolResult(True, "cron", payload, f"Schedule {job.id} is kept: {back}. {problem}".strip())
+        waits = await asyncio.to_thread(self._foresee, task, allowed, self._workspace) if self._foresee else ()
+        if waits:
+            problem += f" {_WAITS}: {' '.join(one.why for one in waits)}"
+            rules = "; ".join(one.rule for one in waits if one.rule)
+            problem += f" To let it do so, add it again with allow: {rules}" if rules else ""
+        return ToolResult(True, "cron", payload, f"Schedule {job.id} is kept: {back}. {problem.strip()}".strip())
 
     async def _list(self) -> ToolResult:
         jobs = await asyncio.to_thread(self._agenda.all)
@@ -91,7 +146,11 @@ class ScheduleTools:
     async def _remove(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         if not call.has("id"):
             raise ToolMisuse("Give the id of the schedule: action=list has it.")
-        job = await asyncio.to_thread(self._agenda.remove, call.integer("id"))
+        job = await asyncio.to_thread(find_job, self._agenda, call.integer("id"))
+        named: dict[str, JsonValue] = {"action": "remove", "id": job.id, "title": job.title}
+        if refusal := await turn.admit(ToolCall(unique("cancel_"), _CANCELLING, named)):
+            return not_run(call.name, refusal)
+        job = await asyncio.to_thread(self._agenda.remove, job.id)
         await asyncio.to_thread(self._wind)
         await turn.audit("schedule_removed", {"id": job.id})
         return ToolResult(
@@ -102,35 +161,81 @@ class ScheduleTools:
         return timer.set_for(self._agenda.next_due())
 
 
+def find_job(agenda: Agenda, number: int) -> Job:
+    """Return the schedule of this number that will still run. Raises ToolFailed, which lists all, if there is none."""
+    jobs = agenda.all()
+    if found := next((job for job in jobs if job.id == number), None):
+        return found
+    there = "; ".join(clip_line(f"{job.id}. {job.title}", _TITLE_CHARS) for job in jobs[:_MOST_LISTED])
+    raise ToolFailed(f"There is no schedule {number}. {f'There is: {there}.' if there else 'Nothing is scheduled.'}")
+
+
 def line_of(job: Job) -> str:
-    """Return a schedule as models and people read it."""
+    """Return a schedule in one line, for models and people."""
     at = clock_time(job.next_at, job.when.zone) if job.next_at is not None else "over"
     allowed = f" [may: {'; '.join(job.allowed)}]" if job.allowed else ""
-    return f"{job.id}. {job.title}: {in_words(job.when)} ({job.when.zone}); next: {at}{allowed}"
+    waits = f"; waits until {job.until} while {job.waits_for}" if job.waits_for else ""
+    until = f"; begins by {job.until}" if job.until and not waits else ""
+    return f"{job.id}. {job.title}: {in_words(job.when)} ({job.when.zone}); next: {at}{until}{waits}{allowed}"
 
 
 def _effects_of_cron(call: ToolCall) -> frozenset[Effect]:
-    return frozenset({Effect.READS if call.text("action", "add") == "list" else Effect.SETTINGS})
+    """Return the effects of a call. A reminder only notifies the person; a removal is asked about later."""
+    action = call.text("action", "add")
+    if action == "list" or (action == "remove" and not call.has("title")):
+        return frozenset({Effect.READS})
+    is_reminder = action == "add" and reminded_of(call.text("task")) and not call.text("allow")
+    return frozenset({Effect.TALKS, Effect.WRITES} if is_reminder else {Effect.SETTINGS})
 
 
-def _told(call: ToolCall) -> str:
-    """Return the question for the person: the task, its schedule with the next times, and what it may do."""
+def reminded_of(task: str) -> str:
+    """Return the text for the person if a task is only a reminder; "" for any other task."""
+    known = resources.table("policy/asking.toml", resources.Table)["reminders"]
+    begins = next((one for one in known if task.strip().casefold().startswith(one)), "")
+    return task.strip()[len(begins) :].strip() if begins else ""
+
+
+def _told(call: ToolCall) -> Phrase:
+    """Return what is agreed to: the task, its next times, and what it may do."""
     if call.text("action", "add") != "add":
-        return f"remove the schedule {call.arguments.get('id', '')}"
+        named = {"id": str(call.arguments.get("id", "")), "title": unquoted(call.text("title"), _TITLE_CHARS)}
+        return Phrase("remove the schedule {id}, “{title}”" if call.has("title") else "remove the schedule {id}", named)
+    rules = [_allowed_in_words(rule) for rule in call.text("allow").split(";") if rule.strip()]
+    reminded = reminded_of(call.text("task"))
+    task = unquoted(reminded or call.text("task"), _TASK_CHARS)
+    waits = {"hour": unquoted(call.text("until"), _TITLE_CHARS)}
+    parts: dict[str, str | tuple[str | Phrase, ...] | Phrase] = {
+        "when": _when_in_words(call.text("schedule")),
+        "wait": Phrase(", waiting until {hour} while the screen is locked or in use", waits) if waits["hour"] else "",
+        "may": Phrase("; without asking it may {acts}", {"acts": _all_of(rules)}) if rules else "",
+        "task": clip_line(task, _SHOWN_CHARS),
+        # The whole call stands below the question, which would push its answers off the screen.
+        "more": Phrase(" (all of it stands below)") if len(task) > _SHOWN_CHARS else "",
+    }
+    if reminded:
+        return Phrase("remind you {when}{wait}{may}: “{task}”{more}", parts)
+    return Phrase("do this {when}{wait}{may}: “{task}”{more}", parts)
+
+
+def _when_in_words(schedule: str) -> Phrase | str:
+    now = time.time()
     try:
-        back = read_back(read(call.text("schedule"), time.time(), zone_name()), time.time())
+        when = read(schedule, now, zone_name())
     except ToolMisuse:  # because the handler refuses such a schedule only afterwards
-        back = call.text("schedule")
-    allowed = [_allowed_in_words(rule) for rule in call.text("allow").split(";") if rule.strip()]
-    may = f"; without asking it may {' and '.join(allowed)}" if allowed else ""
-    task = unquoted(call.text("task"), _TASK_CHARS)
-    # The whole call stands below the question, which would push its answers off the screen.
-    more = " (all of it stands below)" if len(task) > _SHOWN_CHARS else ""
-    return f"do this {back}{may}: “{clip_line(task, _SHOWN_CHARS)}”{more}"
+        return schedule
+    if when.kind == "once":
+        return Phrase(in_words(when).removeprefix("once, "))
+    times = tuple(clock_time(at, when.zone) for at in next_times(when, now, now))
+    return Phrase("{when} ({zone}); next: {times}", {"when": Phrase(in_words(when)), "zone": when.zone, "times": times})
 
 
-def _allowed_in_words(rule: str) -> str:
-    """Return `tool=write_file path=*.md` as “write_file” where path is “*.md”."""
+def _all_of(phrases: Sequence[Phrase | str]) -> Phrase | str:
+    first, *others = phrases
+    return Phrase("{one} and {others}", {"one": first, "others": _all_of(others)}) if others else first
+
+
+def _allowed_in_words(rule: str) -> Phrase | str:
+    """Return `tool=write_file path=*.md` as “use write file where path is “*.md””."""
     try:
         told = [
             (name, unquoted(value, _SHOWN_CHARS))
@@ -139,8 +244,26 @@ def _allowed_in_words(rule: str) -> str:
     except ValueError:  # because a quotation may be open; such a rule is refused afterwards
         return f"“{unquoted(rule, _SHOWN_CHARS)}”"
     tools = [value for name, value in told if name == "tool"]
-    bounds = [f"{name} is “{value}”" for name, value in told if name != "tool"]
-    return f"use {' or '.join(tools) or 'any tool'}" + (f" where {' and '.join(bounds)}" if bounds else "")
+    names = " or ".join(tools).replace("_", " ")
+    named = Phrase("{names}", {"names": names}) if names else Phrase("any tool")
+    bounds = [Phrase("{name} is “{value}”", {"name": name, "value": value}) for name, value in told if name != "tool"]
+    if bounds:
+        return Phrase("use {tools} where {bounds}", {"tools": named, "bounds": _all_of(bounds)})
+    return Phrase("use {tools}", {"tools": named})
+
+
+def _effects_of_notice(call: ToolCall) -> frozenset[Effect]:
+    """Return the effects of a notification. Only the step that sends it away names a server."""
+    return frozenset({Effect.NETWORK if call.has("server") else Effect.TALKS})
+
+
+def _notice_told(call: ToolCall) -> Phrase:
+    """Return what is agreed to: what is sent, and where to."""
+    text = ": ".join(unquoted(call.text(name), _BODY_CHARS) for name in ("title", "text") if call.text(name))
+    if not call.has("server"):
+        return Phrase("send the notification “{text}”", {"text": text})
+    server = unquoted(call.text("server"), _SHOWN_CHARS)
+    return Phrase("send the notification “{text}” to {server}", {"text": text, "server": server})
 
 
 _RARE = RareFamily("schedules", "do something later or regularly, notify the person")
@@ -166,6 +289,7 @@ SCHEDULES = Family(
                 ),
                 Param("title", description="a few words for the person", aliases=("name",)),
                 Param("allow", description="what it may do without asking: tool=web_search; tool=write_file path=*.md"),
+                Param("until", description="18:00; for a task that uses the screen, which waits for it until then"),
                 Param("id", ValueType.INTEGER, "which one to remove"),
             ),
             body=Param("task", description="what to do then", close=Close.LAST, aliases=("prompt", "text")),
@@ -173,6 +297,8 @@ SCHEDULES = Family(
             rare=_RARE,
             effects_by_call=_effects_of_cron,
             read_back=_told,
+            steps=(_CANCELLING,),
+            leaves_traces=lambda call: call.text("action", "add") != "list",
         ),
         ToolSpec(
             name="push_notification",
@@ -186,6 +312,10 @@ SCHEDULES = Family(
             body=Param("text", description="one or two sentences", close=Close.LAST, aliases=("message", "body")),
             examples=('<push_notification title="The report is ready">It is in report.md.</push_notification>',),
             rare=_RARE,
+            effects_by_call=_effects_of_notice,
+            read_back=_notice_told,
+            steps=(_AWAY,),
+            leaves_traces=lambda _: True,
         ),
     ),
 )

@@ -1,13 +1,20 @@
-"""Searching in files."""
+"""Tools that search files, and list the classes, functions, methods and types that source files define.
+
+tree-sitter reads the source files; a grammar is loaded for the first file of its language.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import importlib
+from typing import TYPE_CHECKING
 
+from app.base import resources
 from app.base.errors import Cancelled, ToolMisuse, WispError
+from app.base.values import dataclass
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
-from app.services.code import MOST_BYTES, definitions, is_known
 from app.services.files import searching
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import open_file
@@ -24,7 +31,7 @@ class Searches:
         self._workspace = workspace
 
     async def search(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        place = self._workspace.locate(call.text("path"))
+        place = self._workspace.locate(call.text("path"), judged=turn.judged())
         self._workspace.check_readable(place)
         if not place.exists():
             raise ToolMisuse(f"path: there is no {place.shown!r}. list_files shows what there is.")
@@ -102,8 +109,8 @@ class Code:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    async def list_definitions(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        place = self._workspace.locate(call.text("path"))
+    async def list_definitions(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"), judged=turn.judged())
         self._workspace.check_readable(place)
         sections, notes = await asyncio.to_thread(self._outline, place)
         text = "\n\n".join(sections) or "No definitions in a language that can be read."
@@ -139,7 +146,7 @@ class Code:
 
 
 def _sources(place: Place) -> tuple[list[str], list[str]]:
-    """Return the source files below the place (a single file has the name ''), and notes about files left out."""
+    """Return the source files below a place, and notes on files left out. A single file has the name ""."""
     if place.is_file():
         if not is_known(place.path.name):
             raise ToolMisuse(f"path: {place.shown!r} is in no language whose definitions can be read.")
@@ -168,3 +175,121 @@ CODE = Family(
         ),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A language. `module` and `function` give the tree-sitter grammar; `query` is a file in resources/code."""
+
+    module: str
+    query: str
+    function: str = "language"
+
+
+_PYTHON = Grammar("tree_sitter_python", "python")
+_BASH = Grammar("tree_sitter_bash", "bash")
+_JAVASCRIPT = Grammar("tree_sitter_javascript", "javascript")
+_TYPESCRIPT = Grammar("tree_sitter_typescript", "typescript", "language_typescript")
+_TSX = Grammar("tree_sitter_typescript", "typescript", "language_tsx")
+_RUST = Grammar("tree_sitter_rust", "rust")
+_GO = Grammar("tree_sitter_go", "go")
+_JAVA = Grammar("tree_sitter_java", "java")
+_C = Grammar("tree_sitter_c", "c")
+_CPP = Grammar("tree_sitter_cpp", "cpp")
+_C_SHARP = Grammar("tree_sitter_c_sharp", "c_sharp")
+_RUBY = Grammar("tree_sitter_ruby", "ruby")
+_PHP = Grammar("tree_sitter_php", "php", "language_php")
+
+GRAMMARS: dict[str, Grammar] = {
+    "py": _PYTHON,
+    "pyi": _PYTHON,
+    "pyw": _PYTHON,
+    "sh": _BASH,
+    "bash": _BASH,
+    "js": _JAVASCRIPT,
+    "mjs": _JAVASCRIPT,
+    "cjs": _JAVASCRIPT,
+    "jsx": _JAVASCRIPT,
+    "ts": _TYPESCRIPT,
+    "mts": _TYPESCRIPT,
+    "cts": _TYPESCRIPT,
+    "tsx": _TSX,
+    "rs": _RUST,
+    "go": _GO,
+    "java": _JAVA,
+    "c": _C,
+    # because most headers parse as C++, and only C++ headers define classes
+    "h": _CPP,
+    "cc": _CPP,
+    "cpp": _CPP,
+    "cxx": _CPP,
+    "hh": _CPP,
+    "hpp": _CPP,
+    "hxx": _CPP,
+    "cs": _C_SHARP,
+    "rb": _RUBY,
+    "rake": _RUBY,
+    "php": _PHP,
+}
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+    from tree_sitter import Query as TreeQuery
+
+MOST_BYTES = 1_000_000
+_LINE_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition in a file. `line` counts from 1, `depth` counts enclosing definitions, `text` is its first line."""
+
+    name: str
+    line: int
+    depth: int
+    text: str
+
+
+def is_known(name: str) -> bool:
+    """Return whether a file of that name is source code in a known language."""
+    return _ending(name) in GRAMMARS
+
+
+def definitions(source: bytes, name: str) -> list[Definition]:
+    """Return what a file defines, in order. In code with errors, return what can be recognised."""
+    from tree_sitter import Parser, QueryCursor
+
+    language, query = _loaded(GRAMMARS[_ending(name)])
+    tree = Parser(language).parse(source)
+    found: dict[tuple[int, int], tuple[Node, str]] = {}
+    for _, captures in QueryCursor(query).matches(tree.root_node):
+        node, named = captures["definition"][0], captures["name"][0]
+        label = (named.text or b"").decode(errors="replace")
+        found.setdefault((node.start_byte, node.end_byte), (node, label))
+    return _nested(found, source.split(b"\n"))
+
+
+def _nested(found: dict[tuple[int, int], tuple[Node, str]], lines: list[bytes]) -> list[Definition]:
+    around: list[int] = []
+    result = []
+    for (start, end), (node, label) in sorted(found.items(), key=lambda item: (item[0][0], -item[0][1])):
+        while around and around[-1] <= start:
+            around.pop()
+        row = node.start_point[0]
+        text = lines[row].decode(errors="replace").strip()[:_LINE_CHARS]
+        result.append(Definition(label, row + 1, len(around), text))
+        around.append(end)
+    return result
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+@functools.cache
+def _loaded(grammar: Grammar) -> tuple[Language, TreeQuery]:
+    from tree_sitter import Language
+    from tree_sitter import Query as TreeQuery
+
+    language = Language(getattr(importlib.import_module(grammar.module), grammar.function)())
+    return language, TreeQuery(language, resources.text(f"code/{grammar.query}.scm"))

@@ -1,4 +1,4 @@
-"""Skills: playbooks for kinds of work. List them, read one, and name its files."""
+"""Skills: instructions for kinds of work. List them, read one, and name its files."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class SkillTools:
 
 
 class SkillHints:
-    """Gives each pass the names of the skills, and the descriptions of those that fit the person's words."""
+    """Adds the names of all skills, and the descriptions of those that fit the person's words, to each model pass."""
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
         self._found: FoundSkills | None = None
 
     async def __call__(self, said: str) -> Mapping[str, str]:
-        """Return the hints. Search the folders only once per conversation; use_skill searches again."""
+        """Return the hints. The folders are searched once in a conversation; use_skill searches again."""
         if self._found is None:
             self._found = await asyncio.to_thread(self._skills.find)
         names = [skill.name for skill in self._found.offered[:MOST_LISTED]]
@@ -61,7 +61,7 @@ class SkillHints:
 
 
 def _opened(skill: Skill) -> str:
-    """Return the body of a skill, and the list of the other files in its folder."""
+    """Return the text of a skill, and a list of the other files in its folder."""
     files = skill.files()
     if not files:
         return skill.body

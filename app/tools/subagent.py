@@ -1,4 +1,4 @@
-"""Pursue a goal on the screen step by step: look, find, act, look again."""
+"""The tool that works towards a goal on the screen, step by step: look, find, act, look again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINE_CHARS = 140
 
 
 class Goals:
-    """The handler of this tool. `sight` says how the model in use sees: only some models get the last picture."""
+    """The handler of this tool. `sight` says what the model can see: only some models get the last picture."""
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -64,7 +64,7 @@ async def _looked(controller: DesktopController, sight: ModelSight) -> Capture:
 
 
 def _account(pursued: Pursued) -> str:
-    """Return a few lines for the model that set the goal."""
+    """Return a short report on a goal, for the model that set it."""
     cost = f", ${pursued.cost_usd:.2f}" if pursued.cost_usd else ""
     state = "It says that the goal is reached" if pursued.is_reached else "The goal was not reached"
     spent = f"{pursued.passes} passes, {len(pursued.deeds)} actions, {pursued.seconds:.0f} s{cost}"

@@ -1,4 +1,4 @@
-"""Tools that look at the screen and wait for it."""
+"""Tools that capture the screen, and tools that wait until it shows something."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ _REST = Patience(first_s=0.4, quiet_s=0.4)
 
 
 class Watching:
-    """The handlers of these tools. `sight` says whether the model takes pictures; if not, it gets text."""
+    """The handlers of the tools that look at the screen. `sight` says whether the model takes pictures; if not, it gets
+    text.
+    """
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -60,7 +62,7 @@ class Watching:
         return shown(call, capture)
 
     def _has_seen(self, capture: Capture, turn: TurnContext) -> bool:
-        """Return whether the last picture of this turn was exactly the same."""
+        """Return whether the last picture of this turn was the same, so that the model need not get it again."""
         if self._shown is None or not turn.turn_id:
             return False
         of_turn, last = self._shown
@@ -86,7 +88,7 @@ class Watching:
         return ToolResult(True, call.name, {"seconds": waited}, echo + await self._windows_since(before))
 
     async def _windows(self) -> tuple[Window, ...] | None:
-        """Return the windows; None if nothing on the screen is visible, because waiting is possible anyway."""
+        """Return the windows; None if the screen cannot be seen: waiting is possible nevertheless."""
         try:
             return await self._desktop.run(_open_windows)
         except (ToolFailed, NeedsPerson):
@@ -176,7 +178,7 @@ async def _texts_in(controller: DesktopController, regions: Sequence[Rect]) -> l
 
 
 def _with_margin(area: Rect) -> Rect:
-    """Return a larger area, because a change may cover only part of a line, which OCR cannot read."""
+    """Return the area with a margin: a change may cover only a part of a line, which OCR cannot read."""
     return Rect(area.x - _LINE_PX * 4, area.y - _LINE_PX, area.width + _LINE_PX * 8, area.height + _LINE_PX * 2)
 
 
@@ -189,7 +191,7 @@ Condition: TypeAlias = Callable[[DesktopController, float], Coroutine[Any, Any, 
 
 
 def _condition(call: ToolCall) -> tuple[Condition, str]:
-    """Return a test that is repeated until it is true, and its name for a sentence."""
+    """Return the test that a call waits for (repeated until it is true), and its name for a sentence."""
     if call.has("text"):
         return _text_shows(call.text("text")), f"the text {call.text('text')!r}"
     if call.has("window"):
@@ -260,7 +262,7 @@ async def _screen_rests(controller: DesktopController, left_s: float) -> bool:
 
 
 async def _sleep(seconds: float, turn: TurnContext) -> bool:
-    """Wait; return False if the person said something meanwhile. Raise Cancelled if they stop the turn."""
+    """Wait. Return False if the person said something meanwhile; raise Cancelled if they stop the turn."""
     ends = [asyncio.ensure_future(event.wait()) for event in (turn.cancelled, turn.heard)]
     try:
         await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -293,6 +295,7 @@ WATCHING = Family(
             ),
             examples=("<screen_capture/>",),
             taint="screen",
+            steps=("look_at_screen",),
         ),
         ToolSpec(
             "zoom",

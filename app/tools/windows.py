@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
@@ -11,17 +13,19 @@ from app.desktop.backends import Press, Window
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.keys import chords
-from app.desktop.programs import Opened, is_terminal
+from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
 from app.desktop.targets import Aim
 from app.desktop.verification import Patience
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
+from app.services.surfaces.client import NoSuchSurface
 from app.tools.acts import menu_entries_of, seen_in
 from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _TITLE_CHARS = 80
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _CLIPBOARD_CHARS = 4000
 _OF_DOCUMENTS = {
     document_kinds.DocumentKind.FOLDER: frozenset[Effect](),
@@ -31,21 +35,47 @@ _OF_DOCUMENTS = {
     document_kinds.DocumentKind.UNKNOWN: frozenset({Effect.NETWORK, Effect.EXECUTES}),
 }
 _OPENING = Patience(first_s=0.2, quiet_s=0.06, limit_s=2.0)
+_BEHIND = "is open, but a dialog of it has the keyboard and must be answered first."
 _DROP_DOWN = frozenset({"guake", "tilda", "yakuake"})
 """Terminals that keep their window and its command line while they are hidden."""
 
 
-class WindowTools:
-    """The handlers of these tools. Each runs on the desktop thread. `sight` says how the model in use sees."""
+OpenOwn = Callable[[str], Awaitable[tuple[str, str]]]
+"""Opens the app of Wisp's own with a name. Returns its name and sentences on its window.
 
-    def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
+Raises NoSuchSurface if none is called so, and another WispError if its window does not open.
+"""
+
+
+class WindowTools:
+    """The handlers of the tools for programs and windows. Each runs on the desktop thread.
+
+    `sight` says what the present model can see. `own` opens the small apps that Wisp keeps, which are no programs.
+    """
+
+    def __init__(self, desktop: Desktop, sight: ModelSight | None = None, own: OpenOwn | None = None) -> None:
         self._desktop = desktop
         self._sight = sight or ModelSight()
+        self._own = own
 
     async def open_app(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        result = await self._desktop.run(_open_app, call)
+        try:
+            result = await self._desktop.run(_open_app, call)
+        except NoProgram as error:
+            result = await self._opened_own(call, error)
         await turn.audit("open_app", {"name": result.payload["name"]})
         return result
+
+    async def _opened_own(self, call: ToolCall, error: NoProgram) -> ToolResult:
+        """Open the app of Wisp's own that is called so. Without one, raise the error, with the names that are near."""
+        if self._own is None:
+            raise error
+        try:
+            name, told = await self._own(call.text("name"))
+        except NoSuchSurface as near:
+            raise ToolFailed(f"{error}{near}") from None
+        payload: dict[str, JsonValue] = {"name": name, "title": name, "window": ""}
+        return ToolResult(True, call.name, payload, f"Opened {name!r}, an app that Wisp made. {told}")
 
     async def list_windows(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_list_windows, call)
@@ -85,6 +115,8 @@ async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult
             f"Handed {opened.name} over to its program, which runs already; no window tells what it shows. Look first."
         )
         return ToolResult(True, call.name, {"name": opened.name, "title": "", "window": ""}, told)
+    if opened.dialog:
+        raise ToolFailed(f"{opened.name} {_BEHIND} {await controller.asked_in(opened.dialog)}")
     shown = opened.window
     window = next((w for w in controller.backend.windows.all() if w.ref == shown.ref), shown)
     verb = "Opened" if opened.is_new else "It was running: brought forward"
@@ -97,23 +129,31 @@ async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult
 
 
 def _is_new_terminal(opened: Opened) -> bool:
-    """Say whether a shell with an empty line waits there.
+    """Return whether the opened window is a new terminal whose shell waits for a command.
 
-    A program inside a terminal, or a window that was only hidden, does not count.
+    A program in a terminal, or a window that was only hidden, does not count.
     """
     app = opened.window.app if opened.window else ""
     return opened.is_new and is_terminal(opened.name) and is_terminal(app) and app.lower() not in _DROP_DOWN
 
 
 async def _list_windows(controller: DesktopController, call: ToolCall) -> ToolResult:
-    windows = controller.backend.windows.all()
+    windows = [window for window in controller.backend.windows.all() if not window.is_own]
     payload: dict[str, JsonValue] = {"windows": [_as_json(window) for window in windows]}
     lines = "\n".join(_line(window) for window in windows)
     return ToolResult(True, call.name, payload, f"Topmost first:\n{lines}" if windows else "No window is open.")
 
 
 async def _focus_window(controller: DesktopController, call: ToolCall) -> ToolResult:
-    window = await controller.backend.windows.focus(controller.find_window(call.text("title")).ref)
+    found = controller.find_window(call.text("title"))
+    controller.opener.acted()
+    try:
+        window = await controller.backend.windows.focus(found.ref)
+    except ToolFailed:
+        dialog = dialog_before(found, controller.backend.windows.all())
+        if dialog is None or dialog.ref == found.ref:
+            raise
+        raise ToolFailed(f"{found.title!r} {_BEHIND} {await controller.asked_in(dialog)}") from None
     await controller.screen_capture.settle(Patience())
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
     return ToolResult(True, call.name, payload, f"{window.title!r} ({window.ref}) is in front and has the keyboard.")
@@ -121,6 +161,7 @@ async def _focus_window(controller: DesktopController, call: ToolCall) -> ToolRe
 
 async def _close_window(controller: DesktopController, call: ToolCall) -> ToolResult:
     window = controller.find_window(call.text("title"))
+    controller.opener.acted()
     is_closed = await controller.backend.windows.close(window.ref)
     await controller.screen_capture.settle(Patience())
     if not is_closed:
@@ -154,7 +195,7 @@ async def _minimise_window(controller: DesktopController, call: ToolCall) -> Too
 
 
 async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Admit, sight: ModelSight) -> ToolResult:
-    """Open menu after menu. If an entry is missing or forbidden, close all of them."""
+    """Open one menu after the other and choose the last entry. If an entry is missing or forbidden, close all."""
     parts = menu_entries_of(call)
     if not parts:
         raise ToolMisuse('Which entry? Write the way to it, as in path="File > Save As".')
@@ -173,7 +214,7 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
 
 
 async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_first: bool, is_last: bool) -> None:
-    """Check an entry before it is pressed: it must open a menu, or the policy must allow it. Raise ToolFailed."""
+    """Check a menu entry before it is pressed: it opens a menu, or the policy allows it. Raise ToolFailed otherwise."""
     entry = aim.element
     leads_on = entry is not None and (entry.role == "menu" or entry.is_("has-popup"))
     if entry is None or (leads_on and not is_last):
@@ -194,13 +235,15 @@ async def _read_clipboard(controller: DesktopController, call: ToolCall) -> Tool
 
 async def _write_clipboard(controller: DesktopController, call: ToolCall) -> ToolResult:
     text = call.text("text")
+    if _CONTROLS.search(text):  # because one of them ends what a terminal takes for pasted text, and is not seen
+        raise ToolMisuse("text holds control characters, which nobody sees in the clipboard. Leave them out.")
     await controller.backend.clipboard.write(text)
     payload: dict[str, JsonValue] = {"length": len(text), "text": clip_line(text, _TITLE_CHARS)}
     return ToolResult(True, call.name, payload, f"The clipboard holds these {len(text)} characters now.")
 
 
 def _effects_of_opening(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of opening a program, an address (network) or a document (as its program handles it)."""
+    """Return the effects of opening a program, an address (network) or a document (what its program does with it)."""
     target = document_kinds.target_of(call.text("name").strip())
     if target is None:
         return frozenset({Effect.DESKTOP})
@@ -282,7 +325,7 @@ WINDOWS = Family(
             WindowTools.close_window,
             attrs=(_TITLE,),
             examples=('<close_window title="calculator"/>',),
-            aim=ScreenAim.AWAY,
+            aim=ScreenAim.WINDOW,
         ),
         ToolSpec(
             "move_window",

@@ -1,0 +1,1 @@
+"""Tools for pictures: drawn by the model as shapes (SVG), or generated from words."""

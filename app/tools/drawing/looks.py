@@ -1,0 +1,159 @@
+"""Tools for the looks of Wisp: the theme, its fonts and mood, and the background of the apps that Wisp makes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from app.base.errors import ToolMisuse
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, RareFamily, ToolSpec
+from app.providers.images import PictureMaker
+from app.services.files import contents
+from app.services.themes import Appearance, LookChange, keep_picture, theme_named, titled, why_no_css
+from app.services.web.pages import Pages
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, THEME, Setting
+from app.settings.tokens import FONT_ROLES, THEMES, fonts_of
+from app.tools.registry import Family, TurnContext
+
+_MOOD_CHARS = 200
+_PROMPT_CHARS = 4_000
+_PICTURES = ("from_prompt", "url")
+
+
+class Looks:
+    """The handlers of set_theme and reset_theme. The presence follows the settings that they write.
+
+    `maker` draws a background from words; `pages` fetches one from an address.
+    """
+
+    def __init__(self, looks: Appearance, maker: PictureMaker, pages: Pages) -> None:
+        self._looks = looks
+        self._maker = maker
+        self._pages = pages
+
+    async def set_theme(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        wanted: dict[Setting[str], str] = {}
+        if call.text("name").strip():
+            # Fonts, background and mood belong to the look before, so that another theme begins without them.
+            wanted = {THEME: theme_named(call.text("name")), FONTS: "", BACKDROP: "", ATMOSPHERE: ""}
+        wanted |= {FONTS: _fonts(call.arguments["fonts"])} if call.has("fonts") else {}
+        if call.has("atmosphere"):
+            wanted[ATMOSPHERE] = " ".join(call.text("atmosphere").split())
+            if len(wanted[ATMOSPHERE]) > _MOOD_CHARS:
+                raise ToolMisuse(f"atmosphere: say it in at most {_MOOD_CHARS} characters.")
+        if call.has("wallpaper"):  # last, because a picture may cost money
+            wanted[BACKDROP] = await self._background(call.arguments["wallpaper"])
+        if not wanted:
+            raise ToolMisuse("name is missing: name a theme, or give fonts, a wallpaper or an atmosphere.")
+        change = await asyncio.to_thread(self._looks.choose, wanted, turn.turn_id)
+        return await _changed_looks(call, turn, change)
+
+    async def _background(self, given: JsonValue) -> str:
+        """Return the background in the setting's format: CSS, or the file of a picture, which is drawn or fetched."""
+        fields = given if isinstance(given, Mapping) else {"text": given}
+        css, prompt, url = (" ".join(str(fields.get(name) or "").split()) for name in ("text", *_PICTURES))
+        if sum(map(bool, (css, prompt, url))) > 1:
+            raise ToolMisuse("wallpaper: give one of these: from_prompt, url, or a CSS background.")
+        if css and (why := why_no_css(css)):
+            raise ToolMisuse(f"wallpaper: {why}")
+        if not (prompt or url):
+            return css
+        if len(prompt) > _PROMPT_CHARS:
+            raise ToolMisuse(f"wallpaper: say what to draw in at most {_PROMPT_CHARS} characters.")
+        made = await self._maker.draw(prompt, "landscape") if prompt else None
+        address = made.url if made else url
+        if made and not address:
+            picture = await asyncio.to_thread(contents.seen, made.data, made.maker)
+        else:
+            picture = (await self._pages.picture(address))[1]
+        return str(await asyncio.to_thread(keep_picture, picture.data, picture.media_type))
+
+    async def reset_theme(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        change = await asyncio.to_thread(self._looks.reset, turn.turn_id)
+        return await _changed_looks(call, turn, change)
+
+
+async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) -> ToolResult:
+    title = titled(change.after[THEME.key])
+    if change.before == change.after:
+        return ToolResult(True, call.name, {"theme": title}, f"It looks so already: the theme is {title}.")
+    await turn.audit(call.name, {"before": dict(change.before), "after": dict(change.after)})
+    others = [
+        f"{label}: {change.after[key.key]}"
+        for label, key in (("fonts", FONTS), ("background of apps", BACKDROP), ("mood", ATMOSPHERE))
+        if change.after[key.key]
+    ]
+    about = "; ".join([f"The theme is {title}", *others])
+    shown: dict[str, JsonValue] = {"theme": title, "text": "\n".join(others), "undoable": True, "paths": ["#theme"]}
+    return ToolResult(True, call.name, shown, f"{about}. undo_last_change takes it back.")
+
+
+def _fonts(given: JsonValue) -> str:
+    """Return the fonts in the setting's format. Raises ToolMisuse for a text that cannot be a font's name."""
+    fields = given if isinstance(given, Mapping) else {}
+    written = "; ".join(f"{role}: {fields[role]}" for role in FONT_ROLES if fields.get(role))
+    read = fonts_of(written)
+    bad = next((role for role in FONT_ROLES if fields.get(role) and not read.get(role)), "")
+    if bad or not written:
+        raise ToolMisuse(f'fonts: give names of fonts, such as <fonts {bad or "display"}="Lora"/>.')
+    return "; ".join(f"{role}: {', '.join(names)}" for role, names in read.items())
+
+
+_APPEARANCE = RareFamily("appearance", "how Wisp looks")
+
+
+def _effects_of_looks(call: ToolCall) -> frozenset[Effect]:
+    """Return the effects of set_theme: a picture for the background is drawn or fetched elsewhere."""
+    given = call.arguments.get("wallpaper")
+    is_elsewhere = isinstance(given, Mapping) and any(given.get(name) for name in _PICTURES)
+    return frozenset({Effect.WRITES, Effect.NETWORK}) if is_elsewhere else frozenset({Effect.WRITES})
+
+
+LOOKS = Family(
+    Looks,
+    (
+        ToolSpec(
+            name="set_theme",
+            description=(
+                "Change how Wisp and the apps that it makes look. Without a name only what is given changes. "
+                f"Themes: system, light, dark, {', '.join(THEMES)}. get_ux_ui_strict_guidelines has the handbook."
+            ),
+            effect=Effect.WRITES,
+            execute=Looks.set_theme,
+            attrs=(Param("name", description="the theme", aliases=("theme", "id")),),
+            children=(
+                Param(
+                    "wallpaper",
+                    description="background of apps: a CSS colour or gradient inside, or one attribute for a picture",
+                    attrs=(
+                        Param("from_prompt", description="what is drawn for it; it may cost money"),
+                        Param("url", description="the address of a picture"),
+                    ),
+                ),
+                Param(
+                    "fonts",
+                    description="fonts that the system has, the best first, separated by commas",
+                    attrs=tuple(Param(role) for role in FONT_ROLES),
+                ),
+                Param("atmosphere", description="the mood of apps and pictures, in a few words"),
+            ),
+            examples=(
+                '<set_theme name="cyberpunk"/>',
+                '<set_theme name="warm-earthy"><wallpaper>linear-gradient(160deg, #F3DDBF, #C27848)</wallpaper>'
+                '<fonts display="Lora, Georgia"/><atmosphere>a slow Sunday</atmosphere></set_theme>',
+                '<set_theme><wallpaper from_prompt="misty hills at dawn, gouache"/></set_theme>',
+            ),
+            rare=_APPEARANCE,
+            effects_by_call=_effects_of_looks,
+        ),
+        ToolSpec(
+            name="reset_theme",
+            description="Back to the system's light or dark, without fonts, background and mood of one's own.",
+            effect=Effect.WRITES,
+            execute=Looks.reset_theme,
+            examples=("<reset_theme/>",),
+            rare=_APPEARANCE,
+        ),
+    ),
+)
