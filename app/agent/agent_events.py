@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from app.base.errors import Remedy
 from app.base.values import dataclass, field
+from app.protocol.call import MARKED_PART as MARKED_PART  # noqa: PLC0414 - as below
 from app.protocol.call import JsonValue
 from app.protocol.call import Media as Media  # noqa: PLC0414 - the presence sees no protocol: it has Media from here
 
@@ -19,6 +20,46 @@ class State(StrEnum):
     NEEDS_YOU = "needs_you"
     DRIVING = "driving"
     ERROR = "error"
+
+
+_KEYS = "This program takes text only by typing: no line breaks, tabs or emoji. Copy the new text instead."
+_ONE_LINE = "This field holds one line, and the new text has several. Copy it instead."
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A text that is selected in a program.
+
+    `window` is the window's ref, `title` its title. `field` is the ref of the field, "" if its program does not
+    describe it. `start` is the index of the text's first character in the field. `obstacle` is the sentence why other
+    text cannot take its place, "" if it can. `needs_keys`: only typing puts text there. `has_lines`: the field can hold
+    several lines.
+    """
+
+    text: str
+    window: str
+    title: str
+    field: str = ""
+    start: int = 0
+    obstacle: str = ""
+    needs_keys: bool = False
+    has_lines: bool = True
+
+    def obstacle_to(self, text: str) -> str:
+        """Return the sentence why `text` cannot take its place and be taken back again; "" if it can."""
+        if self.obstacle:
+            return self.obstacle
+        if self.needs_keys and any(sign in "\t\n" or sign > "\uffff" for sign in self.text + text):
+            return _KEYS
+        return _ONE_LINE if not self.has_lines and "\n" in text else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to rewrite a text: its name for the person, and what the model is asked; "" for a way without a model."""
+
+    name: str
+    asks: str = ""
 
 
 class Outcome(StrEnum):
@@ -108,7 +149,7 @@ class ThoughtDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolRunning:
-    """All arguments are known and the call runs now."""
+    """A call begins to run: all of its arguments are known."""
 
     call_id: str
     tool: str
@@ -142,10 +183,12 @@ class ToolFinished:
 class ApprovalWanted:
     """The person must allow or deny a call before it runs.
 
-    `sentence` says in plain words what it would do. `why` is the rule's own sentence, which the model reads too.
+    `sentence` says in plain words what it would do. `why` is the rule's own sentence.
     `detail` holds the call's arguments word for word. `who` is the program acted on; `undo` says what can be undone;
     `rule` decided. `sources` are whose words were read before; `reasons` are sentences about a command. `scopes` are
-    the possible answers. `ring` is the place in the picture's pixels.
+    the possible answers. `ring` is the place in the picture's pixels. `deed` is what is asked for, without the words
+    around it in the sentence; `strong` are the sentence's verbs, each as its first character and the one behind it.
+    Everything but the tool's name is in the person's language.
     """
 
     approval_id: str
@@ -162,6 +205,8 @@ class ApprovalWanted:
     scopes: tuple[Scope, ...] = (Scope.ONCE,)
     picture: Media | None = None
     ring: tuple[int, int] | None = None
+    deed: str = ""
+    strong: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -20,14 +19,13 @@ _PER = 1_000_000  # because vendors price a million tokens
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens, as published on the day `as_of`."""
+    """US dollars for a million tokens."""
 
     prefix: str
     input: float
     output: float
     cache_read: float
     cache_write: float
-    as_of: datetime.date
 
     def of(self, usage: Usage) -> float:
         return (
@@ -41,11 +39,14 @@ class Price:
 @cache
 def _prices() -> tuple[Price, ...]:
     tree = resources.table("prices.toml", resources.Table)
-    return tuple(Price(**entry, as_of=tree["as_of"]) for entry in tree["price"])
+    return tuple(Price(**entry) for entry in tree["price"])
 
 
 def price_of(model: str) -> Price | None:
-    """Return the price of the longest listed prefix that ends at a `-` of the model id, or None if none is listed."""
+    """Return the price of a model, or None if no listed price applies to it.
+
+    A listed name applies to the model with just that id, and to ids that continue it with a `-`. The longest one wins.
+    """
     matching = [price for price in _prices() if f"{model}-".startswith(f"{price.prefix}-")]
     return max(matching, key=lambda price: len(price.prefix), default=None)
 
@@ -55,7 +56,7 @@ def summed(first: Usage, second: Usage) -> Usage:
 
 
 def told(usage: Usage, price: Price | None) -> UsageChanged:
-    """Return the figures as an event. The cost is None if the price is unknown."""
+    """Return the tokens and cost of a turn as an event for the interface. The cost is None if the price is unknown."""
     cost = price.of(usage) if price else None
     return UsageChanged(
         usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, cost
@@ -119,7 +120,7 @@ class Budget:
                 self._waited_s += self._clock.now() - self._waiting_since
 
     def begin_stream(self) -> None:
-        """Add the usage reported from now on to that of the earlier streams."""
+        """Begin to count another stream: its usage is added to that of the streams before it."""
         self._finished = self.usage
         self._current = Usage()
 
@@ -149,7 +150,7 @@ class Budget:
         return told(self.usage, self._price)
 
     def exceeded(self) -> str:
-        """Return the sentence that ends the turn; "" while it is within its limits."""
+        """Return the sentence that ends the turn; "" while the turn is within its limits."""
         if self.passes >= self._ceilings.passes:
             return f"I stopped after {self.passes} passes, the most one turn may take (chat.max_passes)."
         if self.seconds_left < 0:

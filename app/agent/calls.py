@@ -15,13 +15,14 @@ from app.agent.gate import PermissionGate
 from app.agent.policy.instructions import own_words
 from app.agent.prompt import told
 from app.agent.recording import NoRecorder, Recorder
-from app.agent.subagent import Pursuit
+from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import ASK_AT, WARN_AT, Turn
 from app.base import ids
 from app.base.values import dataclass
 from app.protocol.call import CHANGED_PART, FINISHED, Block, JsonValue, ToolResult, tool_error
 from app.protocol.dialects.api import Answer
 from app.protocol.spec import PROGRESS, Effect, ToolSpec
+from app.providers.pairing import HALTED
 from app.tools.executor import Execution, Executor, Gate, note_outcome
 from app.tools.registry import Audit, Registry, TurnContext
 
@@ -68,7 +69,7 @@ def keep_order(first: Reach, second: Reach) -> bool:
 
 
 def _share(first: Reach, second: Reach) -> bool:
-    """Return whether both touch the same file, or a folder and a file in it, and one of them changes it."""
+    """Return whether the two calls touch the same file, or a folder and a file in it, and one of them changes it."""
     if any(name.startswith("toolset ") for name in first.touched & second.touched):
         return True
     if first.effects | second.effects == {Effect.READS}:
@@ -131,6 +132,7 @@ class Calls:
         self.audit: Audit | None = None
         self.keep_progress: KeepProgress | None = None
         self.pursuit: Pursuit | None = None
+        self.consultation: Consultation | None = None
         self.look = ""
         self.record: Recorder = NoRecorder()
         self.answers: list[Answer] = []
@@ -176,7 +178,9 @@ class Calls:
             self.answers[place] = replace(last, result=replace(last.result, llm_media=seen.llm_media))
 
     async def _looked(self, block: Block) -> ToolResult:
-        """Take a screenshot that the model did not ask for. It is judged and shown like a call, but not kept."""
+        """Take a screenshot that the model did not ask for. It is judged and shown like a call, but not added to
+        `answers`.
+        """
         self._cards.closed(block)
         execution = await self._executor.run(block, self._turn_gate, self._context(block.call_id))
         await self._note_reading(execution)
@@ -184,7 +188,7 @@ class Calls:
         return execution.result
 
     def complain(self, tool: str, reason: str, call_id: str = "") -> None:
-        """Answer a call that cannot run."""
+        """Add an error answer for a call that cannot run; `reason` tells the model why."""
         self.answers.append(Answer(call_id, tool, tool_error(tool, reason, for_model=True)))
 
     def end_pass(self) -> None:
@@ -236,7 +240,9 @@ class Calls:
             self._turn_gate.learn(execution.call, spec, execution.result)
 
     def _with_list(self, execution: Execution) -> Execution:
-        """Refuse once to end the turn without the checklist that the turn kept."""
+        """Replace the result that would end the turn by an error, once, if the turn kept a checklist and this call has
+        none.
+        """
         call, spec = execution.call, self._registry.find(execution.call.name) if execution.call else None
         is_end = spec is not None and not spec.feeds_back and execution.result.ends_turn == FINISHED
         if not call or not is_end or call.progress or not self._turn.keeps_list:
@@ -245,7 +251,7 @@ class Calls:
         return replace(execution, result=tool_error(call.name, told("list_missing"), for_model=True))
 
     async def _keep_progress(self, call_id: str, execution: Execution) -> None:
-        """Save the checklist in a call after the call has worked."""
+        """Save the checklist that the model wrote into a call, and show it, if the call has worked."""
         if self.keep_progress and execution.call and execution.call.progress and execution.result.ok:
             self._cards.progress(call_id, PROGRESS.name, await self.keep_progress(execution.call.progress))
             self._turn.keeps_list = True
@@ -290,14 +296,18 @@ class Calls:
             said="\n".join(map(own_words, turn.learned.said)),
             tainted_by=turn.tainted_by,
             messages=tuple(turn.learned.said),
+            judged=lambda: turn.judged.get(call_id, ()),
         )
         if self.pursuit:
             context = replace(context, pursue=partial(self.pursuit.pursue, call_id))
+        if self.consultation:
+            context = replace(context, consult=self.consultation.ask)
         return replace(context, audit=self.audit) if self.audit else context
 
     def _interrupted(self, block: Block) -> Answer:
         name = self._name(block)
-        return Answer(block.call_id, name, tool_error(name, told("stopped_call"), for_model=True))
+        result = tool_error(name, told("stopped_call"), for_model=True)
+        return Answer(block.call_id, name, replace(result, payload={**result.payload, "interrupted": True}))
 
     def _reach(self, block: Block, toolset: str) -> Reach:
         return reach_of(block, self._registry.find(block.name), toolset)
@@ -307,7 +317,7 @@ class Calls:
         return spec.name if spec else block.name
 
     def _halted(self, block: Block, toolset: str) -> Answer:
-        reason = told("halted", toolset=toolset)
+        reason = HALTED.get(toolset) or told("halted", toolset=toolset)
         result = ToolResult(
             False, "tool_error", {"tag": self._name(block), "reason": reason, "for_model": True}, reason
         )

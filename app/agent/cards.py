@@ -33,7 +33,7 @@ class Cards:
         self._begun = False
 
     def prose(self, text: str) -> None:
-        """Show a piece of plain speech, without blanks at its ends, such as those between two calls."""
+        """Show a piece of plain speech. Blanks at its ends are left out, such as those between two calls."""
         text = self._blank + text if self._begun else text.lstrip()
         said = text.rstrip()
         self._blank = text[len(said) :]
@@ -97,7 +97,7 @@ class Cards:
         )
 
     def _speak(self, call_id: str, tone: str, words: JsonValue) -> None:
-        """Show the words once."""
+        """Show the words of a voiced call, unless they were shown before."""
         if words and call_id not in self._spoken:
             self._spoken.add(call_id)
             self._tell(SayDelta(call_id, tone, str(words)))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 
 from app.agent.agent_events import Notice
 from app.agent.deps import SessionDeps
 from app.agent.prompt import ending, told
 from app.agent.recording import Entry, EntryKind, History
-from app.agent.streaming import ProviderStream
+from app.agent.streaming import SideAnswer
 from app.agent.turn import Turn
 from app.base import resources
 from app.base.errors import ProviderError
@@ -21,8 +22,7 @@ from app.base.values import dataclass
 from app.protocol.call import Media, ToolCall, ToolResult, tool_error
 from app.protocol.dialects.api import Answer, Pacing
 from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart, user
-from app.providers.api import Request, TextDelta, Usage
-from app.settings.catalog import STREAM_IDLE_MS
+from app.providers.api import Request
 
 _CHARS_A_TOKEN = 3.5
 _PATCH_PX = 28
@@ -31,9 +31,9 @@ _PATCH_PX = 28
 
 @dataclass(frozen=True, slots=True)
 class ContextRule:
-    """When to drop pictures: from `at` of them, only the last `keep` stay.
+    """When old pictures are dropped: as soon as there are `at` of them, all but the last `keep`.
 
-    `drops_opaque`: signed blocks are dropped at any edit too.
+    `drops_opaque`: if anything is dropped, the vendor's signed blocks are dropped as well.
     """
 
     keep: int
@@ -92,9 +92,9 @@ class ContextWindow:
         return len(gone)
 
     def is_full(self, history: History, told_tokens: int, fixed_tokens: int = 0) -> bool:
-        """Return whether the history is nearly too long.
+        """Return whether the history is so long that it should be shortened.
 
-        `told_tokens` is the provider's count of the latest request; `fixed_tokens` are those of the prompt and the
+        `told_tokens` is the provider's count of the latest request; `fixed_tokens` is the count of the prompt and the
         tools.
         """
         return bool(
@@ -224,25 +224,16 @@ class Compactor:
             (user(clip_middle(compaction.material, limit, limit)),),
             max_tokens=summary_tokens(),
         )
-        try:
-            text = await self._heard(request, turn)
-        except ProviderError:
-            text = ""
-        return text or told("summary_failed", text=compaction.material[-_FALLBACK:])
-
-    async def _heard(self, request: Request, turn: Turn) -> str:
         turn.budget.begin_stream()
-        said = []
-        async with ProviderStream(
-            self._parts.provider.stream(request), self._parts.settings[STREAM_IDLE_MS] / 1000
-        ) as stream:
-            async for event in stream:
-                if isinstance(event, TextDelta):
-                    said.append(event.text)
-                elif isinstance(event, Usage):
-                    turn.budget.add(event)
-                    turn.tell(turn.budget.changed())
-        return "".join(said).strip()
+        answer = SideAnswer()
+        try:
+            with suppress(ProviderError):
+                await answer.hear(self._parts.provider, request, self._parts.settings)
+        finally:
+            turn.budget.add(answer.usage)
+            turn.tell(turn.budget.changed())
+        text = answer.text.strip() if answer.is_whole else ""
+        return text or told("summary_failed", text=compaction.material[-_FALLBACK:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +273,10 @@ def continuable(remains: Remains, parts: SessionDeps) -> tuple[Entry, ...]:
 
 
 def _answers(calls: Sequence[BegunCall], parts: SessionDeps) -> list[Answer]:
-    """Build the answers as the loop would have. If calls run while they stream, only results that feed back count."""
+    """Return the answers to these calls that the loop would have put into the history.
+
+    If calls run while the model streams, these are the results that the model must read, and calls without a result.
+    """
     parts.dialect.reader(parts.registry.specs)  # from now on the dialect knows which tags its answers must not open
     if parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
         calls = [begun for begun in calls if begun.outcome is None or _feeds_back(begun.call, parts)]

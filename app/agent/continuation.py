@@ -125,14 +125,14 @@ class Continuation:
         self.restarted = False
 
     def feed(self, chunk: str) -> str:
-        """Return what is new in the continuation so far."""
+        """Take a chunk of the continued answer, and return the text that is new and can be shown by now."""
         if self._decided:
             return chunk
         self._held += chunk
         return self._decide(final=False)
 
     def finish(self) -> str:
-        """Return the text that was still held back, because the stream is over."""
+        """Return the text that is still held back, because the stream is over."""
         return "" if self._decided else self._decide(final=True)
 
     def _decide(self, *, final: bool) -> str:
@@ -152,7 +152,7 @@ class Continuation:
         return self._written.startswith(self._held.lstrip())
 
     def _copied(self) -> str:
-        """Handle a call that was written again: drop an exact copy, otherwise replace the old call."""
+        """Handle a call that the model wrote again: drop an exact copy; otherwise it replaces the old call."""
         text = self._held.lstrip()
         if self._is_whole and text.startswith(self._written):
             return self._settle(text[len(self._written) :])
@@ -179,7 +179,7 @@ _LONGEST = 96
 
 @lru_cache(maxsize=8)
 def _beginning(tools: frozenset[str]) -> re.Pattern[str]:
-    """Match lines that begin a call in a foreign format, or an example of one."""
+    """Return the pattern of a line that begins a call in a foreign format, or an example of such a call."""
     names = "|".join([*_FOREIGN_TAGS, *(rf"{re.escape(name)}[\s/>]" for name in sorted(tools))])
     return re.compile(rf"(?m)^[ \t]*(?:\{{\s*\"|\[\s*\{{|</?(?:{names})|`{{3,}}[ \t]*(?:json|xml|tool))")
 
@@ -224,7 +224,7 @@ class ProseBuffer:
 
 
 class NativeHearing:
-    """The native calls of one message. `pending` are complete; `refused` have unreadable arguments."""
+    """The native calls of one message. `pending` are complete; `refused` are those with unreadable arguments."""
 
     def __init__(self, cards: Cards, transcript: Transcript) -> None:
         self._cards = cards
@@ -241,11 +241,11 @@ class NativeHearing:
         return self._reading.is_open
 
     def cut(self) -> list[Block]:
-        """Return the calls that began and will never end."""
+        """Return the calls that began and will never be complete."""
         return [event.block for event in self._reading.cut() if isinstance(event, CallCut)]
 
     def forget_open(self) -> None:
-        """Close the cards of calls that had begun when a stream broke, because it is asked again."""
+        """Close the cards of unfinished calls after a stream broke, because the model will be asked again."""
         for block in self.cut():
             self._cards.finished(block.call_id, tool_error(block.name, told("not_run")))
 

@@ -76,6 +76,14 @@ async def nothing_remembered(_said: str) -> tuple[Mapping[str, str], bool]:
     return {}, False
 
 
+Expand = Callable[[str], Awaitable[str]]
+
+
+async def no_command(_text: str) -> str:
+    """Return "", for sessions in which no text is a command."""
+    return ""
+
+
 KeepProgress = Callable[[str], Awaitable[Mapping[str, JsonValue]]]
 
 
@@ -97,7 +105,8 @@ class SessionDeps:
     interface shows of it, and never raises. `resolve` finds what a call would act on. `look` names the tool whose
     picture a vendor's toolset expects after its last action. `record` saves the conversation. `remind` returns texts
     that match the person's words, by heading, and whether they are personal. `has_servers`: tool servers exist, so
-    their tools are taught. `turn_ids` names turns; names that are saved must be unique over all sessions.
+    their tools are taught. `expand` returns the text behind a command such as `/server:prompt`, "" for other words.
+    `turn_ids` names turns; names that are saved must be unique over all sessions.
     """
 
     provider: Provider
@@ -110,6 +119,7 @@ class SessionDeps:
     facts: Facts = field(default_factory=NoFacts)
     remind: Remind = nothing_remembered
     has_servers: Callable[[], bool] = nothing_added
+    expand: Expand = no_command
     clock: Clock = field(default_factory=SystemClock)
     audit: Audit | None = None
     conversation: ConversationRequests | None = None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -33,10 +32,10 @@ from app.agent.policy.values import Action, Consequence, Stakes
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
 from app.base.errors import NeedsPerson
-from app.base.texts import WITHHELD
+from app.base.texts import WITHHELD, shell_word
 from app.base.values import dataclass, replace
-from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import HARMLESS, Effect, Gesture, ScreenAim, ToolSpec
+from app.protocol.call import GateRefusal, JsonValue, ToolCall, ToolResult
+from app.protocol.spec import HARMLESS, LOOKING, PASSING, Effect, Gesture, ScreenAim, ToolSpec
 from app.services.files import origins
 from app.tools.registry import Audit, Registry
 
@@ -61,6 +60,12 @@ class Approvals:
         self._waiting: dict[str, asyncio.Future[tuple[bool, str, Scope]]] = {}
         # Ask one question at a time, because the person must know which one they answer.
         self._turnstile = asyncio.Lock()
+        self._asking = 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether a question is shown, or waits until another one is answered."""
+        return self._asking > 0
 
     def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = Scope.ONCE.value) -> None:
         """Pass on the person's answer. Answers to closed questions are ignored; an unknown scope means once."""
@@ -73,8 +78,12 @@ class Approvals:
         """Show the question and wait. `wanted` gets its id here; a scope that it does not offer counts as once."""
         if not self.attended:
             return ApprovalAnswer(told("unattended"))
-        async with self._turnstile:
-            allowed, words, scope = await self._asked(replace(wanted, approval_id=self._new_id()), tell)
+        self._asking += 1
+        try:
+            async with self._turnstile:
+                allowed, words, scope = await self._asked(replace(wanted, approval_id=self._new_id()), tell)
+        finally:
+            self._asking -= 1
         if allowed:
             return ApprovalAnswer(scope=scope if scope in wanted.scopes else Scope.ONCE)
         return ApprovalAnswer(told("denied_words", words=words) if words else told("denied"))
@@ -93,7 +102,7 @@ class Approvals:
         return answered
 
 
-_LOOKING = frozenset({Effect.READS, Effect.TALKS, Effect.NETWORK})
+_ALLOWS = "--allow"
 _WEB, _SCREEN, _WORKSPACE = "web", "screen", "workspace"
 
 
@@ -144,6 +153,7 @@ class PermissionGate:
         refusal = await self._settled(case)
         self._turn.refused += bool(refusal)
         if not refusal:
+            self._turn.judged[call.id] = case.verdict.act.paths if case.verdict.act else ()
             if spec.effects_of(call) != {Effect.TALKS}:
                 self._turn.mood.become(State.BUSY)
             self._cards.running(call, spec)
@@ -159,12 +169,12 @@ class PermissionGate:
         return refusal
 
     async def note_shown(self, call: ToolCall, spec: ToolSpec) -> None:
-        """Note after a call which programs may have written what it read from the screen."""
+        """After a call that read the screen, note the programs with windows: they may have written what it read."""
         if call_analysis.source_of(self._judges.policy.read(call, spec), spec) == _SCREEN:
             self._turn.learned.shown |= await self._judges.resolve.shown()
 
     def record_taint(self, call: ToolCall, spec: ToolSpec) -> None:
-        """Note after a call whose words its result brings into the turn."""
+        """Mark the turn, after a call, with the sources whose words the call's result contains."""
         act = self._judges.policy.read(call, spec)
         if source := call_analysis.source_of(act, spec):
             self._turn.read(source)
@@ -195,10 +205,11 @@ class PermissionGate:
         """Note what a call has read, as far as it decides where later calls may go."""
         act, learned = self._judges.policy.read(call, spec), self._turn.learned
         learned.note_personal(call_analysis.personal_in(act, spec))
-        learned.has_acted = learned.has_acted or not act.effects <= _LOOKING
+        learned.has_acted = learned.has_acted or not act.effects <= LOOKING
         if result.ok and act.effects != {Effect.TALKS}:
             self._turn.refused = 0
         self._note_terminals(act, spec, result)
+        self._note_opened(call, spec, result)
         is_page = call_analysis.source_of(act, spec) == _WEB
         if is_page or not learned.has_acted:
             learned.links |= addresses.links_in(result.llm_echo)
@@ -218,8 +229,9 @@ class PermissionGate:
         return Provenance(
             turn.tainted_by,
             "\n".join(turn.said),
-            planned=turn.follows_plan,
+            planned=turn.follows_plan and not turn.is_prompted,
             answered=turn.permits.answered,
+            opened=turn.permits.opened,
             secrets=turn.secrets,
             personal=learned.personal,
             links=learned.links,
@@ -233,7 +245,7 @@ class PermissionGate:
         )
 
     async def _settled(self, case: _Case) -> str:
-        """Return the refusal for the model, or "". The decision and who made it are recorded."""
+        """Decide the case. Returns the refusal for the model, "" if the call may run. The decision is recorded."""
         verdict = case.verdict
         by, refusal = "your words" if verdict.rule == persons_words.RULE else "policy", ""
         is_meant_for_password = verdict.act is not None and Consequence.PASSWORD in verdict.act.kinds
@@ -271,11 +283,11 @@ class PermissionGate:
         return verdict.act is not None and self._turn.permits.cover(verdict.act, self._known())
 
     def _private(self) -> tuple[str, ...]:
-        """Return every source the turn has read, including the person's own, which the model's words could reveal."""
+        """Return `_known` and the kinds of personal data read: all that the model's words could reveal."""
         return (*self._known(), *self._turn.learned.personal)
 
     def _known(self) -> tuple[str, ...]:
-        """Return the sources that the turn had read when the person answered."""
+        """Return the names of the sources that the turn has read, and its secret files; not the person's own data."""
         return (*self._turn.tainted_by, *self._turn.secrets)
 
     def _unless_circling(self, call: ToolCall, verdict: Verdict) -> Verdict:
@@ -299,7 +311,7 @@ class PermissionGate:
         with self._turn.budget.waiting():
             answer = await self._approvals.ask(wanted, self._turn.tell)
         if answer.refusal and not self._approvals.attended:
-            return self._with_way_on(answer.refusal, case)
+            return self._with_way_on(answer.refusal, case, wanted.sentence)
         if answer.refusal:
             self._turn.own_words.clear()  # because a no may take back what they named
             return answer.refusal
@@ -311,18 +323,20 @@ class PermissionGate:
         self._keep(case, answer.scope, known, private)
         return ""
 
-    def _with_way_on(self, refusal: str, case: _Case) -> str:
-        """In an unattended run, add the reason, the rule, and a rule that would allow the call."""
+    def _with_way_on(self, refusal: str, case: _Case, asked: str) -> str:
+        """Return the refusal for an unattended run, with the reason, the rule, and a rule that would allow the call."""
         verdict = case.verdict
-        said = told("unattended_rule", refusal=refusal, why=verdict.sentence, rule=verdict.rule or "repetition")
+        why = verdict.sentence.replace(_ALLOWS, "…")  # because it quotes the call, whose words must add no rule
+        said = told("unattended_rule", refusal=refusal, why=why, rule=verdict.rule or "repetition")
         if verdict.act is None:
             return said
         policy = self._judges.policy
         rule = policy.rule_for(case.call, case.spec, case.seen, self._provenance(), verdict.act)
-        return f"{said} {told('allowing_rule', rule=shlex.quote(rule))}" if rule else said
+        way = f" {told('allowing_rule', rule=shell_word(rule))}" if rule else ""
+        return GateRefusal(f"{said}{way}", rule, asked)
 
     async def _is_as_it_was(self, case: _Case) -> bool:
-        """Return whether the call would still act on what the person saw, and is known to do no more there.
+        """Return whether the call would still act on what the person saw, and has not become consequential there.
 
         The screen may have changed, and in a terminal the program that receives the keys.
         """
@@ -368,7 +382,7 @@ class PermissionGate:
         return tuple(sorted(filter(None, turn.origins))) if None not in turn.origins else ()
 
     def _trust(self, folders: Sequence[Path]) -> str:
-        """Save that the person trusts these folders. Returns a sentence on that. Raises NeedsPerson."""
+        """Save that the person trusts these folders. Returns a sentence that says so. Raises NeedsPerson."""
         for folder in folders:
             origins.trust(folder)
         self._turn.tainted_by = ()
@@ -380,43 +394,49 @@ class PermissionGate:
         wanted = ApprovalWanted("", call.id, call.name, verdict.sentence, _detail(call))
         if verdict.act is None:
             return wanted
+        language = self._judges.policy.language
         aim = case.spec.aim
         pictured = await self._judges.resolve.picture(call, aim) if aim and self._approvals.attended else None
         folders = self._trustable(verdict)
         scopes = (Scope.ONCE, Scope.TASK, *((Scope.ALWAYS,) if verdict.may_remember or folders else ()))
         trusting = told("trusting_folders", folders=_listed_folders(folders)) if folders else ""
+        circling = sentences.in_language(self._circling, language) if self._turn.looping else ""
+        asked = self._question(verdict, circling).followed_by(sentences.in_language(trusting, language))
+        why = self._judges.policy.told(verdict, self._provenance()) if verdict.rule or not circling else ""
         return replace(
             wanted,
-            sentence=f"{self._question(verdict.act, verdict)} {trusting}".rstrip(),
-            why=verdict.sentence,
-            who=sentences.who(verdict.act),
-            undo=sentences.undo(verdict.act),
+            sentence=asked.text,
+            deed=asked.deed,
+            strong=asked.strong,
+            why=f"{why} {circling}".strip(),
+            who=sentences.who_as_written(verdict.act),
+            undo=sentences.undo(verdict.act, language),
             rule=f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule,
-            sources=sentences.sources(self._turn.tainted_by),
-            reasons=verdict.act.reasons,
+            sources=sentences.sources(self._turn.tainted_by, language),
+            reasons=tuple(sentences.in_language(reason, language) for reason in verdict.act.reasons),
             scopes=scopes,
             picture=pictured[0] if pictured else None,
             ring=pictured[1] if pictured else None,
         )
 
-    def _question(self, act: Action, verdict: Verdict) -> str:
+    def _question(self, verdict: Verdict, circling: str) -> sentences.AskedSentence:
         """Return the question for the person. After a loop alone, it only asks whether to go on."""
-        if self._turn.looping and not verdict.rule:
-            return verdict.sentence
-        asked = sentences.question(act, self._provenance())
-        return f"{asked} {self._circling}" if self._turn.looping else asked
+        if verdict.act is None or (circling and not verdict.rule):
+            return sentences.AskedSentence(circling)
+        asked = sentences.question(verdict.act, self._provenance(), self._judges.policy.language)
+        return asked.followed_by(circling)
 
     def _note_typing(self, case: _Case) -> None:
         """Remember the text typed into a window, because a terminal may only run the person's own command."""
         control, act, spec = case.seen[-1] if case.seen else Control(), case.verdict.act, case.spec
-        if act is None or not control.window.key or spec.aim is ScreenAim.PROGRAM:
+        if act is None or not control.window.key or spec.aim is ScreenAim.PROGRAM or spec.gesture is Gesture.HOVER:
             return
         lines, once = self._turn.learned.lines, (case.call.id, control.window.key)
-        before, line = lines.get(control.window.key, ""), persons_words.unknown_line()
+        before, line = lines.get(control.window.key, ""), terminals.UNKNOWN_LINE
         if spec.aim is ScreenAim.FOCUS:
             # A step that is judged twice would count twice.
             if once not in self._typed:
-                line = persons_words.line_after(terminals.unmarked(before), act.text, act.keys)
+                line = terminals.line_after(terminals.unmarked(before), act.text, act.keys)
             self._typed.add(once)
         elif not spec.typed and (
             not control.window.is_terminal or (not before and _only_focuses(case.call, spec, control))
@@ -432,6 +452,12 @@ class PermissionGate:
             window = str(result.payload.get("window", ""))
             if window and window not in self._turn.learned.lines:
                 self._turn.terminals.add(window)
+
+    def _note_opened(self, call: ToolCall, spec: ToolSpec, result: ToolResult) -> None:
+        """Remember the window of a program that was opened as the person named it: "the calculator", Galculator."""
+        name, window = call.text(spec.opens) if spec.opens else "", str(result.payload.get("window", ""))
+        if result.ok and window and call_analysis.is_named(name, "\n".join(self._turn.said)):
+            self._turn.permits.opened |= {window}
 
 
 def _listed_folders(folders: Sequence[Path]) -> str:
@@ -449,7 +475,7 @@ def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonV
 def _only_focuses(call: ToolCall, spec: ToolSpec, control: Control) -> bool:
     """Return whether a press in a terminal leaves its command line unchanged."""
     is_plain = spec.gesture is Gesture.CLICK and call.text("button") in ("", "left") and not call.text("modifiers")
-    return spec.gesture is Gesture.SCROLL or (is_plain and control.role in ("", "terminal"))
+    return spec.gesture in PASSING or (is_plain and control.role in ("", "terminal"))
 
 
 _POINTING = frozenset({"x", "y", "ref", "target", "capture", "space"})

@@ -47,10 +47,10 @@ class DesktopInspector:
         self._browser = browser
 
     async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
-        """Return what the call would act on.
+        """Return the controls that the call would act on.
 
-        If the call will certainly fail, its own words describe its target. If only this look fails, the target is
-        unknown, because the call may still succeed.
+        If the call is certain to fail, the control is described by the call's own arguments. If it cannot be read now,
+        the control is unknown, because the call may still succeed.
         """
         if self._browser and call.id in self._browser.judged:
             return (control_in_page(*self._browser.judged[call.id]),)
@@ -106,7 +106,7 @@ async def _seen(controller: DesktopController, call: ToolCall, aim: ScreenAim) -
 
 
 async def _left(controller: DesktopController, focus: PreviewedTarget | None) -> LeftField | None:
-    """Return the focused field that may hold a file's name: leaving the field renames the file."""
+    """Return the focused field if it may hold the name of a file, so that leaving it may rename the file; else None."""
     active = next((window for window in controller.backend.windows.all() if window.is_active), None)
     if active is None or is_terminal(active.app):
         return None
@@ -149,6 +149,8 @@ async def _met(controller: DesktopController, call: ToolCall, aim: ScreenAim) ->
         return [await _foreseen(controller, call, target) for target in path_of(call)]
     if aim is ScreenAim.MENU:
         return [PreviewedTarget(window=controller.active_window())]
+    if aim is ScreenAim.WINDOW:
+        return [await controller.preview.of_window(controller.find_window(call.text("title")))]
     target = target_of(call)
     if target == Target():
         return [await controller.preview.under(controller.backend.pointer.position())]
@@ -162,7 +164,10 @@ async def _foreseen(controller: DesktopController, call: ToolCall, target: Targe
 
 
 def _focus_of(call: ToolCall) -> FocusRequest:
-    """Return what the policy must know about the focus. A chord before a paste may change the clipboard."""
+    """Return what to find out about the focus before the call's keys are judged.
+
+    `pastes` is False for several chords, because a chord before the paste may change the clipboard.
+    """
     keys = call.text("keys")
     known = strokes(keys)
     return FocusRequest(
@@ -190,7 +195,7 @@ def _control(controller: DesktopController, met: PreviewedTarget) -> Control:
 
 
 def _opened(folders: Sequence[str], met: PreviewedTarget) -> str:
-    """Return the worst kind among the selected items, or "" if one of them is unknown."""
+    """Return the document kind of the selected items: a kind that is not mild if there is one, "" if one is unknown."""
     kind, selected = _item(folders, met.name), met.scene.selected
     if selected is None:
         return ""
@@ -201,7 +206,7 @@ def _opened(folders: Sequence[str], met: PreviewedTarget) -> str:
 
 
 def _item(folders: Sequence[str], name: str) -> str:
-    """Return the kind of a file manager's item, or "" if no folder or several have such a file."""
+    """Return the document kind of an item of a file manager; "" unless exactly one of the folders has such a file."""
     if not name or "/" in name:
         return ""
     found = [Path(folder, name) for folder in folders]
@@ -226,6 +231,8 @@ def _described(met: PreviewedTarget) -> Control:
         default=scene.default,
         buttons=scene.buttons,
         words=scene.words,
+        near=scene.near,
+        is_message=scene.is_message,
         fields=scene.fields,
         bindings=scene.bindings,
         is_menu_open=scene.is_menu_open,
@@ -247,7 +254,7 @@ def _described(met: PreviewedTarget) -> Control:
 async def _picture(
     controller: DesktopController, call: ToolCall, aim: ScreenAim
 ) -> tuple[Media, tuple[int, int] | None] | None:
-    if aim in _NOWHERE:
+    if aim in (*_NOWHERE, ScreenAim.WINDOW):
         return None
     try:
         met = await _met(controller, call, aim)
@@ -271,7 +278,7 @@ async def _picture(
 
 
 async def _point(controller: DesktopController, call: ToolCall, aim: ScreenAim) -> Point | None:
-    """Return where on the screen the call would act, or None if it has no place."""
+    """Return the point on the screen at which the call would act; None for a call that acts at no point."""
     if aim in (ScreenAim.FOCUS, ScreenAim.MENU):
         return None
     if aim is ScreenAim.ELEMENT:
@@ -285,7 +292,7 @@ async def _point(controller: DesktopController, call: ToolCall, aim: ScreenAim) 
 
 
 def _around(point: Point, extent: Rect) -> Rect | None:
-    """Return a part of the screen with the point near its middle."""
+    """Return the rectangle to show around a point: of limited size, inside `extent`, the point near its middle."""
     width, height = min(_PICTURE_WIDTH_PX, extent.width), min(_PICTURE_HEIGHT_PX, extent.height)
     left = min(max(point.x - width // 2, extent.x), extent.x + extent.width - width)
     top = min(max(point.y - height // 2, extent.y), extent.y + extent.height - height)

@@ -20,8 +20,8 @@ from app.agent.policy import Mode
 from app.agent.prompt import ending as closing
 from app.agent.prompt import only_announces, rendered, teaching, told
 from app.agent.recording import Entry, EntryKind, History, WrittenAhead
-from app.agent.subagent import Pursuit
-from app.agent.turn import Turn
+from app.agent.subagent import Consultation, Pursuit
+from app.agent.turn import Turn, Words, with_prompt
 from app.base.errors import ContextOverflow, ToolsDeclined, WispError
 from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
@@ -49,7 +49,10 @@ class Loop:
         self._speak(replace(self._parts, settings=self._parts.settings.with_values(presence__name=name)))
 
     def _speak(self, parts: SessionDeps) -> None:
-        """Use these parts and build the prompt. In YOLO mode it lacks the tools that need an answer."""
+        """Use these parts, and build the system prompt and the tool declarations from them.
+
+        In YOLO mode the tools that need an answer of the person are left out.
+        """
         self._parts = parts
         self._taught_for = is_yolo, has_servers = self._now()
         taught = tuple(
@@ -76,7 +79,7 @@ class Loop:
             turn.tell(PassStarted(turn.budget.passes))
             await self._compactor.keep_room(turn)
             ended = await self._fitting_pass(turn)
-            if not self._hear_meanwhile(turn) and ended:
+            if not await self._hear_meanwhile(turn) and ended:
                 return ended
 
     async def _context(self, turn: Turn) -> str:
@@ -90,7 +93,7 @@ class Loop:
             return str(error)
 
     def _permission(self) -> str:
-        """Describe the mode, and whether a person is there to answer."""
+        """Return a sentence for the model: the permission mode, and whether a person is there to answer."""
         who = "attended" if self._parts.attended else "nobody_there"
         return told("permission", mode=self._parts.policy.mode.value, who=told(who))
 
@@ -122,6 +125,7 @@ class Loop:
         calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
         if self._parts.nearby:
             calls.pursuit = Pursuit(self._parts, self._parts.nearby, turn, self._run_within)
+        calls.consultation = None if turn.follows_plan else Consultation(self._parts, turn)
         calls.record, calls.look = self._parts.record, self._parts.look
         one = ModelPass(self._parts, turn, cards, calls, has_read=self._history.holds_others_words)
         gate.said, gate.warn = one.message, lambda sentence: turn.tell(Notice("warning", sentence))
@@ -150,7 +154,7 @@ class Loop:
         )
 
     def _keep(self, one: ModelPass, calls: Calls) -> None:
-        """Add the pass to the history."""
+        """Add the model's message and the results of its calls to the history."""
         kept = [Entry(EntryKind.MODEL, one.message())]
         answers = calls.answers
         if self._parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
@@ -194,7 +198,10 @@ class Loop:
         return self._after_words(turn, one)
 
     def _after_words(self, turn: Turn, one: ModelPass) -> TurnEnded | None:
-        """End the turn if no result must be read: the last words are the answer, unless they only announce one."""
+        """Return the end of the turn if no result must be read, else None.
+
+        The model's last words are the answer. If they only announce an answer, the model is asked once to go on.
+        """
         spoken = one.spoken[-1] if one.spoken else ""
         if spoken and turn.evidence.needs_person and not self._parts.attended:
             return TurnEnded(turn.id, Outcome.WAITING, spoken)
@@ -226,12 +233,27 @@ class Loop:
             return "empty"
         return "nudge" if only_announces(spoken) else ""
 
-    def _hear_meanwhile(self, turn: Turn) -> bool:
-        """Pass on what the person wrote while the model worked. Returns whether the turn goes on for it."""
-        words = turn.take_meanwhile()
+    async def _hear_meanwhile(self, turn: Turn) -> bool:
+        """Add to the history what the person wrote while the model worked. Returns False if they wrote nothing."""
+        words: list[Words] = []
+        while len(words) < len(turn.meanwhile):
+            words.append(await self._expanded(turn.meanwhile[len(words)], turn))
+        turn.take_meanwhile()  # only now, so that a stop meanwhile loses no words
+        tainted: tuple[str, ...] = ()
         for said in words:
             turn.hear(said)
-            note = user(told("said_meanwhile", text=said.text))
+            # The next pass reads all of them together, so later words do not undo what an earlier one brought.
+            tainted = turn.tainted_by = tuple(dict.fromkeys((*tainted, *turn.tainted_by)))
+            text = f"{said.text}\n{said.brought}" if said.brought else said.text
+            note = user(told("said_meanwhile", text=text))
             message = Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts)
             self._history.extend(Entry(EntryKind.PERSON, message), heard=1)
         return bool(words)
+
+    async def _expanded(self, words: Words, turn: Turn) -> Words:
+        """Return the words with what a command in them brings. If it fails, tell the person; the turn goes on."""
+        try:
+            return await with_prompt(words, self._parts.expand)
+        except WispError as error:
+            turn.tell(Notice("warning", str(error)))
+            return words

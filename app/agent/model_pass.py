@@ -294,7 +294,9 @@ class ModelPass:
         self._answer_quoted(block)
 
     def _answer_quoted(self, block: Block) -> None:
-        """Explain once why it did not run. A model that repeats the call in its next answer means it."""
+        """Tell the model once why the quoted call did not run. If it repeats the call in its next answer, the call is
+        meant.
+        """
         passes = self._turn.budget.passes
         if self._turn.quoted_in in (0, passes) or passes - self._turn.quoted_in > 1:
             self._turn.quoted_in = passes
@@ -313,7 +315,9 @@ class ModelPass:
             self._transcript.cut(self._origin + end)
 
     def _cut_off(self, block: Block) -> None:
-        """Handle an answer that ended inside a call. In the middle of an answer, the misread call explains it."""
+        """Handle a call whose end is missing. If the answer is over, the model is told so; else a `Misread` event
+        explains it.
+        """
         self._cards.closed(block)
         if self._is_over:
             self._refuse(block, told("cut_call"))

@@ -57,9 +57,10 @@ def system_prompt(dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Setti
 def teaching(
     dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Settings, names: Mapping[str, str], met: Sequence[str] = ()
 ) -> tuple[str, tuple[Mapping[str, JsonValue], ...]]:
-    """Return the system prompt and the declared tools, with the rare tools that were `met`.
+    """Return the system prompt and the declared tools.
 
-    `names` are the names that this family of models has for some tools. Without a checklist, nothing teaches one.
+    Rare tools are declared only if the model has `met` them: it called them, or asked for their docs. `names` are
+    the names that this family of models has for some tools. If Wisp keeps no checklist, none is taught.
     """
     keeps_list = settings[FOCUS_CHAIN]
     taught = tuple(spec for spec in specs if keeps_list or not spec.is_checklist)
@@ -172,16 +173,16 @@ def only_announces(text: str) -> bool:
     return any(phrase.search(last) for phrase in phrases)
 
 
-def admits_failure(text: str) -> bool:
-    """Return whether the last sentences of a reply say that something did not work."""
+def admits_failure(text: str, *, is_own: bool = False) -> bool:
+    """Return whether a reply ends by saying that something did not work; if `is_own`, that the model could not."""
     plain = text.replace("\u2019", "'").strip()
-    return _admissions().search(" ".join(_SENTENCE_END.split(plain)[-2:])) is not None
+    return _admissions("own" if is_own else "phrases").search(" ".join(_SENTENCE_END.split(plain)[-2:])) is not None
 
 
 @cache
-def _admissions() -> re.Pattern[str]:
+def _admissions(name: str) -> re.Pattern[str]:
     tree = resources.table("prompts/admitting.toml", dict[str, list[str]])
-    return re.compile(rf"\b{_any_of(tree['phrases'])}\b", re.IGNORECASE)
+    return re.compile(rf"\b{_any_of(tree[name])}\b", re.IGNORECASE)
 
 
 @cache
@@ -191,7 +192,10 @@ def _announcements() -> tuple[int, tuple[re.Pattern[str], ...]]:
 
 
 def _phrase(entry: dict[str, Any]) -> re.Pattern[str]:
-    """Compile one way to announce. A `joined` language has no spaces; `apart` then counts characters."""
+    """Return the pattern of phrases that announce an action, from one entry of the language tables.
+
+    A `joined` language has no spaces between words; its `apart` counts characters instead of words.
+    """
     edge, gap, anything = ("", "", ".") if entry.get("joined") else (r"\b", ",? ", r"[\w'-]+")
     denied = f"(?!{edge}{_any_of(entry['denials'])}{edge})" if "denials" in entry else ""
     fillers = f"(?:{gap}{_any_of(entry['fillers'])})*" if "fillers" in entry else ""

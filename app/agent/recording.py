@@ -5,6 +5,7 @@ Record a call's intent before it runs and its result afterwards. Secrets and pic
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -38,8 +39,19 @@ class Entry:
     message: Message
 
 
+@functools.cache
+def _served() -> str:
+    """Return the line that stands above the text of a tool server in a message of the person."""
+    return told("served_prompt", fence="", text="").strip().partition("\n")[0]
+
+
+def _is_others(part: Part) -> bool:
+    """Return whether a part of a message is a picture, or holds the text of a tool server."""
+    return isinstance(part, ImagePart) or (isinstance(part, TextPart) and _served() in part.text)
+
+
 class Watcher(Protocol):
-    """Keeps the history elsewhere. It is not told what `rewrite` removes."""
+    """Stores the history outside of this process. It does not learn what `rewrite` removes."""
 
     def entries_added(self, entries: Sequence[Entry], heard: int, whole: Sequence[Entry]) -> None: ...
 
@@ -69,10 +81,9 @@ class History:
 
     @property
     def holds_others_words(self) -> bool:
-        """Whether the model has read anything here that neither the person nor it wrote."""
+        """Return whether the history contains text that neither the person nor the model wrote."""
         return any(
-            entry.kind in (EntryKind.RESULTS, EntryKind.SUMMARY)
-            or any(isinstance(part, ImagePart) for part in entry.message.parts)
+            entry.kind in (EntryKind.RESULTS, EntryKind.SUMMARY) or any(map(_is_others, entry.message.parts))
             for entry in self._entries
         )
 
@@ -115,7 +126,7 @@ class Recorder(Protocol):
         ...
 
     def entries_added(self, entries: Sequence[Entry], heard: int, whole: Sequence[Entry]) -> None:
-        """Record new entries. `heard` of the words said meanwhile are among them; `whole` is the history now."""
+        """Record new entries. `heard` counts those that the person wrote while a turn ran; `whole` is the history."""
         ...
 
     def entries_replaced(self, entries: Sequence[Entry]) -> None:
@@ -125,7 +136,10 @@ class Recorder(Protocol):
     def said_meanwhile(self, text: str) -> None: ...
 
     def call_begins(self, call: ToolCall, said: Message) -> None:
-        """Record a call before it runs: it waits for `settled`. `said` is the model's text of this pass."""
+        """Record a call before it runs, without waiting for the disk; `settled` waits for it.
+
+        `said` is what the model has written in this pass.
+        """
         ...
 
     def call_ended(self, call_id: str, result: ToolResult) -> None: ...
@@ -292,7 +306,10 @@ def event_of(text: str) -> AgentEvent | None:
 
 
 def message_to_text(message: Message) -> tuple[str, bool]:
-    """Return the message as JSON text, and whether it lacks anything. A vendor's block is kept whole or left out."""
+    """Return the message as JSON text, and True if a secret or a picture was taken out of it.
+
+    A vendor's block is kept whole or left out.
+    """
     parts: list[Any] = []
     altered = False
     for part in message.parts:

@@ -27,12 +27,12 @@ from app.agent.budget import Budget, Ceilings, price_of, summed
 from app.agent.budget import told as usage_told
 from app.agent.context import Remains, continuable
 from app.agent.deps import ConversationRequests, ConversationWishes, SessionDeps
-from app.agent.gate import Approvals
+from app.agent.gate import ApprovalAnswer, Approvals
 from app.agent.loop import Loop
 from app.agent.policy import Mode, Policy
 from app.agent.prompt import ending, told
 from app.agent.recording import Entry, EntryKind, History
-from app.agent.turn import Learned, Mood, Tell, Turn, Words
+from app.agent.turn import Learned, Mood, Tell, Turn, Words, with_prompt
 from app.base import ids, texts
 from app.base.errors import Remedy, WispError
 from app.protocol.call import Media
@@ -49,11 +49,6 @@ class Modes:
         self._told = Mode.ASK
         self._problems = list(policy.book.problems)
         self._watch: asyncio.TimerHandle | None = None
-
-    def switch(self, mode: Mode) -> None:
-        """Switch to the mode that the person chose."""
-        self._policy.switch(mode)
-        self._say()
 
     def look(self) -> None:
         """Report each problem of the rules once, and the mode if it differs from the last reported one."""
@@ -158,6 +153,15 @@ class Session:
         return usage_told(summed(self._spent, running), price_of(self._parts.model))
 
     @property
+    def is_running(self) -> bool:
+        """Whether a turn runs."""
+        return self._turn is not None
+
+    def spend(self, usage: Usage) -> None:
+        """Count the tokens of a request that was made beside the turns, such as for rewriting a selection."""
+        self._spent = summed(self._spent, usage)
+
+    @property
     def system(self) -> str:
         """The stable part of the prompt, which every request contains."""
         return self._loop.system
@@ -209,14 +213,20 @@ class Session:
         """Answer an `ApprovalWanted`. A denial passes `words` to the model; `scope` is one that it offered."""
         self._approvals.answer(approval_id, allow=allow, words=words, scope=scope)
 
+    async def ask(self, wanted: ApprovalWanted) -> ApprovalAnswer:
+        """Ask the person something that belongs to no turn. Without anybody there it is denied."""
+        if not self._turn and self._parts.attended:
+            self._mood.become(State.NEEDS_YOU)
+        try:
+            return await self._approvals.ask(wanted, self._tell)
+        finally:
+            if not self._turn and not self._approvals.is_waiting:
+                self._mood.become(State.IDLE)
+
     def give_way(self, *, is_driving: bool) -> None:
         """Note that the person took the mouse and keyboard (True), or released them, while a turn runs."""
         if self._turn and self._running:
             self._mood.become(State.DRIVING if is_driving else State.BUSY)
-
-    def switch_mode(self, mode: Mode) -> None:
-        """Switch to ask, auto, plan or yolo, from the next call on."""
-        self._modes.switch(mode)
 
     def begin_anew(self) -> None:
         """Begin an empty conversation without costs. Raises WispError while a turn runs."""
@@ -280,10 +290,8 @@ class Session:
         try:
             self._tell(TurnStarted(turn.id, words.text))
             self._modes.look()
-            turn.hear(words)
             if words.parts:
-                self.history.add(EntryKind.PERSON, Message(Role.USER, words.parts))
-                ended = await self._ended(turn)
+                ended = await self._ended(turn, words)
             else:
                 ended = TurnEnded(turn.id, Outcome.FAILED, ending("nothing"))
         finally:
@@ -307,8 +315,17 @@ class Session:
         if wishes.name:
             self._loop.rename(wishes.name)
 
-    async def _ended(self, turn: Turn) -> TurnEnded:
+    async def _hear(self, turn: Turn, words: Words) -> None:
+        """Take the person's words into the turn, with what a command in them brings. Raises WispError if it fails."""
         try:
+            words = await with_prompt(words, self._parts.expand)
+        finally:
+            turn.hear(words)
+            self.history.add(EntryKind.PERSON, Message(Role.USER, words.parts))
+
+    async def _ended(self, turn: Turn, words: Words) -> TurnEnded:
+        try:
+            await self._hear(turn, words)
             return await self._stoppable(turn)
         except asyncio.CancelledError:
             # The flag decides, because the stop button and the time limit both cancel the task.

@@ -6,10 +6,11 @@ import asyncio
 import logging
 import random
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from app.agent.agent_events import Notice
+from app.agent.budget import greater
 from app.agent.deps import SessionDeps
 from app.agent.prompt import ending
 from app.agent.turn import Turn
@@ -17,8 +18,19 @@ from app.base.clock import backoff_s
 from app.base.errors import BadAnswer, OverLimit, ProviderError, Unreachable
 from app.protocol.message import Message
 from app.protocol.payload import well_formed
-from app.providers.api import NativeCallDelta, OpaqueBlock, Request, StreamEvent, TextDelta, Thinking, Usage
+from app.providers.api import (
+    NativeCallDelta,
+    OpaqueBlock,
+    Provider,
+    Request,
+    Stopped,
+    StreamEvent,
+    TextDelta,
+    Thinking,
+    Usage,
+)
 from app.settings.catalog import STREAM_ATTEMPTS, STREAM_IDLE_MS
+from app.settings.store import Settings
 
 QUIET_S = 8.0
 """After this much silence the person is told, because they would wonder otherwise."""
@@ -77,8 +89,33 @@ class ProviderStream:
             self._on_quiet()
 
 
+@dataclass(slots=True)
+class SideAnswer:
+    """The answer to a question beside the conversation, as far as it has come.
+
+    `usage` is what the provider has counted; `stop_reason` and `is_whole` are set at the end.
+    """
+
+    text: str = ""
+    usage: Usage = field(default_factory=Usage)
+    stop_reason: str = ""
+    is_whole: bool = False
+
+    async def hear(self, provider: Provider, request: Request, settings: Settings) -> None:
+        """Ask, and take the answer as it comes. Raises ProviderError; what came before it stays here."""
+        async with ProviderStream(provider.stream(request), settings[STREAM_IDLE_MS] / 1000) as stream:
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    self.text += event.text
+                elif isinstance(event, Usage):
+                    self.usage = greater(self.usage, event)
+                elif isinstance(event, Stopped):
+                    self.stop_reason = event.reason
+        self.is_whole = True
+
+
 def is_passing(error: ProviderError) -> bool:
-    """Return whether trying again may help."""
+    """Return whether the failure is temporary, so that another try may help."""
     if isinstance(error, OverLimit) and (error.retry_after_s or 0.0) > _LONGEST_ASKED_S:
         return False
     return isinstance(error, (Unreachable, OverLimit, BadAnswer))
@@ -130,7 +167,10 @@ class Ear(Protocol):
 
 
 async def listen(parts: SessionDeps, turn: Turn, ear: Ear, ask: Ask) -> None:
-    """Ask until the ear has enough. Raises the ProviderError that could not be overcome."""
+    """Ask until the ear has the whole answer; one that ends early is continued `CONTINUATIONS` times at most.
+
+    Raises the ProviderError that could not be overcome.
+    """
     failures = continuations = 0
     more: tuple[Message, ...] = ()
     while True:

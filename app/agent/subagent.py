@@ -1,6 +1,7 @@
-"""Pursue a goal inside a turn: a separate conversation with the same model, policy, approvals and stop.
+"""Use the turn's model a second time inside the turn: to pursue a goal, or to answer a single question.
 
-It has fewer tools than the turn, and none to set a goal. Its cost counts for the turn as well.
+A goal is a separate conversation with the same model, policy, approvals and stop. It has fewer tools than the turn,
+and none to set a goal. The costs of both count for the turn as well.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from app.agent.budget import Budget, Ceilings
 from app.agent.deps import Nearby, SessionDeps
 from app.agent.prompt import told
 from app.agent.recording import EntryKind, History, NoRecorder
+from app.agent.streaming import SideAnswer
 from app.agent.turn import Evidence, LoopDetector, Turn
-from app.protocol.message import Message, Role, TextPart
-from app.providers.api import Usage
+from app.protocol.call import Media
+from app.protocol.message import ImagePart, Message, Role, TextPart
+from app.providers.api import Request, Usage
 from app.tools.registry import GoalLimits, Pursued
 
 _LOOK_AGAIN_S = 0.05
@@ -48,7 +51,9 @@ class Pursuit:
         self._run = run
 
     async def pursue(self, call_id: str, goal: str, limits: GoalLimits) -> Pursued:
-        """Pursue the goal until it is reached, given up, or at a limit. Raises provider errors. A stop ends it."""
+        """Pursue the goal until it is reached, given up, or at a limit. Raises ProviderError; the person's stop ends it
+        too.
+        """
         turn, parts = self._turn, self._parts
         began = parts.clock.now()
         budget = Share(limits, turn, parts)
@@ -65,8 +70,10 @@ class Pursuit:
                 turn.read(source)
             turn.learn(inner.secrets)
             turn.ran_commands = turn.ran_commands or inner.ran_commands
+            turn.copied = inner.copied
+            turn.refused += inner.refused
         return Pursued(
-            ended.outcome is Outcome.FINISHED, ended.text, budget.passes,
+            ended.outcome is Outcome.FINISHED and not inner.reports, ended.text, budget.passes,
             parts.clock.now() - began, budget.cost_usd, tuple(cards.deeds),
         )  # fmt: skip
 
@@ -93,6 +100,30 @@ class Pursuit:
                 task.cancel()
                 await asyncio.wait([task])
         return TurnEnded(inner.id, Outcome.FAILED, inner.budget.exceeded())
+
+
+_CONSULTED_TOKENS = 4096
+"""The room for a short answer to one question. Models that always think need most of it for that."""
+
+
+class Consultation:
+    """Ask the model in use one question beside the conversation: no history, no tools."""
+
+    def __init__(self, parts: SessionDeps, turn: Turn) -> None:
+        self._parts = parts
+        self._turn = turn
+
+    async def ask(self, system: str, question: str, pictures: tuple[Media, ...] = ()) -> str:
+        """Return the text of the answer. Raises ProviderError. Whatever came of it counts for the turn's budget."""
+        message = Message(Role.USER, (TextPart(question), *map(ImagePart, pictures)))
+        request = Request(self._parts.model, system, (message,), max_tokens=_CONSULTED_TOKENS)
+        answer = SideAnswer()
+        try:
+            await answer.hear(self._parts.provider, request, self._parts.settings)
+        finally:
+            self._turn.budget.spend(answer.usage)
+            self._turn.tell(self._turn.budget.changed())
+        return answer.text.strip()
 
 
 class Share(Budget):

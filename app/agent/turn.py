@@ -6,20 +6,24 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 from pathlib import Path
 
 from app.agent.agent_events import AgentEvent, Outcome, State, StateChanged
 from app.agent.budget import Budget
 from app.agent.policy.values import LINES_KEPT, Action, Consequence, Stakes
-from app.agent.prompt import admits_failure
-from app.base.values import dataclass, field
+from app.agent.prompt import admits_failure, told
+from app.base import ids
+from app.base.texts import plain
+from app.base.values import dataclass, field, replace
 from app.protocol.call import JsonValue, Media, ToolResult
 from app.protocol.message import ImagePart, Part, TextPart
 from app.protocol.spec import Effect
 
 _CONFIRMED = "confirmed"
 _NOTHING = "suspected no-op"
+_SERVER = "mcp"
+"""The source of what a tool server wrote, as the tables of the policy name it."""
 _LOOKS = {Effect.READS, Effect.TALKS}
 
 
@@ -29,10 +33,13 @@ class Evidence:
 
     `in_doubt`: the last action failed, or is not confirmed. `in_vain`: it failed, or changed nothing. `has_looked`: the
     model has looked since. `needs_person`: the last call waits for the person. `is_refused`: the last action was not
-    allowed, and none has worked since.
+    allowed, and none has worked since. `has_only_looked`: no call was to change anything. `saw_nothing`: the last look
+    failed.
     """
 
     has_acted: bool = False
+    has_only_looked: bool = True
+    saw_nothing: bool = False
     in_doubt: bool = False
     in_vain: bool = False
     has_looked: bool = False
@@ -47,7 +54,9 @@ class Evidence:
         self.needs_person = bool(result.payload.get("needs_person"))
         if effects <= _LOOKS:
             self.has_looked = self.has_looked or result.ok
+            self.saw_nothing = not result.ok
             return
+        self.has_only_looked = False
         self.is_refused = self.is_refused and not result.ok
         proof = result.payload.get("proof", _CONFIRMED)
         self.in_doubt = not result.ok or proof != _CONFIRMED
@@ -62,6 +71,8 @@ class Evidence:
             return Outcome.ANSWERED
         if self.in_doubt and admits_failure(words):
             return Outcome.FAILED
+        if self.has_only_looked and admits_failure(words, is_own=not self.saw_nothing):
+            return Outcome.FAILED
         return Outcome.UNVERIFIED if self.in_vain and not self.has_looked else Outcome.FINISHED
 
 
@@ -72,6 +83,8 @@ class Grants:
         self._given: dict[tuple[object, ...], frozenset[str]] = {}
         self.answered: frozenset[str] = frozenset()
         """The places (`ControlWindow.place`) where actions of unknown effect were allowed."""
+        self.opened: frozenset[str] = frozenset()
+        """The windows (`ControlWindow.ref`) of programs that the person named in the task, and that it opened."""
         self._shared: dict[str, frozenset[str]] = {}
 
     def add(self, act: Action, known: Iterable[str]) -> None:
@@ -89,11 +102,11 @@ class Grants:
             self.answered |= {control.window.place for control in act.controls if control.window.place}
 
     def shared(self, known: Iterable[str]) -> frozenset[str]:
-        """Return the windows where the model's words may reach others, given the sources known now."""
+        """Return the windows where the person let the model's words reach others, knowing at least these sources."""
         return frozenset(window for window, then in self._shared.items() if window and then >= set(known))
 
     def cover(self, act: Action, tainted_by: Iterable[str]) -> bool:
-        """Return whether the person has allowed this action, knowing what had been read."""
+        """Return whether the person has allowed this action when at least these sources had been read."""
         known = self._given.get(_key(act))
         return known is not None and known >= set(tainted_by)
 
@@ -183,18 +196,32 @@ class Words:
     """What the person wrote: text and pictures. `own` is the part that they surely wrote themselves.
 
     `read_before` is None for a message of the person. Otherwise this is an earlier task: none of it was written now,
-    and these sources had been read when it was made.
+    and these sources had been read when it was made. `brought` is the text of a tool server that the person called by a
+    command: nothing in such a message can permit anything.
     """
 
     text: str
     media: tuple[Media, ...] = ()
     own: str = ""
     read_before: tuple[str, ...] | None = None
+    brought: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        text: tuple[Part, ...] = (TextPart(self.text),) if self.text.strip() else ()
+        told = f"{self.text}\n{self.brought}" if self.brought else self.text
+        text: tuple[Part, ...] = (TextPart(told),) if self.text.strip() else ()
         return (*text, *(ImagePart(media) for media in self.media))
+
+
+async def with_prompt(words: Words, expand: Callable[[str], Awaitable[str]]) -> Words:
+    """Return the words with the text of the prompt that they call as a command. Raises WispError if it fails.
+
+    Only what the person typed is a command, not a schedule that a model made or an answer that it offered.
+    """
+    is_typed = words.read_before is None and words.own.strip() == words.text.strip()
+    if not is_typed or not (brought := await expand(words.text)):
+        return words
+    return replace(words, brought=told("served_prompt", fence=ids.unique(), text=plain(brought)[0]))
 
 
 @dataclass(slots=True)
@@ -248,11 +275,13 @@ class Turn:
 
     `meanwhile` collects what the person writes while the turn runs; `refused` counts refusals in a row. `reports`: too
     many calls were refused, and the model has one last pass, for words only. `quoted_in` is the last pass with a note
-    about quoted calls. `keeps_list`: the turn keeps a checklist, and the model was not asked to finish it yet. `said`
-    is the person's text, `own_words` the part of each message that they surely wrote. `tainted_by` are the sources read
-    since the person last wrote. `copied` is the text that the turn put on the clipboard; `typed` are the latest typed
-    lines, by program. `terminals` are windows of terminals that it opened. `origins` are the cloned or downloaded
-    folders that it read in; None stands for a file that somebody changed meanwhile.
+    about quoted calls. `is_prompted`: a tool server's prompt is part of what the turn carries out. `keeps_list`: the
+    turn keeps a checklist, and the model was not asked to finish it yet. `said` is the person's text, `own_words` the
+    part of each message that they surely wrote. `tainted_by` are the sources read since the person last wrote.
+    `copied` is the text that the turn put on the clipboard; `typed` are the latest typed lines, by program.
+    `terminals` are windows of terminals that it opened. `origins` are the cloned or downloaded folders that it read
+    in; None stands for a file that somebody changed meanwhile. `judged` are the paths that each admitted call was
+    judged by, with their links resolved, by its id.
     """
 
     id: str
@@ -264,6 +293,7 @@ class Turn:
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     repetition: LoopDetector = field(default_factory=LoopDetector)
     follows_plan: bool = False
+    is_prompted: bool = False
     refused: int = 0
     reports: bool = False
     terminals: set[str] = field(default_factory=set)
@@ -288,24 +318,29 @@ class Turn:
     learned: Learned = field(default_factory=Learned)
     permits: Grants = field(default_factory=Grants)
     evidence: Evidence = field(default_factory=Evidence)
+    judged: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def hear(self, words: Words) -> None:
         """Record that the person wrote. The next actions follow the person's wish, even if the turn read other texts
         before.
         """
+        brought = (_SERVER,) if words.brought else ()
+        self.is_prompted |= bool(brought)
+        for source in brought:
+            self.learned.note_personal(source)
         if words.read_before is not None:
-            self.tainted_by = words.read_before
+            self.tainted_by = (*words.read_before, *brought)
             return
         self.said.append(words.text)
-        self.own_words.append(words.own)
+        self.own_words.append("" if brought else words.own)
         self.learned.said.append(words.text)
-        self.tainted_by = ()
+        self.tainted_by = brought
 
     @property
     def instructions(self) -> str:
-        """The words that can permit what they name; "" after a no.
+        """The person's messages of this turn, which can permit what they name; "" after a no.
 
-        They are also "" if a message is not surely the person's own, because it may take back what another one says.
+        They are also "" if one message is not surely the person's own, because it may take back what another one says.
         """
         return "\n".join(self.own_words) if all(self.own_words) else ""
 

@@ -1,4 +1,4 @@
-"""Say where a call would go on the network: which hosts, who named them, and whether an address may carry data out.
+"""Decide what a call may reach on the network: which hosts, who named them, and whether an address may carry data out.
 
 A model that has read something could hand it to any server in an address that it makes up (SECURITY.md, T7). So a host
 is new until the person or a rule of theirs names it, and an address that is long, or holds what looks like packed data,
@@ -40,12 +40,14 @@ _SPOKEN = re.compile(r"[\w'’]+")
 _MOST_CHARS = 400_000
 _ARGUMENT = re.compile(r"[A-Za-z_][\w-]{0,23}")
 _NUMBER_CHARS = 6
+_NUMBERS_CHARS = 12
+"""From this many digits on, numbers that are handed on together may spell something."""
 
 
 def reached(
     effects: frozenset[Effect], arguments: Mapping[str, JsonValue], provenance: Provenance
 ) -> tuple[tuple[str, ...], set[Consequence]]:
-    """The hosts that a call names, and what follows from them and from its addresses."""
+    """Return the hosts that a call names, and the consequences of reaching them."""
     if Effect.NETWORK not in effects:
         return (), set()
     names = table("calls")["arguments"]
@@ -64,14 +66,17 @@ def reached(
             hosts += named
             kinds |= found
     for query in texts(arguments, names["queries"]):
-        if not _was_said(query, provenance.said):
+        if not was_said(query, provenance.said):
             kinds.add(Consequence.NEW_WORDS)
     return tuple(hosts), kinds
 
 
 def _handed_on(text: str, provenance: Provenance) -> tuple[list[str], set[Consequence]]:
-    """Return what follows from a text that a server of others gets: from its addresses and from words not said."""
-    kinds = set() if _was_said(_LINK.sub(" ", text), provenance.said) else {Consequence.NEW_WORDS}
+    """Return the hosts in a text, and the consequences of giving the text to somebody else's server.
+
+    The addresses in the text decide. `NEW_WORDS` is added if the person did not say all the other words.
+    """
+    kinds = set() if was_said(_LINK.sub(" ", text), provenance.said) else {Consequence.NEW_WORDS}
     hosts: list[str] = []
     links = [link.rstrip(_AROUND) for link in _LINK.findall(text)]
     for url in links:
@@ -91,7 +96,7 @@ def _handed_on(text: str, provenance: Provenance) -> tuple[list[str], set[Conseq
 
 
 def _is_inner(url: str) -> bool:
-    """Return whether it is an address of this machine or of a private network, by its number or its name."""
+    """Return whether the URL leads to this machine or to a private network, by its number or its name."""
     try:
         target = read(url, any_port=True, any_host=True)
     except ToolMisuse:
@@ -106,16 +111,33 @@ def _is_inner(url: str) -> bool:
 
 
 def _texts_in(value: JsonValue) -> Iterator[str]:
-    """All that can carry words in a tree: its texts, long numbers, and keys that are no names of arguments."""
+    """Yield everything in a JSON tree that can carry words: texts, keys that name no argument, long numbers, and many
+    numbers together.
+    """
+    yield from _words_in(value)
+    numbers = list(_numbers_in(value))
+    if len(numbers) > 1 and sum(map(len, numbers)) > _NUMBERS_CHARS:
+        yield " ".join(numbers)
+
+
+def _numbers_in(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, (int, float)):
+        yield str(int(value)) if isinstance(value, bool) else str(value)
+    elif isinstance(value, (Mapping, list, tuple)):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _numbers_in(one)
+
+
+def _words_in(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         yield from (key for key in value if not _ARGUMENT.fullmatch(key))
         for one in value.values():
-            yield from _texts_in(one)
+            yield from _words_in(one)
     elif isinstance(value, (list, tuple)):
         for one in value:
-            yield from _texts_in(one)
+            yield from _words_in(one)
     elif isinstance(value, (int, float)) and len(str(value)) > _NUMBER_CHARS:
         yield str(value)
 
@@ -123,7 +145,7 @@ def _texts_in(value: JsonValue) -> Iterator[str]:
 def really(
     effects: frozenset[Effect], arguments: Mapping[str, JsonValue], own_ports: Callable[[], Collection[int]]
 ) -> frozenset[Effect]:
-    """The effects of a call: what only a command of this conversation serves is read, as a file of its would be."""
+    """Return the effects of a call. Reaching a server that this conversation's commands run counts as reading."""
     urls = tuple(texts(arguments, table("calls")["arguments"]["addresses"]))
     if Effect.NETWORK in effects and urls and all(is_own_server(url, own_ports) for url in urls):
         return effects - {Effect.NETWORK} | {Effect.READS}
@@ -131,9 +153,9 @@ def really(
 
 
 def shares(act: Action, texts: Iterable[str], typed: str, provenance: Provenance) -> bool:
-    """Return whether it puts words that are not the person's into a window from which they reach others.
+    """Return whether an act puts words of others into a window from which they reach other people.
 
-    `texts` are those that it types, pastes or sets; `typed` is what it types without saying where.
+    `texts` are the texts that the act types, pastes or sets; `typed` is the text for the control with the keyboard.
     """
     control = act.control
     if Effect.DESKTOP not in act.effects or not _reaches_others(control):
@@ -151,9 +173,9 @@ def shares(act: Action, texts: Iterable[str], typed: str, provenance: Provenance
 
 
 def _is_persons(text: str, control: Control, provenance: Provenance) -> bool:
-    """Return whether the words are the person's, or the address of a known host. Letters spell anything."""
+    """Return whether a text holds only words of the person, or is the address of a known host in an address bar."""
     part, said = text.strip().casefold(), provenance.said
-    if _was_said(text, said) or (len(part) >= _PART_CHARS and part in said.casefold()):
+    if was_said(text, said) or (len(part) >= _PART_CHARS and part in said.casefold()):
         return True
     address = typed(text) if consequences.is_address_bar(control) else ""
     hosts, kinds = reached(frozenset({Effect.NETWORK}), {"url": address}, provenance)
@@ -161,9 +183,10 @@ def _is_persons(text: str, control: Control, provenance: Provenance) -> bool:
 
 
 def is_local(act: Action, provenance: Provenance) -> bool:
-    """Return whether the turn has read only one program's screen, and the act stays there, which describes nothing.
+    """Return whether the turn has read nothing but the screen of one program, and the act stays in that program.
 
-    Then no other words can have led to the act, and it can carry nothing of the person's elsewhere.
+    The program describes none of its controls. Nobody else's words can then have led to the act, and it can carry
+    nothing of the person's elsewhere.
     """
     read = {*provenance.tainted_by, *provenance.personal, *provenance.secrets}
     never = table("controls")["mild"]["never"]
@@ -179,7 +202,7 @@ def is_local(act: Action, provenance: Provenance) -> bool:
 
 
 def typed(text: str) -> str:
-    """The address that a browser opens for what was typed into its bar; empty for words, and for other schemes."""
+    """Return the address that a browser opens for text typed into its address bar; "" for words and other schemes."""
     words = text.split()
     if len(words) != 1 or not re.search(r"[./:]|^localhost$", words[0]):
         return ""
@@ -189,9 +212,9 @@ def typed(text: str) -> str:
 
 
 def navigation(entered: str) -> tuple[frozenset[Effect], dict[str, JsonValue]]:
-    """The effects of entering a text into an address bar, and the path or the address that it opens.
+    """Return the effects of entering a text into an address bar, and the path or address that it opens.
 
-    A browser takes a path for a file, and runs or shows what other schemes than those of the web hold.
+    A browser opens a path as a file, and runs or shows the content of schemes that do not belong to the web.
     """
     words = entered.strip()
     is_scheme = words.partition(":")[0].casefold() in table("calls")["arguments"]["schemes"] and ":" in words
@@ -203,13 +226,13 @@ def navigation(entered: str) -> tuple[frozenset[Effect], dict[str, JsonValue]]:
 
 
 def links_in(text: str) -> frozenset[str]:
-    """The addresses that stand in a text, as they are compared."""
+    """Return the addresses in a text, normalised for comparison."""
     found = (match.group() for match in _LINK.finditer(text[:_MOST_CHARS]))
     return frozenset(key for link in found for one in {link, link.rstrip(_AROUND)} if (key := _key(one)))
 
 
 def _reaches_others(control: Control) -> bool:
-    """Return whether what is typed there goes to others: in a browser, chat or mail, also before it is sent."""
+    """Return whether text typed into the control goes to others before it is sent: in a browser, chat or mail."""
     app = control.window.app.casefold()
     return consequences.sends_on_return(control) or any(
         fnmatchcase(app, name) for name in table("words")["objects"]["mail_apps"]
@@ -217,9 +240,9 @@ def _reaches_others(control: Control) -> bool:
 
 
 def is_named(host: str, said: str) -> bool:
-    """Return whether the person named the host, or one that it belongs to: whole names, not parts of other words.
+    """Return whether the person's words name the host, or a domain that it belongs to, as a whole name.
 
-    A mail address, a path and the name of a file name none, and where a sentence denies it, nothing does.
+    A mail address, a path and a file's name do not count, and neither does a name in a sentence that denies it.
     """
     found = [(found, sentence) for sentence in _SENTENCE.split(said.casefold()) for found in _mentions(host, sentence)]
     if any(_negations() & set(_SPOKEN.findall(sentence[: one.start()])) for one, sentence in found):
@@ -228,7 +251,7 @@ def is_named(host: str, said: str) -> bool:
 
 
 def is_mentioned(host: str, said: str) -> bool:
-    """Return whether the name of the host, or of one that it belongs to, stands anywhere in the text."""
+    """Return whether the text contains the name of the host, or of a domain that the host belongs to."""
     return next(_mentions(host, said.casefold()), None) is not None
 
 
@@ -243,7 +266,10 @@ def _mentions(host: str, text: str) -> Iterator[re.Match[str]]:
 
 
 def _goes_there(one: re.Match[str], sentence: str) -> bool:
-    """Return whether it stands there as an address: with scheme or www., or bare and like no file or mail."""
+    """Return whether the found name is an address in this sentence: after a scheme, with www., or alone.
+
+    The name of a file or a part of a mail address is none.
+    """
     before, after = sentence[: one.start()], sentence[one.end() :]
     if after.startswith("@"):
         return False
@@ -273,7 +299,7 @@ def _is_crafted(url: str, target: WebTarget, provenance: Provenance) -> bool:
 
 
 def _said_in(said: str) -> Iterator[str]:
-    """The addresses among the person's words, written with their scheme or without."""
+    """Yield the addresses among the person's words, with or without a scheme."""
     for word in said.split():
         for one in {word, word.strip(_AROUND)}:
             if key := _key(one if "://" in one else f"https://{one}"):
@@ -281,7 +307,7 @@ def _said_in(said: str) -> Iterator[str]:
 
 
 def _key(url: str) -> str:
-    """The address without its scheme, the host in small letters; empty where it is none."""
+    """Return the address without its scheme and with a lower-case host, for comparison; "" if it cannot be read."""
     try:
         target = read(url, any_port=True)
     except ToolMisuse:
@@ -290,14 +316,18 @@ def _key(url: str) -> str:
 
 
 def _rest(url: str) -> str:
-    """Everything behind the host: what a server, or a script in its page, is given."""
+    """Return everything after the host: what a server, or a script in its page, receives."""
     parts = urlsplit(url.strip())
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.path.rstrip('/')}{query}" + (f"#{parts.fragment}" if parts.fragment else "")
 
 
-def _was_said(words: str, said: str) -> bool:
-    """Return whether every word was the person's own. Signs without letters count only if they were said."""
+def was_said(words: str, said: str) -> bool:
+    """Return whether `words` are the person's own: each word is in `said`, in any order, or `said` contains the whole
+    text.
+
+    Punctuation that stands alone, or three marks in a row, must be in `said` too, except usual ones such as a dash.
+    """
     text, own = words.casefold(), said.casefold()
     parts = text.split()
     signs = [part for part in parts if not _WORD.search(part)] + _SIGNS.findall(text)
@@ -307,7 +337,7 @@ def _was_said(words: str, said: str) -> bool:
 
 
 def texts(arguments: Mapping[str, JsonValue], names: Sequence[str]) -> Iterator[str]:
-    """The texts that a call gives under these names."""
+    """Yield the texts that a call passes in the arguments with these names."""
     for name in names:
         value = arguments.get(name)
         for one in value if isinstance(value, (list, tuple)) else (value,):

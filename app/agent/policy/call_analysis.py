@@ -1,4 +1,4 @@
-"""Read what a call comes to: its effects, consequences, paths, hosts, keys and text, as one `Action`.
+"""Analyse a call: return its effects, consequences, paths, hosts, keys and text as one `Action`.
 
 Paths are resolved as the tools resolve them, addresses as the network reads them, controls and keys by the tables in
 `resources/policy`. What the model says about its own call can only make it stricter (SECURITY.md: "The class of an act
@@ -14,58 +14,30 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
 
-from app.agent.policy import addresses, consequences, keystrokes, saving, terminals
+from app.agent.policy import addresses, consequences, keystrokes, pointing, saving, terminals
 from app.agent.policy.chords import ALT, CTRL, pressed, spelled
+from app.agent.policy.instructions import listed
 from app.agent.policy.keystrokes import DesktopAct
 from app.agent.policy.sentences import by_tool, table
 from app.agent.policy.values import OWN_FOLDER, Action, Consequence, Control, Kinds, Provenance
 from app.base.errors import ToolFailed, WispError
 from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue, ToolCall
-from app.protocol.spec import Effect, Gesture, ScreenAim, ToolSpec
+from app.protocol.spec import PASSING, Effect, Gesture, ScreenAim, ToolSpec
 from app.services.files import document_kinds, origins, places, survey
-from app.services.files.document_kinds import DocumentKind
 from app.services.files.places import Workspace, Zone
 from app.services.sandbox.layout import CommandClass
 from app.services.skills import shipped_names
+from app.services.surfaces.store import DOC_PATH
 from app.tools.acts import menu_entries_of
 
 
 class CommandClassifier(Protocol):
-    """Knows what a call's command would be, without running it."""
+    """Classifies the command of a call without running it."""
 
     def classify(self, call: ToolCall) -> CommandClass | None:
-        """None for a call that starts no command and types into none. Never raises."""
+        """Return the class, or None for a call that starts no command and types into none. Never raises."""
         ...
-
-
-_HARMLESS = frozenset({DocumentKind.FOLDER.value, DocumentKind.PLAIN.value})
-_ACTIVE = frozenset({DocumentKind.RUNS.value, DocumentKind.LOADS.value})
-
-
-_CHOICES = frozenset({Gesture.CLICK, Gesture.PRESS, Gesture.CHOOSE})
-"""What starts an entry or a button of a program that starts others."""
-
-
-def of_opening(call: ToolCall, spec: ToolSpec, seen: Sequence[Control]) -> Kinds:
-    """Nothing where the item is known to be a folder or a plain document; in a terminal a double click only selects."""
-    control = seen[-1] if seen else Control()
-    if control.opens in _HARMLESS:
-        return frozenset()
-    starts = control.window.opens_items
-    started = consequences.started_by(control.name, control) if spec.gesture in _CHOICES else frozenset[Consequence]()
-    return started | frozenset({Consequence.LAUNCHES} if starts and _opens(call, spec, seen) else ())
-
-
-def _opens(call: ToolCall, spec: ToolSpec, seen: Sequence[Control]) -> bool:
-    """Return whether an item is opened. One click may do that, so it counts where the item can run."""
-    control, count = seen[-1], call.arguments.get("count", 1)
-    if spec.gesture is Gesture.CLICK:
-        return isinstance(count, int) and (count > 1 or control.opens in _ACTIVE)
-    # Letting a button go is a click, and twice a double click; so is a drag from an item to itself.
-    is_in_place = spec.gesture is Gesture.DRAG and len(seen) > 1 and all(each == control for each in seen)
-    is_click = control.name != "" and (is_in_place or spec.gesture is Gesture.RELEASE)
-    return (is_click or spec.gesture is Gesture.PRESS) and control.role in table("launchers")["items"]
 
 
 _BETWEEN = re.compile(r"[\s'\"=;|&<>(){}$`,]+")
@@ -73,13 +45,13 @@ _SEARCHES = re.compile(r"\b(?:rg|ag|ack|[ef]?grep\b.*\s-\w*[rR]|grep\b.*--recurs
 
 
 def among(paths: Iterable[str]) -> tuple[Path, ...]:
-    """The secrets among absolute paths."""
+    """Return those of these absolute paths that are files with keys or passwords."""
     found = (Path(path) for path in paths)
     return tuple(path for path in found if places.is_local_secret(path) or places.is_private_key(path))
 
 
 def named_in(command: str, secrets: Iterable[Path]) -> tuple[Path, ...]:
-    """The secrets that a command's words name, also by a pattern."""
+    """Return the secrets that the words of a command name, directly or by a pattern such as `*.pem`."""
     words = [Path(word).name for word in _BETWEEN.split(command) if word]
     return tuple(path for path in secrets if any(_fits(path.name, word) for word in words))
 
@@ -94,6 +66,7 @@ def _fits(name: str, word: str) -> bool:
 
 
 _MENU_ITEM = "menu item"
+_BUTTON = "button"
 _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
 _MADE_ZONES = (*_FREE_ZONES, Zone.TEMP)
 _WORD = re.compile(r"\w+")
@@ -103,7 +76,7 @@ _BY_NAME = frozenset({Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence
 
 
 class NobodyKnows:
-    """The command classifier of a machine that has none: it knows no command, and there is no sandbox."""
+    """The command classifier of a machine without one: it knows no command and no sandbox."""
 
     def classify(self, call: ToolCall) -> CommandClass | None:
         is_command = any(call.has(name) for name in table("calls")["arguments"]["commands"])
@@ -112,7 +85,7 @@ class NobodyKnows:
 
 @dataclass(frozen=True, slots=True)
 class CallAnalyzer:
-    """`own_keys` are Wisp's: no tool presses them. `own_ports` are those that the conversation's commands serve."""
+    """Analyses calls. `own_keys` are Wisp's keys, `own_ports` the ports that this conversation's commands serve."""
 
     workspace: Workspace
     commands: CommandClassifier
@@ -120,7 +93,7 @@ class CallAnalyzer:
     own_ports: Callable[[], Collection[int]] = tuple
 
     def act(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Action:
-        """Return what the call comes to. `seen` is what it would act on, where it acts on the desktop."""
+        """Return the action of a call. `seen` are the controls that it would act on; () for a call off the desktop."""
         effects = spec.effects_of(call)
         if spec.aim is ScreenAim.MENU:
             seen = (_menu_entry(call, seen),)
@@ -140,17 +113,19 @@ class CallAnalyzer:
         kinds |= private_kinds
         on_desktop = self._on_desktop(call, spec, seen, done) if Effect.DESKTOP in effects else set()
         on_desktop -= _mild(spec, seen, provenance)
-        may_save = bool(seen) and spec.gesture is not Gesture.SCROLL
+        may_save = bool(seen) and spec.gesture not in PASSING
         saved, saved_kinds = self._saved(done, provenance) if may_save else ((), set())
         paths, kinds = (*paths, *saved), kinds | saved_kinds
-        kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | on_desktop
+        kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts, paths) | on_desktop
+        kinds |= _of_kept(call, spec, provenance.said)
         kinds |= keystrokes.of_running(done, spec, provenance)
         if spec.aim is ScreenAim.FOCUS:
             line = provenance.lines.get(done.control.window.key, "")
             kinds |= terminals.of_begun_key(done.control, done.keys, line)
-        kinds |= of_opening(call, spec, seen) | ({Consequence.LAUNCHES} if entered and not hosts else set())
+        kinds |= pointing.of_opening(call, spec, seen) | ({Consequence.LAUNCHES} if entered and not hosts else set())
         if Consequence.UNKNOWN in kinds and is_answered(seen, provenance):
             kinds = kinds - {Consequence.UNKNOWN} | {Consequence.ANSWERED}
+        agreed = spec.read_back(call) if spec.read_back else None
         act = Action(
             spec.name,
             effects,
@@ -163,9 +138,16 @@ class CallAnalyzer:
             command=command,
             reasons=reasons,
             secrets=secrets,
-            arguments={**call.arguments, **({"read_back": spec.read_back(call)} if spec.read_back else {})},
+            arguments={
+                **_inner(call),
+                **call.arguments,
+                **({"read_back": agreed.said()} if agreed else {}),
+            },
             is_added=spec.is_added,
+            agreed=agreed,
         )
+        if _is_kept_elsewhere(act, spec, provenance):
+            return replace(act, kinds=act.kinds | {Consequence.SHARED})
         texts = [text for text in saving.texts_of(act) if text != saving.EDITED]
         typed = act.text if spec.aim is ScreenAim.FOCUS else ""
         is_shared = addresses.shares(act, texts, typed, provenance)
@@ -174,8 +156,9 @@ class CallAnalyzer:
     def _on_desktop(
         self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], done: DesktopAct
     ) -> set[Consequence]:
-        """Return what it does to the desktop."""
-        found = {Consequence.OWN} if any(control.window.is_own for control in seen) else set()
+        """Return the consequences of the call on the desktop. `done` is what it does there."""
+        is_own = spec.gesture is not Gesture.HOVER and any(control.window.is_own for control in seen)
+        found = {Consequence.OWN} if is_own else set()
         if done.aim is ScreenAim.FOCUS:
             # The first press may end the program in front, so that the repeated ones are judged like further keys.
             is_repeated = call.integer("repeat", 1) > 1 or call.integer("hold_ms") > 0
@@ -185,8 +168,10 @@ class CallAnalyzer:
             found |= _of_menu_entries(call)
         elif done.aim is ScreenAim.PROGRAM:
             found |= {Consequence.LAUNCHES} if any(map(self._is_made, done.control.files)) else set()
+        elif done.aim is ScreenAim.WINDOW:
+            found |= consequences.of_closing(done.control)
         elif seen and done.aim is not ScreenAim.AWAY:
-            found |= of_pointing(call, spec, seen, done.text)
+            found |= pointing.of_pointing(call, spec, seen, done.text)
         return found
 
     def _paths(
@@ -207,12 +192,13 @@ class CallAnalyzer:
         return tuple(shown), kinds
 
     def _path(self, path: str, *, is_changing: bool) -> tuple[str, set[Consequence]]:
-        """Return where a path leads, as it is called, and what follows. What cannot be understood is unclear."""
+        """Return the resolved path and the consequences of using it: UNCLEAR if it cannot be resolved."""
         try:
             place = self.workspace.locate(path)
         except WispError:
             return path, {Consequence.UNCLEAR}
-        found: set[Consequence] = set()
+        # A model wrote the description of a surface, perhaps after it read others' words.
+        found = {Consequence.FAR} if path.startswith(DOC_PATH) else set[Consequence]()
         try:
             self.workspace.check_readable(place)
         except ToolFailed:
@@ -224,30 +210,26 @@ class CallAnalyzer:
         return str(place.path), found
 
     def _is_made(self, path: str) -> bool:
-        """Return whether tools or commands may have written what stands there, or the way to it."""
+        """Return whether tools or commands may have written the file at this path, or a folder on the way to it."""
         folder = self.workspace.folder
         return Path(os.path.normpath(path)).is_relative_to(folder) or self.workspace.locate(path).zone in _MADE_ZONES
 
     def _saved(self, done: DesktopAct, provenance: Provenance) -> tuple[tuple[str, ...], set[Consequence]]:
-        """Return where the call may save a file: by the paths that the turn typed in the program of the dialog it
-        affirms, and by what stands there.
+        """Return the paths that a call may save or open by a dialog, editor or file manager, as far as they have
+        consequences, and these consequences.
         """
         window = done.control.window
         if written := self._written_in_terminal(done):
             return written
-        if saving.saves(done):
-            if starting := saving.starting_in(window.title):
-                return (starting,), {Consequence.STARTS}
-            linked = saving.linked_in(window.title, self.workspace.folder)
-            where, found = self._path(linked, is_changing=True) if linked else ("", set())
-            if found := found & {Consequence.SECRET, Consequence.STARTS, Consequence.OUTSIDE, Consequence.UNCLEAR}:
-                return (where,), found
+        if kept := self._saved_document(done, provenance):
+            return kept
         named = saving.names_given(done, provenance)
         if named or consequences.names_item(done.control):
             return tuple(named), set().union(*named.values())
         if _is_naming(done):
             return (), {Consequence.TERMINAL}
-        if not keystrokes.affirms(done):
+        # Of a way through menus, the entry that is found is judged again, with what is known of its window by then.
+        if done.aim is ScreenAim.MENU or not keystrokes.affirms(done):
             return (), set()
         known, is_opening = provenance.typed.get(window.app, ()), _is_opening(done)
         stands = () if is_opening else saving.names_in(done, known)
@@ -268,8 +250,25 @@ class CallAnalyzer:
             return (*shown, *unclear), kinds | {Consequence.UNCLEAR}
         return tuple(shown), kinds
 
+    def _saved_document(
+        self, done: DesktopAct, provenance: Provenance
+    ) -> tuple[tuple[str, ...], set[Consequence]] | None:
+        """Return the path and consequences of saving the document in the window's title; None if harmless."""
+        title = done.control.window.title
+        if not saving.saves(done):
+            return None
+        if starting := saving.starting_in(title):
+            return (starting,), {Consequence.STARTS}
+        linked = saving.linked_in(title, self.workspace.folder)
+        where, found = self._path(linked, is_changing=True) if linked else ("", set())
+        if found := found & {Consequence.SECRET, Consequence.STARTS, Consequence.OUTSIDE, Consequence.UNCLEAR}:
+            return (where,), found
+        has_typed = bool(provenance.typed.get(done.control.window.app))
+        is_unasked = has_typed and saving.names_document(title) and not _may_alter(title, provenance.said)
+        return ((), {Consequence.UNKNOWN}) if is_unasked else None
+
     def _written_in_terminal(self, done: DesktopAct) -> tuple[tuple[str, ...], set[Consequence]] | None:
-        """The protected file that the call may make a program in a terminal save."""
+        """Return the protected file that an editor in a terminal may save by this call, and why; None if none."""
         for path in saving.written_in_terminal(done):
             where, found = self._path(path, is_changing=True)
             if found := found & {Consequence.SECRET, Consequence.STARTS}:
@@ -279,7 +278,7 @@ class CallAnalyzer:
     def _private(
         self, effects: frozenset[Effect], paths: tuple[str, ...], command: str, told: set[Consequence], said: str
     ) -> tuple[set[Consequence], tuple[str, ...]]:
-        """Return what follows from the secrets of the workspace that it reads, and their names."""
+        """Return the consequences of reading secrets of the workspace, and the names of the secret files."""
         root = self.workspace.folder
         found: tuple[Path, ...] = ()
         kinds: set[Consequence] = set()
@@ -298,7 +297,7 @@ class CallAnalyzer:
         return kinds, tuple(path.name for path in found)
 
     def _command(self, call: ToolCall) -> tuple[set[Consequence], tuple[str, ...]]:
-        """Return what is known of the command that the call starts or types into, and why it is no more harmless."""
+        """Return the consequences of the call's command, and sentences on why it is not harmless."""
         told = self.commands.classify(call)
         if told is None:
             return set(), ()
@@ -308,69 +307,30 @@ class CallAnalyzer:
         return {Consequence.LOOKS} if told.read_only and kinds == {Consequence.SANDBOXED} else kinds, told.reasons
 
 
-def of_pointing(call: ToolCall, spec: ToolSpec, seen: Sequence[Control], text: str) -> Kinds:
-    """Return what the call comes to, by its gesture and what it acts on. `text` is a value that it sets."""
-    control, is_middle = seen[-1], call.text("button") == "middle"
-    if call.text("modifiers") and any(map(terminals.is_inside, seen)):  # because ctrl opens an address, or a menu
-        return consequences.press_of(control) | {Consequence.TERMINAL}
-    if spec.gesture is Gesture.SCROLL:
-        return consequences.choice_of(control) if consequences.is_choice(control) else frozenset()
-    if text:
-        return _of_value(text, control)
-    if spec.gesture is Gesture.DRAG:
-        return _of_drag(seen) | (frozenset().union(*map(_of_middle_click, seen)) if is_middle else frozenset())
-    if spec.gesture is Gesture.RELEASE:
-        return _of_release(control) | (_of_middle_click(control) if is_middle else frozenset())
-    return _of_middle_click(control) if is_middle else consequences.press_of(control)
-
-
 def _of_menu_entries(call: ToolCall) -> Kinds:
-    """The entries of a way through menus: each is pressed. What is really found is judged again at each step."""
+    """Return the consequences of pressing each menu entry that the call names. Each is judged again when it is met."""
     return frozenset().union(*(consequences.meaning_of(_MENU_ITEM, name) for name in menu_entries_of(call)))
 
 
 def _menu_entry(call: ToolCall, seen: Sequence[Control]) -> Control:
-    """The entry that a way through menus ends at, in the window that is there."""
+    """Return the last menu entry that the call names, as a control of the window that it acts on."""
     names = menu_entries_of(call)
     return replace(seen[-1] if seen else Control(), role=_MENU_ITEM, name=names[-1] if names else "")
 
 
-def _of_value(text: str, control: Control) -> Kinds:
-    """A value that a field, a box or a choice is set to."""
-    if consequences.is_password(control):
-        return frozenset({Consequence.PASSWORD})
-    return keystrokes.of_text(text, control) if consequences.is_field(control) else consequences.press_of(control)
-
-
-def _of_middle_click(control: Control) -> Kinds:
-    """It pastes the selection into fields and terminals; elsewhere it is a press."""
-    if consequences.is_password(control) or consequences.is_field(control) or keystrokes.runs_typed(control):
-        return keystrokes.of_paste(control)
-    return consequences.press_of(control)
-
-
-def _of_drag(seen: Sequence[Control]) -> Kinds:
-    """A press at the start and a drop at the end; within one control it only selects. A frame moves its window."""
-    start, end = seen[0], seen[-1]
-    if start.window.is_frame:
-        return frozenset()
-    found: set[Consequence] = set().union(*map(consequences.press_of, seen))
-    is_selection = (start.window.place, start.role, start.name) == (end.window.place, end.role, end.name)
-    if len(seen) > 1 and not is_selection:
-        found |= keystrokes.of_drop(end)
-    return frozenset(found)
-
-
-def _of_release(control: Control) -> Kinds:
-    """Judge the release of a button. What is dragged is unknown, so in a terminal it may drop a command."""
-    dropped = keystrokes.of_drop(control)
-    if Consequence.PASSWORD in dropped:
-        return dropped
-    return consequences.press_of(control) | (frozenset({Consequence.UNKNOWN}) if dropped else frozenset())
+def _may_alter(title: str, said: str) -> bool:
+    """Return whether what the turn typed may replace the document in the title: the person asked for a change, and
+    named no other document.
+    """
+    words = (Path(one.rstrip(".")).name.casefold() for one in _DOCUMENT.findall(said))
+    named = {word for word in words if document_kinds.is_plain_name(word)}
+    shown = {Path(word).name.casefold() for word in saving.titled(title)}
+    is_asked = not listed("deeds", "alter").isdisjoint(_WORD.findall(said.casefold()))
+    return is_asked and (not named or not named.isdisjoint(shown))
 
 
 def _is_naming(done: DesktopAct) -> bool:
-    """Return whether keys leave a field of a program that starts others: a file may then get the name in it."""
+    """Return whether keys leave a field in which a program that starts others may be naming a file."""
     is_there = done.aim is ScreenAim.FOCUS and done.control.window.opens_items and consequences.is_field(done.control)
     return is_there and any(
         stroke.key == "Tab" and not stroke.held & {ALT, CTRL} for one in done.keys for stroke in one.strokes
@@ -378,7 +338,7 @@ def _is_naming(done: DesktopAct) -> bool:
 
 
 def _is_opening(done: DesktopAct) -> bool:
-    """Return whether the dialog opens the file that it names, by the words of the button that is pressed."""
+    """Return whether the act opens the file that a dialog names, judged by the words of the pressed button."""
     words = _WORD.findall(done.label.replace("_", "").casefold())
     return done.control.is_known and bool(set(words) & consequences.starting_words("words"))
 
@@ -390,7 +350,7 @@ def _is_said(path: str, said: str) -> bool:
 
 
 def _mild(spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Kinds:
-    """The consequences that a name alone does not prove, where there is no second sign of them."""
+    """Return the consequences that the policy drops, because only a mild name (`is_mild`) suggests them."""
     is_at_a_control = spec.aim in (ScreenAim.POINT, ScreenAim.ELEMENT)
     if not is_at_a_control or len(seen) != 1 or provenance.tainted_by or seen[0].window.key in provenance.lines:
         return frozenset()
@@ -398,44 +358,77 @@ def _mild(spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Ki
 
 
 def is_answered(seen: Sequence[Control], provenance: Provenance) -> bool:
-    """Return whether the person allowed what is unknown there, or named it. Input under way is not that."""
+    """Return whether the person allowed or named each of these controls. A late one (`is_late`) never counts."""
     return bool(seen) and all(
         not control.is_late
-        and (control.window.place in provenance.answered - {""} or _is_named(control, provenance.said))
+        and (control.window.place in provenance.answered - {""} or _is_control_named(control, provenance))
         for control in seen
     )
 
 
-def _is_named(control: Control, said: str) -> bool:
-    """By its program, title or document. Anybody may write the title of a browser or terminal, which names nothing."""
-    words = set(_WORD.findall(said.casefold()))
-    names = [control.window.app]
-    if not (consequences.sends_on_return(control) or control.window.is_terminal):
-        names += [control.window.title, *(Path(file).stem for file in _DOCUMENT.findall(control.window.title))]
-    told = (set(_WORD.findall(name.casefold())) for name in names)
-    is_told = any(name and name <= words and any(len(word) >= _NAMING_CHARS for word in name) for name in told)
-    return is_told or terminals.is_named(control, said.casefold())
+def is_named(name: str, said: str) -> bool:
+    """Return whether the person said every word of a name, of which one has at least `_NAMING_CHARS` characters."""
+    words = set(_WORD.findall(name.casefold()))
+    return words <= set(_WORD.findall(said.casefold())) and any(len(word) >= _NAMING_CHARS for word in words)
+
+
+def _is_control_named(control: Control, provenance: Provenance) -> bool:
+    """Return whether the person named the program, title or document. Titles of browsers and terminals do not count."""
+    window, names = control.window, [control.window.app]
+    if window.ref in provenance.opened - {""} and not window.runs_programs:
+        return True
+    if not (consequences.sends_on_return(control) or window.is_terminal):
+        names += [window.title, *(Path(file).stem for file in _DOCUMENT.findall(window.title))]
+    said = provenance.said
+    return any(is_named(name, said) for name in names) or terminals.is_named(control, said.casefold())
 
 
 def _opened(call: ToolCall, spec: ToolSpec) -> Mapping[str, JsonValue]:
-    """The call's arguments; what it opens is named as the address or the path that it is."""
+    """Return the call's arguments. What the call opens is added under `url` if it is an address, else under `path`.
+
+    The fields of a child that names what it takes from elsewhere count as arguments of the call.
+    """
     target = document_kinds.target_of(_text(call.arguments, spec.opens)) if spec.opens else None
     if target is None:
-        return call.arguments
+        return {**_inner(call), **call.arguments}
     return {**call.arguments, **({"url": target.address} if target.address else {"path": target.path})}
 
 
+def _inner(call: ToolCall) -> Mapping[str, JsonValue]:
+    """Return the fields of the call's children that the tables list."""
+    children = (call.arguments.get(name) for name in table("calls")["arguments"]["with_fields"])
+    return {name: value for child in children if isinstance(child, Mapping) for name, value in child.items()}
+
+
 def _done(call: ToolCall, spec: ToolSpec, seen: Sequence[Control]) -> DesktopAct:
-    """Return what the call does to the last of what it would act on."""
+    """Return what the call does to the last control that it acts on."""
     control = seen[-1] if seen else Control()
     keys = pressed(_text(call.arguments, spec.pressed), dict(control.keyboard.symbols))
     return DesktopAct(spec.aim or ScreenAim.NONE, keys, _text(call.arguments, spec.typed), control)
 
 
-def _of_tool(spec: ToolSpec, effects: frozenset[Effect], hosts: Sequence[str]) -> Kinds:
+def _of_tool(spec: ToolSpec, effects: frozenset[Effect], hosts: Sequence[str], paths: Sequence[str]) -> Kinds:
+    """Return the consequences of the tool and its effects. A call that reads a file and reaches a host sends it."""
     names = () if spec.is_added and Effect.READS in effects else by_tool(table("calls")["tools"], spec.name) or ()
+    if Effect.NETWORK in effects:
+        names = (*names, *(by_tool(table("calls")["tools_on_network"], spec.name) or ()))
     named = frozenset(map(Consequence, names)) | ({Consequence.PERSISTS} if Effect.SETTINGS in effects else set())
+    named |= {Consequence.OUTWARD} if hosts and paths and {Effect.READS, Effect.NETWORK} <= effects else set()
     return named | {Consequence.LAUNCHES} if spec.opens and not hosts and effects != {Effect.DESKTOP} else named
+
+
+def _of_kept(call: ToolCall, spec: ToolSpec, said: str) -> Kinds:
+    """Return PERSISTS if the call stores a name that the person did not say: later prompts will contain it."""
+    kept = addresses.texts(call.arguments, table("calls")["kept"].get(spec.name, ()))
+    return frozenset() if all(addresses.was_said(one, said) for one in kept) else frozenset({Consequence.PERSISTS})
+
+
+def _is_kept_elsewhere(act: Action, spec: ToolSpec, provenance: Provenance) -> bool:
+    """Return whether the act copies words that are not the person's to the clipboard, which every program can read,
+    after the turn has read a secret.
+    """
+    text = _text(act.arguments, spec.copied) if spec.copied and provenance.secrets else ""
+    return bool(text.strip()) and not addresses.was_said(text, provenance.said)
 
 
 def _text(arguments: Mapping[str, JsonValue], name: str) -> str:
@@ -444,7 +437,7 @@ def _text(arguments: Mapping[str, JsonValue], name: str) -> str:
 
 
 def source_of(act: Action, spec: ToolSpec) -> str:
-    """The source by its name in the tables; empty where nothing foreign is read."""
+    """Return the tables' name of the source that a call reads; "" if it reads nothing written by others."""
     source = _taint_of(act, spec)
     if source == "outside":
         return source if act.kinds & {Consequence.FAR, Consequence.OUTSIDE} else _workspace(act)
@@ -459,14 +452,14 @@ def source_of(act: Action, spec: ToolSpec) -> str:
 
 
 def _taint_of(act: Action, spec: ToolSpec) -> str:
-    """Tools that are known only while Wisp runs are known by the family of their names."""
+    """Return the source that a call reads, or "". Tools of added servers are found by the start of their names."""
     tables = table("calls")
     known = "web" if spec.taint == "outside" and act.hosts else spec.taint or by_tool(tables["reads"], spec.name)
     return str(known or tables["reads_by_effect"].get(act.effect.value, ""))
 
 
 def _workspace(act: Action) -> str:
-    """Return "workspace" for files from elsewhere. What else stands there is the person's own."""
+    """Return "workspace" if the call reads files of the workspace that came from elsewhere, else ""."""
     return "workspace" if Consequence.FOREIGN in act.kinds else ""
 
 

@@ -52,7 +52,7 @@ class Stroke:
 
     @property
     def is_sign(self) -> bool:
-        """Return whether it types a sign where text is taken. A control character does what its chord does."""
+        """Return whether the stroke types a character into a text field. A control character counts as its chord."""
         is_printed = (
             (len(self.key) == 1 and self.key.isprintable()) or self.key == "space" or self.key.startswith("KP_")
         )
@@ -65,19 +65,19 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Pressed:
-    """One chord: in one spelling, as the set of symbols that reach the program, and stroke by stroke."""
+    """One chord: its spelling, the set of symbols that reach the program, and its strokes."""
 
     spelled: str
     symbols: Combination
     strokes: tuple[Stroke, ...]
 
     def holds(self, combinations: Iterable[Combination]) -> bool:
-        """Return whether any of them is a part of it."""
+        """Return whether one of these chords is a part of this one."""
         return any(one <= self.symbols for one in combinations)
 
 
 def pressed(text: str, symbols: Symbols | None = None) -> tuple[Pressed, ...]:
-    """The chords of a call; none where they cannot be read, because the tool then presses nothing."""
+    """Return the chords of a call; () if they cannot be read, because the tool then presses nothing."""
     try:
         return tuple(_pressed(one.keys, symbols or {}) for one in chords(text)) if text else ()
     except ToolMisuse:
@@ -85,7 +85,7 @@ def pressed(text: str, symbols: Symbols | None = None) -> tuple[Pressed, ...]:
 
 
 def strokes(text: str) -> tuple[str, ...]:
-    """The keys of a call by the names that they are sent by, without modifiers; none where they cannot be read."""
+    """Return the keys of a call, as they are sent, without modifiers; () if they cannot be read."""
     try:
         return tuple(key for one in chords(text) for key in one.keys if not is_modifier(key)) if text else ()
     except ToolMisuse:
@@ -93,19 +93,19 @@ def strokes(text: str) -> tuple[str, ...]:
 
 
 def combination(text: str) -> Combination:
-    """The keys of a chord. Raises ToolMisuse for an unknown key."""
+    """Return the keys of a chord. Raises ToolMisuse for an unknown key."""
     return frozenset(_named(name) for name in chord(text).keys)
 
 
 @cache
 def listed_chords(section: str, *names: str) -> frozenset[Combination]:
-    """The chords of some lists of the table of keys."""
+    """Return the chords of these lists in the table of keys."""
     return frozenset().union(*(combinations(tuple(table("keys")[section][name])) for name in names))
 
 
 @cache
 def combinations(spelled: tuple[str, ...]) -> frozenset[Combination]:
-    """Several chords of a table."""
+    """Read chords that a table spells out. Raises ToolMisuse for an unknown key."""
     return frozenset(combination(one) for one in spelled)
 
 
@@ -125,7 +125,7 @@ def _pressed(keys: tuple[str, ...], symbols: Symbols) -> Pressed:
 
 
 def _named(name: str) -> str:
-    """A key by the one name that tables use: modifiers left and right alike, letters small."""
+    """Return the name that the tables use for a key: one name for both modifiers of a kind, letters in lower case."""
     if is_modifier(name):
         return _MODIFIERS[name.removesuffix("_L").removesuffix("_R")]
     if name == "ISO_Left_Tab":
@@ -134,7 +134,7 @@ def _named(name: str) -> str:
 
 
 def spelled(text: str) -> tuple[str, ...]:
-    """The chords of a rule or a call in one spelling; what cannot be read stays as it is."""
+    """Return the chords of a rule or a call in one spelling. A chord that cannot be read stays unchanged."""
     try:
         return tuple(_spelled(one.keys) for one in chords(text))
     except ToolMisuse:
@@ -142,7 +142,7 @@ def spelled(text: str) -> tuple[str, ...]:
 
 
 def is_part(pattern: str, whole: str) -> bool:
-    """Return whether the chord of a rule is pressed when a whole chord is. False for a chord that cannot be read."""
+    """Return whether pressing the whole chord also presses the rule's chord. False if a chord cannot be read."""
     try:
         return combination(pattern) <= combination(whole)
     except ToolMisuse:
@@ -150,7 +150,7 @@ def is_part(pattern: str, whole: str) -> bool:
 
 
 def _spelled(keys: tuple[str, ...]) -> str:
-    """Modifiers by their short names and in one order; letters small."""
+    """Return the spelling of a chord: short names of the modifiers in a fixed order, letters in lower case."""
     *held, last = keys
     names = {_named(name) if is_modifier(name) else name for name in held}
     final = _named(last) if is_modifier(last) else last.lower() if len(last) == 1 else last
@@ -159,10 +159,11 @@ def _spelled(keys: tuple[str, ...]) -> str:
 
 @cache
 def bound_combinations(text: str) -> tuple[Combination, ...]:
-    """The chords of a binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s` (key, way through the menus, accelerator).
+    """Return the chords of a control's key binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s`.
 
-    The format is AT-SPI's: https://docs.gtk.org/atspi2/method.Action.get_key_binding.html. The way through the menus
-    needs no chord of its own: each of its keys is judged when it is pressed.
+    The last form holds the key, the way through the menus, and the accelerator. The format is AT-SPI's:
+    https://docs.gtk.org/atspi2/method.Action.get_key_binding.html. The way through the menus needs no chord: each of
+    its keys is judged when it is pressed.
     """
     return tuple(_read(text[:_LONGEST_BINDING_CHARS]))
 

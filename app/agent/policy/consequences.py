@@ -1,4 +1,4 @@
-"""Say what pressing a control would do, by its words and its role.
+"""Decide what pressing a control would do, by its words and its role.
 
 Programs name their controls through AT-SPI (roles: https://docs.gtk.org/atspi2/enum.Role.html). The words that send,
 delete, pay or grant are in `resources/policy/controls.toml`, in 18 languages; a name that cannot be read is unknown.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -43,7 +43,7 @@ _PICTURES = ("So", "Co", "Cn")
 
 
 def meaning_of(role: str, name: str) -> Kinds:
-    """The consequences of pressing a control of that role and name; none where its words say nothing."""
+    """Return the consequences of pressing a control with that role and name; none if its words say nothing."""
     group = _group(role)
     plain = comparable(name)
     if group is None or not plain or (role.endswith(_MENU) and plain.endswith(_DOTS)):
@@ -57,12 +57,12 @@ def meaning_of(role: str, name: str) -> Kinds:
 
 
 def _matters(role: str, plain: str) -> bool:
-    """Return whether a long name holds consequential words. A link may be a headline that only speaks of them."""
+    """Return whether a long name announces consequences. A link's name may be a headline that only mentions them."""
     return bool(_kinds_in(plain)) if is_pressed_role(role) else any(map(_is_deed, _CLAUSE.split(plain)))
 
 
 def _is_deed(clause: str) -> bool:
-    """Return whether a part of a headline tells to do something ("Give Eve access"), or destroys, and does not ask."""
+    """Return whether a part of a headline is an order ("Give Eve access") or names a destruction, and does not ask."""
     words = tuple(_WORD.findall(clause))
     if not words or words[0] in table("controls")["names"]["asks"]:
         return False
@@ -88,19 +88,22 @@ def _is_unsure(role: str, plain: str) -> bool:
 
 
 def _is_of_known_language(sign: str) -> bool:
-    """Return whether a letter is of a language that the tables have words of."""
+    """Return whether the tables have words of a language that is written with this letter."""
     letters = table("controls")["scripts"]["letters"]
     return _is_read(sign) and (sign in letters or sign.isascii() or alphabet(sign) not in _ALPHABETS)
 
 
 @cache
 def _single_words() -> frozenset[str]:
-    """The longer words that mean something, to know them where blanks are put between their letters."""
+    """Return the longer words with a meaning, to recognise them with blanks between their letters."""
     return frozenset(phrase[0] for phrase, _ in _phrases() if len(phrase) == 1 and len(phrase[0]) >= _SPLIT_CHARS)
 
 
 def own_meaning(role: str, name: str, around: Control) -> Kinds:
-    """Return what the name alone says. A page gives any role to what acts, and may save a choice at once."""
+    """Return the consequences of pressing the control as its own name describes them.
+
+    In a web page, pressing an element of any role may act, and a choice may be saved at once.
+    """
     if not sends_on_return(around):
         return meaning_of(role, name)
     pages = table("controls")["pages"]
@@ -110,46 +113,70 @@ def own_meaning(role: str, name: str, around: Control) -> Kinds:
 
 
 def _of_audience(name: str) -> Kinds:
-    """Return unknown for a choice of a page that decides who may see something."""
+    """Return UNKNOWN if the text of a choice or dialog decides who may see something, else nothing."""
     words = plain_words(name)
     is_public = any(_holds(words, plain_words(phrase)) for phrase in table("controls")["pages"]["audience"])
     return frozenset({Consequence.UNKNOWN} if is_public else ())
 
 
 def meaning_in(role: str, name: str, around: Control) -> Kinds:
-    """The consequences of pressing a control of that role and name, with the words of the dialog around it."""
+    """Return the consequences of pressing a control with that role and name, inside its dialog."""
     own = own_meaning(role, name, around) | _in_mail(role, name, around) | terminals.of_setting(role, around)
     if own - {Consequence.UNKNOWN} or role not in table("controls")["dialogs"]["roles"]:
         return own
     label = _label(name)
     affirms = not label or label in _labels("affirms")
+    if is_news(around):
+        return own
     is_meant = label in _labels("harmless") and _is_meant(label, around)
     if label in _labels("harmless") and not is_meant:
         return own | (_given_up(around) if label in _labels("no") else frozenset())
-    if not (around.window.is_dialog or affirms or is_meant):
+    said = around.scene.words or around.scene.near
+    is_message, is_asking = around.scene.is_message, any(map(_is_question, said))
+    if not (around.window.is_dialog or affirms or is_meant or (is_message and is_asking)):
         return own.union(*map(_kinds_in, map(comparable, filter(_is_question, around.scene.words))))
-    says_yes = affirms or is_meant or bool(_labels("affirms").intersection(_WORD.findall(label)[:1]))
-    is_yes = label in _labels("yes")
-    return own | words_of(around) | (asked_by(around, is_yes=is_yes) if says_yes else frozenset())
+    is_answer = is_message or is_asking or affirms or is_meant or _begins_yes(label)
+    told = frozenset() if affirms or is_meant else _words_in(name)
+    asked = asked_by(said, told, is_yes=is_message or label in _labels("yes"))
+    return own | words_of(said) | (asked if is_answer else frozenset())
+
+
+def _begins_yes(label: str) -> bool:
+    return not _labels("affirms").isdisjoint(_WORD.findall(label)[:1])
+
+
+def is_news(around: Control) -> bool:
+    """Return whether a dialog only informs: it asks nothing, and its one button says that this was read."""
+    is_alone = around.scene.is_message and len(around.scene.buttons) == 1
+    asks = any(
+        mark in said for said in around.scene.words for mark in table("controls")["dialogs"]["questions"]["marks"]
+    )
+    return is_alone and not asks and _label(around.scene.buttons[0]) in _labels("acknowledges")
 
 
 def _is_meant(label: str, around: Control) -> bool:
-    """Return whether a label such as Cancel is no way out: the dialog asks for just that, or has no other button."""
+    """Return whether a button such as Cancel is no way out: it is what the dialog asks about, or its only button."""
     if len(around.scene.buttons) == 1:
         return True
     asked = filter(_is_question, around.scene.words) if label not in _labels("no") | _labels("saves") else ()
     return any(_holds(plain_words(sentence), tuple(_WORD.findall(label))) for sentence in asked)
 
 
+def of_closing(control: Control) -> Kinds:
+    """Return the consequences of closing a window: it may answer a dialog, or end a program in a terminal."""
+    ends = control.window.is_terminal and control.window.is_occupied
+    return of_leaving(control) | frozenset({Consequence.UNKNOWN} if ends else ())
+
+
 def of_leaving(control: Control) -> Kinds:
-    """Return what closing a dialog, or Escape, comes to: where it has no other way out, that is its no."""
+    """Return the consequences of closing a dialog or pressing Escape. If it has no other way out, both answer no."""
     labels = frozenset(map(_label, control.scene.buttons))
     ways_out = labels & (_labels("harmless") - _labels("saves"))
     return _given_up(control) if ways_out and ways_out <= _labels("no") else frozenset()
 
 
 def _given_up(around: Control) -> Kinds:
-    """Return what a no comes to where the dialog asks whether to keep, to save or to stop something."""
+    """Return IRREVERSIBLE if the dialog asks whether to keep, save or stop something: a no may lose it."""
     undoes = table("controls")["dialogs"]["questions"]["undoes"]
     asked = frozenset().union(*map(_words_in, filter(_is_question, around.scene.words)))
     is_asked = any(word in asked or (_is_unspaced((word,)) and word in "".join(asked)) for word in undoes)
@@ -164,24 +191,27 @@ def _in_mail(role: str, name: str, around: Control) -> Kinds:
     return frozenset({Consequence.UNKNOWN} if is_unsure else ())
 
 
-def words_of(around: Control) -> Kinds:
-    """Return what the dialog around a control says that it is about."""
-    return frozenset().union(*map(_kinds_in, map(comparable, around.scene.words)))
+def words_of(said: Iterable[str]) -> Kinds:
+    """Return the consequences that the words of the sentences around a control suggest."""
+    return frozenset().union(*(_kinds_in(comparable(one)) | _of_audience(one) for one in said))
 
 
-def asked_by(around: Control, *, is_yes: bool = False) -> Kinds:
-    """Judge a yes to the questions of a dialog: unknown unless all their words are harmless.
+def asked_by(said: Iterable[str], told: frozenset[str] = frozenset(), *, is_yes: bool = False) -> Kinds:
+    """Return UNKNOWN unless all words of the questions among these sentences are harmless.
 
-    `is_yes`: the button says yes, so every sentence of the dialog counts as a question.
+    `told` are words of the answer itself, judged as well. With `is_yes`, every sentence counts as a question.
     """
-    known = table("controls")["dialogs"]["questions"]
-    asked = (sentence for sentence in around.scene.words if is_yes or _is_question(sentence))
-    words = frozenset().union(*map(_words_in, asked))
-    return frozenset({Consequence.UNKNOWN}) if words - frozenset(known["words"]) else frozenset()
+    words = told.union(*(_words_in(one) for one in said if is_yes or _is_question(one)))
+    return frozenset({Consequence.UNKNOWN} if words - _harmless_words() else ())
+
+
+@cache
+def _harmless_words() -> frozenset[str]:
+    return frozenset(table("controls")["dialogs"]["questions"]["words"])
 
 
 def _is_question(sentence: str) -> bool:
-    """Return whether it asks, or names an amount of money."""
+    """Return whether a sentence of a dialog asks something, or names an amount of money."""
     is_asked = any(mark in sentence for mark in table("controls")["dialogs"]["questions"]["marks"])
     return is_asked or _MONEY.search(sentence) is not None
 
@@ -191,7 +221,7 @@ def _words_in(sentence: str) -> frozenset[str]:
 
 
 def press_of(control: Control) -> Kinds:
-    """Return what pressing a control comes to; of unknown effect where it cannot be read."""
+    """Return the consequences of pressing a control; unknown if the control cannot be read."""
     inside = terminals.of_press(control)
     if is_field(control) or (control.window.is_terminal and control.role in ("", _TERMINAL)):
         return inside | meaning_of(control.role, control.name)
@@ -202,7 +232,7 @@ def press_of(control: Control) -> Kinds:
 
 
 def started_by(name: str, control: Control) -> Kinds:
-    """Return what an entry or button of that name starts in a program that starts others; with dots a dialog."""
+    """Return LAUNCHES if an entry or button with that name starts something, TERMINAL if it pastes in a terminal."""
     plain = comparable(name)
     words = set(_WORD.findall(plain))
     known = starting_words("words") if control.window.opens_items else frozenset[str]()
@@ -226,7 +256,7 @@ def _sets_up(label: str, control: Control) -> bool:
 
 
 def is_readable(control: Control) -> bool:
-    """Return whether what it says of itself is enough to know what pressing it does."""
+    """Return whether the control describes itself well enough to know what pressing it does."""
     if not control.is_known or control.role in table("controls")["roles"]["opaque"]:
         return False
     name = comparable(control.name)
@@ -234,17 +264,17 @@ def is_readable(control: Control) -> bool:
 
 
 def is_pressed_role(role: str) -> bool:
-    """Return whether controls of that role do something when they are pressed."""
+    """Return whether pressing a control of that role does something."""
     return role in table("controls")["roles"]["pressed"]["roles"]
 
 
 def is_choice(control: Control) -> bool:
-    """Return whether the wheel and the arrows change what it stands at."""
+    """Return whether the wheel and the arrow keys change the control's value."""
     return control.role in table("controls")["choices"]
 
 
 def choice_of(control: Control) -> Kinds:
-    """Return what changing a choice or a slider comes to: a press of a button of its label."""
+    """Return the consequences of changing a choice or a slider: those of pressing a button with its label."""
     is_other = control.role in table("controls")["pages"]["neighbours"]
     unsure = frozenset({Consequence.UNKNOWN} if is_other else ()) | _of_audience(control.name)
     pressed = terminals.of_press(control) | press_of(replace(control, role=_BUTTON, states=frozenset()))
@@ -256,7 +286,7 @@ def is_password(control: Control) -> bool:
 
 
 def is_field(control: Control) -> bool:
-    """Return whether text can be typed there: by its role, unless it is read only, or by what it says itself."""
+    """Return whether the control takes typed text: by its role (unless it is read only), or by its own description."""
     if _EDITABLE in control.states:
         return True
     is_shown_only = _READ_ONLY in control.states
@@ -264,10 +294,10 @@ def is_field(control: Control) -> bool:
 
 
 def names_item(control: Control) -> str:
-    """Return what a dialog of a program that starts others gives a name to on a yes: "renames", "folders".
+    """Return what the dialog gives a name to when it is confirmed: "renames", "folders"; "" for any other control.
 
-    Its title and its default button must both say so: a dialog that runs, opens or makes a launcher of what is typed
-    has another title or button. Empty for every other control.
+    The dialog belongs to a program that starts others. Both its title and its default button must say so: a dialog that
+    runs or opens what is typed, or makes a launcher of it, has another title or button.
     """
     is_button = is_pressed_role(control.role)
     is_there = control.window.opens_items and control.window.is_dialog and control.is_known
@@ -288,7 +318,7 @@ def _begins(words: tuple[str, ...], title: str) -> bool:
 
 
 def is_line(control: Control) -> bool:
-    """Return whether it is a field that takes a line of text."""
+    """Return whether the control is a text field of one line."""
     return control.role in _LINES and is_field(control)
 
 
@@ -298,34 +328,34 @@ def sends_on_return(control: Control) -> bool:
 
 
 def is_address_bar(control: Control) -> bool:
-    """Return whether it is an address bar: Return opens the address in it."""
+    """Return whether the control is an address bar: Return opens the address in it."""
     name = comparable(control.name)
     bars = table("controls")["submits"]["address_bars"]
     return sends_on_return(control) and is_field(control) and any(fnmatchcase(name, bar) for bar in bars)
 
 
 def plain_words(name: str) -> tuple[str, ...]:
-    """The words of a name as they are compared."""
+    """Return the words of a name, normalised for comparison."""
     return tuple(_WORD.findall(comparable(name)))
 
 
 def only_affirms(name: str) -> bool:
-    """Return whether a button of that name only says yes to what its dialog says."""
+    """Return whether a button with that name only says yes to the text of its dialog."""
     return _label(name) in _labels("affirms")
 
 
 def says_save(name: str) -> bool:
-    """Return whether a button or a dialog of that name saves a file."""
+    """Return whether a button or a dialog with that name saves a file."""
     return _label(name) in _labels("saves")
 
 
 def says_nothing_runs(name: str) -> bool:
-    """Return whether a button of that name is known to do no harm in any dialog, such as Save or Cancel."""
+    """Return whether a button with that name is harmless in every dialog, such as Save or Cancel."""
     return _label(name) in _labels("harmless")
 
 
 def is_affirming(control: Control) -> bool:
-    """Return whether its words affirm a dialog, save a file, or are unknown."""
+    """Return whether the control's words affirm a dialog, save a file, or are unknown."""
     label = _label(control.name)
     return not control.is_known or (
         is_pressed_role(control.role) and (not label or label in _labels("affirms") | _labels("saves"))
@@ -333,8 +363,8 @@ def is_affirming(control: Control) -> bool:
 
 
 def is_mild(control: Control) -> bool:
-    """Return whether its name alone says little: "Share", or a box to tick, that no dialog says more about."""
-    if control.window.is_dialog or not control.is_known or not control.window.place or words_of(control):
+    """Return whether only a weak hint such as "Share" or a check box suggests consequences, and no dialog does."""
+    if control.window.is_dialog or not control.is_known or not control.window.place or words_of(control.scene.words):
         return False
     known = table("controls")["mild"]
     app = control.window.app.casefold()
@@ -345,7 +375,7 @@ def is_mild(control: Control) -> bool:
 
 
 def _group(role: str) -> int | None:
-    """Return how many words a name of this role may have to be judged; None for a role of no control."""
+    """Return the limit of words: a longer name of this role is not judged by its words. None for no control's role."""
     roles = table("controls")["roles"]
     for group in (roles["pressed"], roles["perhaps"]):
         if role in group["roles"]:
@@ -375,33 +405,33 @@ def _kinds_in(plain: str) -> Kinds:
 
 @cache
 def starting_words(kind: str) -> frozenset[str]:
-    """Return what starts things in programs that start others, in all languages."""
+    """Return the words, in all languages, that start something in programs that start others."""
     return frozenset(word for words in table("launchers")[kind].values() for word in words)
 
 
 @cache
 def _labels(kind: str) -> frozenset[str]:
-    """The names of such buttons of dialogs, in all languages."""
+    """Return the names of dialog buttons of this kind, in all languages."""
     entries = table("controls")["dialogs"][kind]
     return frozenset(comparable(phrase) for phrases in entries.values() for phrase in phrases)
 
 
 def _is_read(sign: str) -> bool:
-    """Return whether a sign is of a script that the tables have words of, or says nothing by itself."""
+    """Return whether a character is of a script that the tables have words of, or has no meaning alone."""
     if unicodedata.category(sign) in _PICTURES:
         return False
     return not sign.isalpha() or unicodedata.name(sign, "").startswith(tuple(table("controls")["scripts"]["read"]))
 
 
 def comparable(name: str) -> str:
-    """Compared without case, marks of mnemonics, invisible signs and blanks at the ends."""
+    """Return the name for comparison: without case, mnemonic marks, invisible characters and blanks at its ends."""
     text = unicodedata.normalize("NFKC", name[:_LONGEST_CHARS].replace("…", "\0")).replace("\0", "…").casefold()
     shown = (sign for sign in text.replace(_DOTTED_I, "i") if sign not in "_&" and unicodedata.category(sign) != "Cf")
     return "".join(shown).replace("’", "'").strip()
 
 
 def _label(name: str) -> str:
-    """The name of a button as the lists have it: without the marks at its end."""
+    """Return the name of a button as the tables spell it: without the punctuation at its end."""
     return comparable(name).rstrip(".…!")
 
 

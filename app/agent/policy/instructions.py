@@ -1,9 +1,10 @@
-"""Read the person's text as sentences: which of them tell Wisp to act, and which commands they write out.
+"""Read the person's text as sentences: which of them instruct Wisp, and which commands the person wrote out.
 
-A sentence that denies, asks, supposes or reports names nothing, and what it speaks of is named nowhere else either. Nor
-does a sentence name anything if one of its clauses is no instruction, as in a story, a warning or a list. Long and
-quoted text counts as somebody else's (SECURITY.md: "A sentence names something only if each of its clauses begins with
-a listed verb"; the words are in `resources/policy/words.toml`).
+What a sentence names is allowed without a question. One that denies, asks, supposes or reports names nothing, and takes
+what it mentions away from what other sentences name. Nor does a sentence name anything if one of its clauses is no
+instruction, as in a story, a warning or a list. Long and quoted text counts as somebody else's (SECURITY.md: "A
+sentence names something only if each of its clauses begins with a listed verb"; the words are in
+`resources/policy/words.toml`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _FIRST_TOKENS = 4
 
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
-    """`tokens` are words, marks, and places of quotes (`\\0n\\0`). `raw` is the sentence as it was written.
+    r"""A sentence of the person. `tokens` are words, marks, and places of quotes (`\0n\0`); `raw` is the text as
+    written.
 
     `counts`: it denies and reports nothing. `is_order`: all its clauses are instructions to Wisp.
     """
@@ -49,7 +51,7 @@ class SpokenSentence:
         return self.quotes[int(found[1])] if (found := _SLOT.fullmatch(token)) else None
 
     def holds(self, words: Sequence[str]) -> bool:
-        """Return whether the words stand anywhere in it, quoted or not."""
+        """Return whether the sentence contains these words in this order, quoted or not."""
         spoken = plain_words(self.raw)
         return any(tuple(spoken[at : at + len(words)]) == tuple(words) for at in range(len(spoken)))
 
@@ -64,7 +66,7 @@ class Instructions:
         return (one for one in self.sentences if one.counts and one.is_order)
 
     def denies(self, words: Sequence[str]) -> bool:
-        """Return whether a sentence that names nothing speaks of it."""
+        """Return whether these words occur in a sentence that denies or only reports something."""
         return any(one.holds(words) for one in self.sentences if not one.counts)
 
 
@@ -79,7 +81,7 @@ def _blocks() -> frozenset[str]:
 
 
 def read(said: str) -> Instructions:
-    """Read the person's text. A long one is pasted and says nothing."""
+    """Read the person's text. A long text counts as pasted, so it contains no instruction."""
     text = said.translate(_MARKS).replace("’", "'").replace("\0", "")
     if len(text) > table("words")["limits"]["characters"]:
         return Instructions((), frozenset())
@@ -90,14 +92,19 @@ def read(said: str) -> Instructions:
     return Instructions(sentences, _commands(text))
 
 
+def straight(said: str) -> str:
+    """Return the text with straight quotation marks in place of curved and pointed ones."""
+    return said.translate(_MARKS)
+
+
 def own_words(said: str) -> str:
-    """The person's text without the lines that they quote or pass on. A long one is pasted and says nothing."""
+    """Return the person's text without lines that they quote or pass on; "" for a long text, which counts as pasted."""
     is_long = len(said) > table("words")["limits"]["characters"]
     return "" if is_long else "\n".join(_own_lines(said.translate(_MARKS)))
 
 
 def _own_lines(text: str) -> Iterator[str]:
-    """The lines before somebody else's text begins."""
+    """Yield the lines up to where somebody else's text begins, without lines that quote by `>` or `|`."""
     heads = tuple(table("words")["reports"]["heads"])
     for line in text.splitlines():
         start = line.strip().casefold()
@@ -110,7 +117,7 @@ def _own_lines(text: str) -> Iterator[str]:
 
 
 def _before_title(lines: Sequence[str]) -> Iterator[str]:
-    """The lines before one that is a title, or greets somebody: what follows is a text of its own."""
+    """Yield the lines before the first title or greeting. After it, a text follows that is no instruction to Wisp."""
     for line in lines:
         text = line.strip().casefold()
         is_title = bool(text) and text[-1] not in '.!?:;,"`' and not gives_orders(text)
@@ -140,6 +147,9 @@ def _sentences(text: str) -> Iterator[SpokenSentence]:
     hidden = _QUOTED.sub(hide, text)
     # What follows a quotation mark without its end may all be a quotation.
     hidden = re.split(r"[\"`]", hidden)[0]
+    for found in reversed([*_denying_names().finditer(hidden)]):
+        quotes.append(found["name"])
+        hidden = f"{hidden[: found.start('name')]} \0{len(quotes) - 1}\0 {hidden[found.end('name') :]}"
     is_reported = False
     parts = _SENTENCE.split(hidden)
     ends = [found[0] for found in _SENTENCE.finditer(hidden)]
@@ -155,18 +165,23 @@ def _sentences(text: str) -> Iterator[SpokenSentence]:
 
 
 def _goes_on(following: str) -> bool:
-    """Return whether what follows the mark of a sentence belongs to it, as in `Click Send! is what they shouted`."""
+    """Return whether the text after a mark such as `!` continues the sentence, as in `Click Send! is what they
+    shouted`.
+    """
     return following[:1].islower() and not gives_orders(_without_tail(following.casefold()))
 
 
 def _speaks(tokens: Sequence[str], section: str, name: str) -> bool:
-    """Return whether one of the listed phrases stands in it, as whole words."""
+    """Return whether the tokens contain a phrase of this list of the word table, as whole words."""
     spoken = f" {' '.join(tokens)} "
     return any(f" {phrase} " in spoken for phrase in listed(section, name))
 
 
 def _own_part(sentence: str) -> tuple[str, bool]:
-    """The sentence up to a text that Wisp is to write or to work on, and whether that text may go on behind it."""
+    """Return the sentence up to a text that Wisp is to write or to rework.
+
+    The second value is True if that text may continue after the sentence.
+    """
     tokens = _TOKEN.findall(sentence.casefold())
     skipped = listed("openings", "words") | {word for phrase in listed("openings", "polite") for word in phrase.split()}
     is_text = any(token in listed("deeds", "rework") for token in tokens)
@@ -185,21 +200,24 @@ def _next() -> tuple[str, ...]:
 
 
 def _is_report(tokens: Sequence[str]) -> bool:
-    """Return whether somebody else's words follow, or stand there."""
+    """Return whether the sentence reports or introduces what somebody else said."""
     if any(word in listed("reports", "words") for word in tokens):
         return True
     return any(one in listed("reports", "introducing") and after == ":" for one, after in itertools.pairwise(tokens))
 
 
 def _without_tail(sentence: str) -> str:
-    """Return the sentence without its end, where that asks for nothing but words."""
+    """Return the sentence without an end that only asks Wisp to say something, such as `tell me …`."""
     folded = sentence.casefold()
     found = [at for tail in table("words")["reports"]["tails"] if (at := folded.find(tail)) > 0]
     return sentence[: min(found)] if found else sentence
 
 
 def _without_dictation(sentence: str) -> str:
-    """The sentence without what Wisp is to write, as in `Write a mail that says "…"`: those words name nothing."""
+    """Return the sentence without the words that Wisp is to write, because they name nothing.
+
+    Example: `Write a mail that says "…"`.
+    """
     tokens = _TOKEN.findall(sentence.casefold())
     first = next((token for token in tokens if token not in listed("openings", "words")), "")
     return _dictation().sub(" ", sentence) if first in listed("deeds", "compose") else sentence
@@ -222,7 +240,7 @@ def _is_blocked(text: str, tokens: Iterable[str]) -> bool:
 
 
 def gives_orders(text: str) -> bool:
-    """Return whether every clause of a sentence in small letters is, opens or completes an instruction."""
+    """Return whether every clause of a text in lower case is an instruction, or the beginning or the end of one."""
     if _greets(text):
         return False
     verb, is_named = "", False
@@ -245,7 +263,7 @@ def gives_orders(text: str) -> bool:
 
 
 def _tells(words: Sequence[str]) -> bool:
-    """Return whether words behind a verb go on as a story: somebody acts, or more follows what is named."""
+    """Return whether the words after a verb tell a story: somebody acts in them, or more text follows what is named."""
     followers = frozenset().union(
         *(listed("fillers", name) for name in ("words", "ends", "articles")),
         *(listed("objects", name) for name in ("towards", "models", "sources", "vague")),
@@ -259,7 +277,7 @@ def _tells(words: Sequence[str]) -> bool:
 
 
 def _clauses(text: str) -> Iterator[tuple[list[str], str]]:
-    """The clauses of a sentence as words, each with the mark or the joining word that ends it."""
+    """Yield each clause of a sentence: its words, and the mark or joining word that ends it ("" at the end)."""
     words: list[str] = []
     joins = listed("fillers", "joins") | {":", ";"}
     for word in _SEPARATOR.sub(lambda found: f" {found[1] or ';'} ", text.rstrip(" .!?")).split():
@@ -273,13 +291,13 @@ def _clauses(text: str) -> Iterator[tuple[list[str], str]]:
 
 @cache
 def _orders() -> frozenset[str]:
-    """The verbs by which a person tells Wisp to do something."""
+    """Return the verbs by which a person tells Wisp to do something."""
     known = {word for name in ("deeds", "verbs") for words in table("words")[name].values() for word in words}
     return frozenset(known.union(*table("words")["orders"]["verbs"].values()))
 
 
 def _without_opener(words: list[str]) -> list[str]:
-    """The words of a clause behind what may harmlessly open it."""
+    """Return the words of a clause without polite or harmless words at its beginning, such as "please"."""
     phrases = [phrase.split() for name in ("words", "polite", "harmless") for phrase in listed("openings", name)]
     while found := max((len(one) for one in phrases if words[: len(one)] == one), default=0):
         words = words[found:]
@@ -287,20 +305,23 @@ def _without_opener(words: list[str]) -> list[str]:
 
 
 def _is_place(words: Sequence[str]) -> bool:
-    """Return whether it is nothing but a place, as in `in the form`."""
+    """Return whether the clause only names a place, as in `in the form`."""
     longest = _LONGEST_PLACE if words[1:2] and words[1] in listed("fillers", "articles") else _LONGEST_PLACE - 1
     is_telling = set(words) & (listed("orders", "finite") | listed("orders", "subjects"))
     return words[0] in listed("openings", "places") and len(words) <= longest and not is_telling
 
 
 def _is_infinitive(words: Sequence[str]) -> bool:
-    """Return whether it ends with its verb, as in `den Entwurf löschen`."""
+    """Return whether the clause ends with its verb, as in `den Entwurf löschen`."""
     is_verb = words[-1].endswith("n") and any(words[-1] in forms for forms in table("words")["verbs"].values())
     return is_verb and len(words) <= _LONGEST_NAMING and words[0] in listed("fillers", "articles")
 
 
 def _is_object(words: Sequence[str], verb: str, *, is_named: bool) -> bool:
-    """Return whether a clause goes on with the object of a verb, or says how long to wait. An outcome is neither."""
+    """Return whether a clause continues with the object of `verb`, or says how long to wait.
+
+    False for a clause that tells an outcome. `is_named`: the verb already has an object.
+    """
     if words[0] in listed("orders", "until"):
         return True
     if set(words) & (listed("orders", "finite") | listed("orders", "subjects")):
@@ -327,11 +348,27 @@ def begins_clause(one: SpokenSentence, at: int) -> bool:
 
 
 def may_end(one: SpokenSentence, at: int) -> bool:
-    """Return whether a name can end before this token."""
+    """Return whether the name of a window, file or button can end before token `at` of the sentence."""
     if at >= len(one.tokens):
         return True
     token = one.tokens[at]
     return token in ".,!;?:" or token in listed("fillers", "ends")
+
+
+@cache
+def _denying_names() -> re.Pattern[str]:
+    """Match a button whose name denies something, such as Don't Save, behind a verb of pressing: it denies no order.
+
+    Only names that no language uses to deny the verb itself are listed, and nothing that they could deny may follow.
+    """
+    deeds, names = listed("deeds", "press"), listed("fillers", "denying_names")
+    begins, joins = listed("openings", "words"), listed("fillers", "joins")
+    follows = ("button", *listed("openings", "places"), *joins)
+    parts = (deeds, names, listed("fillers", "words"), {*begins, *joins} - {","}, follows)
+    verbs, called, between, before, after = ("|".join(map(re.escape, words)) for words in parts)
+    start, end = rf"(?:^|[.,!;?:]|(?<!\w)(?:{before})(?!\w))\s*", rf"(?=\s*(?:$|[.!;?:]|(?:{after})(?!\w)))"
+    shape = rf"{start}(?:{verbs})(?:\s+(?:{between}))*\s+(?P<name>{called})(?!\w){end}"
+    return re.compile(shape, re.IGNORECASE | re.MULTILINE)
 
 
 @cache
@@ -342,9 +379,9 @@ def _running() -> re.Pattern[str]:
 
 
 def _commands(text: str) -> frozenset[str]:
-    """The commands that the person wrote out: quoted after a verb of running, or after it to the end of the line.
+    """Return the commands that the person wrote: quoted after a verb such as "run", or the rest of the line after it.
 
-    A word that denies, supposes or reports anywhere around them takes all of them back.
+    If a word around a command denies, supposes or reports, no command of the text counts.
     """
     commands: set[str] = set()
     for line in text.splitlines():
@@ -359,7 +396,9 @@ def _commands(text: str) -> frozenset[str]:
 
 
 def _command_in(line: str, found: re.Match[str]) -> tuple[str, str]:
-    """The command after a verb of running that begins a clause, and what stands around it."""
+    """Return the command after a verb such as "run" that begins a clause, "" if there is none, and the rest of the
+    line.
+    """
     before, rest = line[: found.start()], line[found.end() :]
     sentence, quoted = _SENTENCE.split(before)[-1], _QUOTED.match(rest)
     tokens = tuple(_TOKEN.findall(sentence.casefold()))

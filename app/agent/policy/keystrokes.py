@@ -1,4 +1,4 @@
-"""Say what keys and typed text would do: which controls they press, what they submit, what they paste.
+"""Decide what keys and typed text would do: which controls they press, what they submit, what they paste.
 
 Return presses the default button, a mnemonic the control that it is bound to, and letters choose in an open menu
 (SECURITY.md: "Return is the press of its window's default button", "A menu that keys or typed letters drive is a choice
@@ -25,7 +25,7 @@ from app.agent.policy.sentences import table
 from app.agent.policy.values import Consequence, Control, Kinds, Provenance
 from app.base.values import dataclass
 from app.desktop.elements import Binding
-from app.protocol.spec import POINTED_AT, Gesture, ScreenAim, ToolSpec
+from app.protocol.spec import PASSING, POINTED_AT, ScreenAim, ToolSpec
 
 _BREAKS = "\n\r"
 _BUTTON, _MENU, _TERMINAL = "button", "menu item", "terminal"
@@ -36,7 +36,7 @@ _LEAVES = frozenset({"Tab", "ISO_Left_Tab", "space"})
 
 @dataclass(frozen=True, slots=True)
 class DesktopAct:
-    """What a call does to a control: it presses `keys` there, and types or sets `text`."""
+    """What a call does to a control: which keys it presses, and which text it types or sets."""
 
     aim: ScreenAim
     keys: tuple[Pressed, ...]
@@ -45,34 +45,34 @@ class DesktopAct:
 
     @property
     def line(self) -> str:
-        """The text without the line breaks around it."""
+        """Return the act's text without line breaks at its ends."""
         return self.text.strip("\r\n")
 
     @property
     def submits(self) -> bool:
-        """Return whether it presses Return."""
+        """Return whether the act presses Return."""
         return _breaks(self.text) or any(one.holds(listed_chords("activates", "submits")) for one in self.keys)
 
     @property
     def label(self) -> str:
-        """The name of the button that it presses, or of the default button that Return presses."""
+        """Return the name of the button that the act presses, or of the default button that Return presses."""
         is_default = self.aim is ScreenAim.FOCUS and not consequences.is_pressed_role(self.control.role)
         return self.control.scene.default if is_default else self.control.name
 
 
 def may_paste(keys: str) -> bool:
-    """Return whether these keys might type what was cut, copied or selected."""
+    """Return whether these keys might paste what was cut, copied or selected."""
     return any(one.holds(listed_chords("activates", "pastes")) for one in pressed(keys))
 
 
 def needs_bindings(keys: str) -> bool:
-    """Return whether it matters which controls keys press: the chords are not known to be harmless anywhere."""
+    """Return whether the policy must know which controls these keys press, because a chord may do harm."""
     known = listed_chords("harmless", "anywhere", "shortcuts")
     return any(stroke.whole not in known for one in pressed(keys) for stroke in one.strokes)
 
 
 def entered(act: DesktopAct) -> str:
-    """The address that the act opens from an address bar; empty where it opens none, or the address is unknown."""
+    """Return the address that the act opens from an address bar; "" if it opens none, or the address is unknown."""
     address = act.control.address
     if not consequences.is_address_bar(act.control) or not act.submits:
         return ""
@@ -84,7 +84,7 @@ def presses_save(keys: Iterable[Pressed]) -> bool:
 
 
 def of_keys(keys: Sequence[Pressed], control: Control, own: Sequence[str]) -> Kinds:
-    """Return what pressing these chords comes to while `control` has the keyboard. `own` are Wisp's own keys."""
+    """Return the consequences of these chords while `control` has the keyboard. `own` are Wisp's own keys."""
     ours = frozenset(combination(one) for one in own if one)
     found: set[Consequence] = set()
     for number, one in enumerate(keys):
@@ -97,7 +97,7 @@ def of_keys(keys: Sequence[Pressed], control: Control, own: Sequence[str]) -> Ki
 
 
 def of_text(text: str, control: Control) -> Kinds:
-    """Return what typing the text comes to: line breaks press Return, and signs press what no field takes them from."""
+    """Return the consequences of typing. Line breaks press Return; outside a field, characters act as keys."""
     if consequences.is_password(control):
         return frozenset({Consequence.PASSWORD})
     found: set[Consequence] = set()
@@ -110,7 +110,11 @@ def of_text(text: str, control: Control) -> Kinds:
 
 
 def affirms(act: DesktopAct) -> bool:
-    """Return whether an act may make a dialog save the file that it names. What is not described may be one."""
+    """Return whether an act may make a dialog save the file that it names. An undescribed window may be a dialog.
+
+    In a described dialog that asks for a name, alt+F4 only closes it. A dialog that only asks a question may take
+    alt+F4 for its answer.
+    """
     control = act.control
     if terminals.is_inside(control) and control.window.is_occupied:
         return act.submits
@@ -120,30 +124,42 @@ def affirms(act: DesktopAct) -> bool:
         return not act.text and consequences.is_affirming(control)
     presses = not consequences.is_field(control) and consequences.is_affirming(control)
     by_press = presses and any(one.holds(listed_chords("activates", "presses")) for one in act.keys)
-    with_alt = any(ALT in stroke.held for one in act.keys for stroke in one.strokes)
+    closes = listed_chords("activates", "leaves") if _asks_for_more(control) else frozenset()
+    with_alt = any(ALT in stroke.held and stroke.whole not in closes for one in act.keys for stroke in one.strokes)
     return with_alt or by_press or act.submits
 
 
+def _asks_for_more(control: Control) -> bool:
+    """Return whether a described dialog holds more than sentences and buttons, such as the name of a file."""
+    return control.is_known and control.window.is_dialog and not control.scene.is_message
+
+
 def runs_typed(control: Control) -> bool:
-    """Return whether typed words followed by Return can start a program there. The name of a file is no command."""
+    """Return whether typed words followed by Return can start a program. A file's name is no command."""
     return control.window.runs_programs and not consequences.names_item(control)
 
 
 def is_blind_launcher(control: Control) -> bool:
-    """Return whether a program that starts others does not say what is there, and is no terminal: it may run what was
-    typed by any button, and by any key that nobody knows.
+    """Return whether a program that starts others, and is no terminal, does not describe its content.
+
+    Any of its buttons, and any unknown key, may then run what was typed.
     """
     return control.window.opens_items and not control.is_known
 
 
 def _may_run(stroke: Stroke) -> bool:
-    """Return whether a chord is known neither to edit nor to be a usual shortcut, and is no sign."""
+    """Return whether a chord may run what was typed before.
+
+    It may, unless it types a character, is an editing key such as BackSpace, or is a usual shortcut.
+    """
     is_edit = len(stroke.key) > 1 and stroke.whole in listed_chords("harmless", "field")
     return not (stroke.is_sign or is_edit or stroke.whole in listed_chords("harmless", "shortcuts"))
 
 
 def of_running(done: DesktopAct, spec: ToolSpec, provenance: Provenance) -> Kinds:
-    """Return what was typed before, where a press or a key that leaves the field may run it."""
+    """Return the consequences of a press, or of a key that leaves the field: both may run the text that was typed
+    before.
+    """
     control = done.control
     if not is_blind_launcher(control):
         return frozenset()
@@ -151,7 +167,7 @@ def of_running(done: DesktopAct, spec: ToolSpec, provenance: Provenance) -> Kind
     if done.aim is ScreenAim.FOCUS:
         leaves = "\t" in done.text or any(stroke.key in _LEAVES for one in done.keys for stroke in one.strokes)
         return frozenset({Consequence.TERMINAL} if leaves and (has_typed or done.text.strip()) else ())
-    is_press = spec.aim in POINTED_AT - {ScreenAim.MENU} and spec.gesture is not Gesture.SCROLL
+    is_press = spec.aim in POINTED_AT - {ScreenAim.MENU} and spec.gesture not in PASSING
     is_plain = consequences.says_nothing_runs(control.name)
     return frozenset({Consequence.TERMINAL} if is_press and has_typed and not is_plain else ())
 
@@ -164,7 +180,9 @@ def of_paste(control: Control) -> Kinds:
 
 
 def of_drop(control: Control) -> Kinds:
-    """Return what letting go of something there comes to: terminals and launchers take it as words."""
+    """Return the consequences of a drop on the control. Terminals and launchers take what is dropped as if it was
+    typed.
+    """
     if consequences.is_password(control):
         return frozenset({Consequence.PASSWORD})
     return frozenset({Consequence.TERMINAL} if runs_typed(control) else ())
@@ -175,7 +193,7 @@ def _breaks(text: str) -> bool:
 
 
 def _at_focus(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
-    """Return what a chord comes to where it lands."""
+    """Return the consequences of a chord at the control that has the keyboard."""
     if consequences.is_password(control):
         return _in_password(one, control)
     found: Kinds = frozenset()
@@ -207,7 +225,9 @@ def _is_harmless_item(control: Control) -> bool:
 
 
 def _is_choosing(control: Control) -> bool:
-    """Return whether Return chooses the marked entry of an open menu; a terminal may take it itself."""
+    """Return whether Return chooses the marked entry of an open menu. False in a terminal, which may take Return
+    itself.
+    """
     is_entry = control.scene.is_menu_open and control.role.endswith(_MENU)
     return is_entry and control.is_known and not control.window.is_terminal
 
@@ -221,7 +241,7 @@ def _in_password(one: Pressed, control: Control) -> Kinds:
 
 
 def _in_menu(one: Pressed, control: Control) -> Kinds:
-    """Keys choose the entry that is marked, or the one that they are bound to."""
+    """Return the consequences of keys in an open menu: they choose the marked entry, or the one they are bound to."""
     if one.holds(listed_chords("activates", "submits", "presses")):
         return consequences.press_of(control) | consequences.started_by(control.name, control)
     known = listed_chords("harmless", "menu")
@@ -232,7 +252,7 @@ def _in_menu(one: Pressed, control: Control) -> Kinds:
 
 
 def _any_entry(control: Control) -> Kinds:
-    """Return what the entries of an open menu do that marks none of them."""
+    """Return the consequences of all entries of an open menu that marks none of them."""
     if control.scene.bindings is None:
         return frozenset({Consequence.UNKNOWN})
     entries = (binding for binding in control.scene.bindings if binding.role.endswith(_MENU))
@@ -240,7 +260,7 @@ def _any_entry(control: Control) -> Kinds:
 
 
 def _perhaps_chosen(one: Pressed, control: Control) -> Kinds:
-    """Return what the entries of a menu do that hold the letter and do not say which key chooses them."""
+    """Return the consequences of menu entries that contain the letter and do not name their key."""
     signs = {stroke.key for stroke in one.strokes}
     found: set[Consequence] = set()
     for binding in control.scene.bindings or ():
@@ -251,32 +271,36 @@ def _perhaps_chosen(one: Pressed, control: Control) -> Kinds:
 
 
 def _chosen_by(sign: str, control: Control) -> Kinds:
-    """Return what a typed sign chooses in an open menu."""
+    """Return the consequences of a typed character in an open menu."""
     read = pressed("space" if sign == " " else "plus" if sign == "+" else sign)
     return frozenset().union(*(_in_menu(one, control) for one in read)) if read else frozenset({Consequence.UNKNOWN})
 
 
 def _of_return(control: Control) -> Kinds:
-    """Return presses the focused button; in a field it submits it, in a dialog by its default."""
+    """Return the consequences of Return: it presses a focused button, submits a field, or confirms a dialog."""
     if not consequences.is_field(control):
         sends = consequences.sends_on_return(control) and not consequences.is_pressed_role(control.role)
-        return (frozenset({Consequence.SUBMITS}) if sends else consequences.press_of(control)) | _by_default(control)
+        return (frozenset({Consequence.SUBMITS}) if sends else consequences.press_of(control)) | by_default(control)
     sent = frozenset({Consequence.SUBMITS}) if consequences.sends_on_return(control) else frozenset()
-    return sent | _by_default(control)
+    return sent | by_default(control)
 
 
-def _by_default(control: Control) -> Kinds:
-    """Return what the default button does; where none is known, what the dialog and the worst button do."""
+def by_default(control: Control) -> Kinds:
+    """Return the consequences of pressing the default button. If none is known: those of the dialog and its worst
+    button.
+    """
     if control.scene.default:
         return consequences.meaning_in(_BUTTON, control.scene.default, control)
-    said = consequences.words_of(control) | consequences.asked_by(control) if control.window.is_dialog else frozenset()
+    words = control.scene.words
+    is_asking = control.window.is_dialog and not consequences.is_news(control)
+    said = consequences.words_of(words) | consequences.asked_by(words) if is_asking else frozenset()
     return said.union(*(consequences.meaning_in(_BUTTON, name, control) for name in perhaps_pressed(control)))
 
 
 def perhaps_pressed(control: Control) -> tuple[str, ...]:
-    """The buttons that Return may press beside the focused control, where the program names no default.
+    """Return the buttons that Return may press beside the focused control, if the program names no default button.
 
-    Fields of several lines, and pages, keep Return to themselves; programs that start others are judged without it.
+    Fields of several lines and pages keep Return to themselves; programs that start others are judged without these.
     """
     keeps = _LINES_STATE in control.states and consequences.is_field(control)
     is_judged = control.window.runs_programs or consequences.sends_on_return(control)
@@ -284,7 +308,7 @@ def perhaps_pressed(control: Control) -> tuple[str, ...]:
 
 
 def _of_rest(one: Pressed, control: Control) -> Kinds:
-    """Strokes that neither submit, press nor paste: signs for a field, and chords that something is bound to."""
+    """Return the consequences of strokes that neither submit, press nor paste: characters, and bound chords."""
     is_leaving = all(stroke.whole in listed_chords("harmless", "password") for stroke in one.strokes)
     found = set(terminals.of_setting(control.role, control) if not is_leaving else ())
     found |= consequences.of_leaving(control) if one.holds(listed_chords("activates", "leaves")) else frozenset()
@@ -308,6 +332,10 @@ def _is_judged_before(stroke: Stroke) -> bool:
 
 def _is_harmless(stroke: Stroke, control: Control) -> bool:
     known = listed_chords("harmless", "anywhere")
+    if consequences.sends_on_return(control) and not (
+        consequences.is_field(control) or consequences.is_choice(control)
+    ):
+        known -= listed_chords("activates", "in_pages")
     if control.is_known:
         known |= listed_chords("harmless", "shortcuts")
     if consequences.sends_on_return(control):
@@ -318,7 +346,7 @@ def _is_harmless(stroke: Stroke, control: Control) -> bool:
 
 
 def _bound(one: Pressed, control: Control) -> Kinds | None:
-    """Return what the controls do that the window binds to a part of the chord; None where it binds none."""
+    """Return the consequences of the controls that the window binds to a part of the chord; None if it binds none."""
     with_letters, bindings = control.scene.is_menu_open, control.scene.bindings or ()
     bound = [binding for binding in bindings if _is_bound(binding, one, with_letters=with_letters)]
     kinds = (consequences.meaning_in(each.role, each.name, control) for each in bound)
@@ -327,7 +355,7 @@ def _bound(one: Pressed, control: Control) -> Kinds | None:
 
 
 def _is_unresolved(control: Control) -> bool:
-    """Return whether a mnemonic may belong to a control with consequences that does not say which key presses it."""
+    """Return whether an unknown key (a mnemonic) may press a control with consequences."""
     if control.scene.bindings is None:
         return True
     open_ends = (binding for binding in control.scene.bindings if not tuple(bound_combinations(binding.chord)))
@@ -335,7 +363,7 @@ def _is_unresolved(control: Control) -> bool:
 
 
 def _is_bound(binding: Binding, one: Pressed, *, with_letters: bool) -> bool:
-    """A letter alone chooses only in a menu that is open, there also where its entry says that alt is held."""
+    """Return whether the chord presses the control. A letter alone does so only in an open menu."""
     found = bound_combinations(binding.chord)
     return any(
         (keys - {ALT} if with_letters else keys) <= one.symbols for keys in found if len(keys) > 1 or with_letters
@@ -343,7 +371,7 @@ def _is_bound(binding: Binding, one: Pressed, *, with_letters: bool) -> bool:
 
 
 def _of_signs(text: str, control: Control) -> set[Consequence]:
-    """Signs without line breaks: harmless in a field, a terminal, and on a surface or finder that describes itself."""
+    """Return the consequences of typed characters. In a field, terminal or described surface they have none."""
     if control.scene.is_menu_open:
         return set().union(*(_chosen_by(sign, control) for sign in set(text)))
     if setting := terminals.of_setting(control.role, control):
@@ -362,6 +390,6 @@ def _of_signs(text: str, control: Control) -> set[Consequence]:
 
 
 def _anywhere(one: Pressed, own: frozenset[Combination]) -> Kinds:
-    """Return what the chord does wherever it lands."""
+    """Return the consequences that a chord has whichever control has the keyboard. `own` are Wisp's own keys."""
     found = {Consequence(kind) for kind in table("keys")["kinds"] if one.holds(listed_chords("kinds", kind))}
     return frozenset(found | ({Consequence.SESSION} if one.holds(own) else set()))

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from app.agent.policy import addresses
+from app.agent.policy import addresses, both_ends
 from app.agent.policy.consequences import (
     is_field,
     is_pressed_role,
@@ -29,6 +29,7 @@ from app.agent.policy.consequences import (
 from app.agent.policy.instructions import Instructions, SpokenSentence, begins_clause, listed, may_end, read
 from app.agent.policy.keystrokes import perhaps_pressed
 from app.agent.policy.sentences import by_tool, table
+from app.agent.policy.terminals import UNKNOWN_LINE
 from app.agent.policy.values import LINES_KEPT, Action, Consequence, Control, Kinds, Provenance
 from app.protocol.spec import Effect
 from app.services.files import places
@@ -43,33 +44,33 @@ _WORD = re.compile(r"\"[^\"]*\"|[^\s\"]+")
 _MOST_FILLERS = 6
 _BUTTON = "button"
 _RETURN = frozenset({"Return", "KP_Enter"})
-_ENDS_LINE = _RETURN | {"ctrl+c", "ctrl+u"}
-_UNKNOWN = "\0"
 
 _NEVER = frozenset(
     {
         Consequence.OWN, Consequence.PASSWORD, Consequence.SECRET, Consequence.STARTS, Consequence.SESSION,
         Consequence.INNER, Consequence.ODD, Consequence.UNCLEAR, Consequence.PERSISTS, Consequence.NEW_HOST,
-        Consequence.CRAFTED, Consequence.NEW_WORDS, Consequence.UNASKED, Consequence.UNKNOWN,
+        Consequence.CRAFTED, Consequence.NEW_WORDS, Consequence.UNASKED, Consequence.UNKNOWN, Consequence.CARRIES,
     }
 )  # fmt: skip
-"""No words answer these."""
+"""No words answer these; but a control of unknown effect may be named by its whole name."""
 _PRESSED = frozenset({Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence.PRIVILEGED})
 
 
-def cover(act: Action, provenance: Provenance) -> bool:
-    """Return whether the person's instructions name all that has to be asked of the act."""
+def cover(act: Action, provenance: Provenance, workspace: Path) -> bool:
+    """Return whether the person's instructions name everything that the policy would ask about."""
     if not provenance.instructions or act.kinds & _NEVER:
-        return _quotes_saved_name(act, provenance)
+        return _names_unknown(act, provenance) or _quotes_saved_name(act, provenance)
     if Effect.SETTINGS in act.effects:
         return False
     told = read(provenance.instructions)
     if Effect.EXECUTES in act.effects:
         return _names_command(act, told) or (not provenance.tainted_by and _names_program(act, told))
     if Effect.NETWORK in act.effects:
-        return act.effects <= {Effect.NETWORK, Effect.READS} and _names_hosts(act, told)
+        is_reading = act.effects <= {Effect.NETWORK, Effect.READS}
+        return is_reading and (_names_hosts(act, told) or _names_query(act, told))
     if Effect.WRITES in act.effects:
-        return _names_paths(act, told, by_tool(table("calls")["deeds"], act.tool))
+        deed = by_tool(table("calls")["deeds"], act.tool)
+        return _names_paths(act, told, deed) or both_ends.are_named(act, provenance.instructions, workspace)
     if Consequence.LAUNCHES in act.kinds:
         return bool(act.paths) and _names_paths(act, told, "open")
     if Consequence.TERMINAL in act.kinds:
@@ -80,6 +81,13 @@ def cover(act: Action, provenance: Provenance) -> bool:
         return _names_paths(act, told, "write")
     is_press = bool(act.kinds & _PRESSED) and not act.kinds & {Consequence.SUBMITS, Consequence.OUTSIDE}
     return is_press and _names_control(act, provenance, told)
+
+
+def _names_unknown(act: Action, provenance: Provenance) -> bool:
+    """Return whether the person names a control of unknown effect by its whole name."""
+    is_unknown = act.kinds in ({Consequence.UNKNOWN}, {Consequence.UNKNOWN, Consequence.CLOSES})
+    told = read(provenance.instructions)
+    return is_unknown and Effect.DESKTOP in act.effects and _names_control(act, provenance, told)
 
 
 def _names_control(act: Action, provenance: Provenance, told: Instructions) -> bool:
@@ -104,14 +112,14 @@ def _names_control(act: Action, provenance: Provenance, told: Instructions) -> b
 
 
 def _own_meaning(name: str, control: Control) -> Kinds:
-    """Return what the name says by itself, unless the dialog around it says more."""
+    """Return the consequences that the name suggests; none if the dialog around the control suggests others too."""
     role = _BUTTON if name == control.scene.default else control.role
     own = own_meaning(role, name, control)
-    return own if words_of(control) <= own else frozenset()
+    return own if words_of(control.scene.words) <= own else frozenset()
 
 
 def _is_pressed(words: Sequence[str], one: SpokenSentence) -> bool:
-    """A verb of pressing, then the whole name: quoted, or as words that end there."""
+    """Return whether the sentence has a verb of pressing before the whole name, quoted or as words that end there."""
     verbs = (at for at, token in enumerate(one.tokens) if token in listed("deeds", "press"))
     return any(_follows(words, one, at + 1) for at in verbs if begins_clause(one, at))
 
@@ -140,8 +148,8 @@ def _stand_at(words: Sequence[str], one: SpokenSentence, at: int) -> bool:
 
 
 def _is_done(words: Sequence[str], one: SpokenSentence, shown: frozenset[str]) -> bool:
-    """The name itself as a command, verb and object: "delete the note" for "Delete note", also for "Delete" alone where
-    the note is shown.
+    """Return whether the sentence gives the button's name as a command: "delete the note" for the button "Delete note",
+    or for "Delete" alone if the note is shown.
     """
     for at, token in enumerate(one.tokens):
         forms = _forms(token)
@@ -157,13 +165,13 @@ def _is_done(words: Sequence[str], one: SpokenSentence, shown: frozenset[str]) -
 
 @cache
 def _forms(word: str) -> frozenset[str]:
-    """The forms and translations of a verb, as texts and buttons write it."""
+    """Return all forms and translations of a verb that sentences and buttons use; the word alone if it is unknown."""
     groups = (frozenset(forms) for forms in table("words")["verbs"].values())
     return next((group for group in groups if word in group), frozenset({word}))
 
 
 def _phrase(one: SpokenSentence, at: int) -> tuple[str, ...]:
-    """The object of the verb there: what follows it or, for a verb at the end of a clause, what precedes it."""
+    """Return the words of a verb's object: those after the verb, or before it if the verb ends its clause."""
     after = _words_from(one, at + 1, 1)
     if after:
         return after if begins_clause(one, at) else ()
@@ -185,15 +193,15 @@ def _words_from(one: SpokenSentence, at: int, step: int) -> tuple[str, ...]:
 
 
 def _is_shown(phrase: Sequence[str], shown: frozenset[str]) -> bool:
-    """Return whether all words of an object are shown where the control is, and more than "file" or "it" among them."""
+    """Return whether `shown` holds all words of an object, and the object is more than "file" or "it"."""
     return set(phrase) <= shown and not set(phrase) <= listed("objects", "vague")
 
 
 def _shown(act: Action, provenance: Provenance) -> frozenset[str]:
-    """The words by which an object can be recognised: those of the dialog, else those of the window's title.
+    """Return the shown words that say what a control acts on: those of its dialog, or else of the window's title.
 
-    A page writes its own title, so nothing is recognised in a browser. After somebody else's words, what is sent goes
-    to an address that the turn typed.
+    None in a browser, because a page writes its own title. None for sending after others' words were read, because they
+    may have chosen the recipient, unless the turn itself typed the recipient's address.
     """
     control = act.control
     is_to_anybody = Consequence.OUTWARD in act.kinds and provenance.tainted_by and not _addresses(provenance)
@@ -209,7 +217,7 @@ def _shown(act: Action, provenance: Provenance) -> frozenset[str]:
 
 
 def _addresses(provenance: Provenance) -> set[str]:
-    """The mail addresses, or parts of one, that the turn typed or copied."""
+    """Return the mail addresses that the turn typed or copied. Any word with an @ counts."""
     text = " ".join(line for lines in provenance.typed.values() for line in lines)
     return {word for word in re.findall(r"[^\s<>,;]+", text.casefold()) if "@" in word}
 
@@ -225,7 +233,7 @@ def _names_search(act: Action, provenance: Provenance, told: Instructions) -> bo
     """Return whether all that was typed in the window are words of one sentence that asks to look for them."""
     line = provenance.lines.get(act.control.window.key, "") + act.text.strip("\r\n")
     typed, is_return = set(plain_words(line)), bool(act.text) or (len(act.keys) == 1 and act.keys[0] in _RETURN)
-    if not is_return or not typed or _UNKNOWN in line or not is_field(act.control):
+    if not is_return or not typed or UNKNOWN_LINE in line or not is_field(act.control):
         return False
     return any(typed <= set(plain_words(one.raw)) and _is_told(one, "search") for one in told.counting)
 
@@ -240,7 +248,7 @@ def _names_command(act: Action, told: Instructions) -> bool:
 
 
 def _names_program(act: Action, told: Instructions) -> bool:
-    """Return whether a sentence names a plain sandboxed command: by the file that it runs, a chore, or its program."""
+    """Return whether a sentence names a plain sandboxed command: by the file it runs, its chore or its program."""
     if act.kinds != {Consequence.SANDBOXED} or act.arguments.get("cwd") or set(act.command) & set("|&;<>()$`\\\n*?{}"):
         return False
     try:
@@ -258,7 +266,7 @@ def _spoken_in(one: SpokenSentence) -> set[str]:
 
 
 def _names_of(file: str) -> set[str]:
-    """Return how a sentence may name the file."""
+    """Return the names by which a sentence may name the file: with and without its suffix."""
     return {Path(file).stem.casefold(), Path(file).name.casefold()} - {""}
 
 
@@ -274,9 +282,9 @@ def _asks_for(one: SpokenSentence, command: str, program: str, rest: Sequence[st
 
 
 def _typed_line(act: Action, provenance: Provenance) -> str:
-    """The line that the act ends in a terminal; empty where that is not known.
+    """Return the line of a terminal that the act ends by Return; "" if it is not known.
 
-    Text may stand in the line of a terminal that was there before, so only new terminals of this turn count.
+    Only new terminals of this turn count, because the line of another one may already hold text.
     """
     if act.control.window.ref not in provenance.terminals:
         return ""
@@ -297,8 +305,15 @@ def _names_hosts(act: Action, told: Instructions) -> bool:
     )
 
 
+def _names_query(act: Action, told: Instructions) -> bool:
+    """Return whether one sentence of the person asks for a search, and all words of the query stand in it."""
+    query = set(plain_words(str(act.arguments.get("query", ""))))
+    is_search = bool(query) and not (act.hosts or act.is_added)
+    return is_search and any(query <= set(plain_words(one.raw)) and _is_told(one, "search") for one in told.counting)
+
+
 def _names_paths(act: Action, told: Instructions, deed: str) -> bool:
-    """Return whether a sentence with that verb names each path as it resolves, or the folder of a new file."""
+    """Return whether a sentence with the verb `deed` names each resolved path, or the folder of a new file."""
     models = listed("objects", "models") | (listed("objects", "sources") if deed == "write" else frozenset())
     sentences = [_objects(one, listed("deeds", deed), models) for one in told.counting]
     denied = {path for one in told.sentences if not one.counts for path in (*_files_in(one), *_folders_in(one))}
@@ -310,9 +325,9 @@ def _names_paths(act: Action, told: Instructions, deed: str) -> bool:
 
 
 def _quotes_saved_name(act: Action, provenance: Provenance) -> bool:
-    """Return whether a sentence quotes the name that a dialog saves under, whose folder decides what it is.
+    """Return whether a sentence quotes the file name that a dialog saves under.
 
-    Only a name without a suffix is answered, and none that starts by itself in some folder.
+    Only a name without a suffix can count, and no name that is a start-up file in any folder.
     """
     is_led = bool(provenance.tainted_by) and not provenance.planned
     if is_led or act.kinds != {Consequence.UNCLEAR} or Effect.DESKTOP not in act.effects:
@@ -330,8 +345,8 @@ def _quotes_saved_name(act: Action, provenance: Provenance) -> bool:
 
 
 def _objects(one: SpokenSentence, verbs: Collection[str], models: Collection[str] = ()) -> SpokenSentence:
-    """The parts of a sentence that are the objects of these verbs: behind each that begins a clause, or before it in a
-    sentence that begins with a place. What follows one of the `models` is only read.
+    """Return the sentence reduced to the objects of these verbs: the words after each verb that begins a clause, or
+    before it if the sentence begins with a place. A thing after one of the `models` is only read, and left out.
     """
     words = tuple(_WORD.findall(one.raw))
     spoken = tuple(_bare(word) for word in words)
@@ -344,7 +359,7 @@ def _objects(one: SpokenSentence, verbs: Collection[str], models: Collection[str
 
 
 def _bare(word: str) -> str:
-    """A word without its marks; empty for a quotation."""
+    """Return the word without its punctuation; "" for a quotation."""
     return "" if word.startswith('"') else word.strip(_PATH_EDGES).casefold()
 
 
@@ -354,14 +369,14 @@ def _verbs() -> frozenset[str]:
 
 
 def _begins(words: Sequence[str], spoken: Sequence[str], at: int) -> bool:
-    """Return whether a verb there can be a command."""
+    """Return whether the verb at `at` can be a command: first in a clause, or after a place or a polite opening."""
     is_placed = 0 < at <= _MOST_FILLERS and spoken[0] in listed("openings", "places")
     is_first = not at or words[at - 1][-1] in ",:" or spoken[at - 1] in listed("openings", "words")
     return is_first or is_placed or " ".join(spoken[:at]) in listed("openings", "polite")
 
 
 def _object(words: Sequence[str], spoken: Sequence[str], models: Collection[str]) -> list[str]:
-    """The words up to the next clause. Once something is named, only a list of more, or its place, goes on."""
+    """Return the words up to the next clause. After a name, only further names or a place still belong to them."""
     found: list[str] = []
     joins, small, places = listed("fillers", "joins"), _small(), listed("objects", "towards")
     is_named = is_read = False
@@ -388,13 +403,13 @@ def _object(words: Sequence[str], spoken: Sequence[str], models: Collection[str]
 
 @cache
 def _small() -> frozenset[str]:
-    """Words that may stand around a name."""
+    """Return the articles, vague words and folder names that may stand around a name."""
     folders = {word for name, words in table("words")["folders"].items() for word in (name, *words)}
     return listed("fillers", "articles") | listed("objects", "vague") | folders
 
 
 def _is_thing(word: str) -> bool:
-    """Return whether it can name a file or a host by itself."""
+    """Return whether the word alone can name a file or a host."""
     return word.startswith('"') or _is_written(word) or "." in word.strip(_PATH_EDGES)
 
 
@@ -408,7 +423,7 @@ def _is_new_in(path: str, folders: set[str]) -> bool:
 
 
 def _files_in(one: SpokenSentence) -> Iterator[str]:
-    """The places that a sentence writes out, and its files in its folders, resolved as the tools resolve them."""
+    """Yield the full paths that a sentence writes out, and its file names joined to the folders that it names."""
     yield from _written_in(one)
     for folder in _folders_in(one):
         yield from (os.path.join(folder, name) for name in _names_in(one))
@@ -420,7 +435,7 @@ def _words_in(one: SpokenSentence) -> Iterator[str]:
 
 
 def _names_in(one: SpokenSentence) -> tuple[str, ...]:
-    """The names of files that a sentence writes without a folder."""
+    """Return the file names that a sentence writes without a folder."""
     return tuple(word for word in _words_in(one) if _FILE.fullmatch(word))
 
 
@@ -432,7 +447,7 @@ def _written_in(one: SpokenSentence) -> Iterator[str]:
 
 
 def _folders_in(one: SpokenSentence) -> Iterator[str]:
-    """The folders that a sentence names: written out, or the person's own such as Documents."""
+    """Yield the folders that a sentence names, written out or by a name of the person's own such as Documents."""
     yield from _written_in(one)
     spoken = {word.casefold() for word in _words_in(one)}
     for name, words in table("words")["folders"].items():
@@ -440,22 +455,3 @@ def _folders_in(one: SpokenSentence) -> Iterator[str]:
             folder = Path.home() / found.capitalize()
             if found == name or folder.is_dir():
                 yield os.path.realpath(folder)
-
-
-def line_after(before: str, text: str, keys: Sequence[str]) -> str:
-    """The text in a terminal's line after text or chords. A null sign means that the line is unknown.
-
-    What is unknown stays unknown: a Return may only continue an open quotation.
-    """
-    if _UNKNOWN in before:
-        return before
-    if keys:
-        return "" if len(keys) == 1 and keys[0] in _ENDS_LINE else _UNKNOWN
-    if "\n" not in text:
-        return before + text
-    return "" if text.count("\n") == 1 and text.endswith("\n") else _UNKNOWN
-
-
-def unknown_line() -> str:
-    """The line of a terminal after an act that may put anything into it."""
-    return _UNKNOWN

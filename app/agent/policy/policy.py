@@ -1,4 +1,4 @@
-"""Decide about a call: may it run, must a person be asked, or is it denied?
+"""Decide about a call: may it run, must Wisp ask the person, or is it denied?
 
 The first of these that fits decides: a deny rule of anybody, an ask rule of anybody, an allow rule of the person, the
 mode (SECURITY.md: "A deny rule is final"; the rules and modes are in `resources/policy/default.toml`). A call that some
@@ -48,10 +48,10 @@ _FACTS: Mapping[str, Callable[[Action, Provenance], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class PolicyDeps:
-    """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `own_keys` are
-    Wisp's: the one that stops, the one that opens it. `tools` are all that can be called: rules may name no others.
-    `allowed` are rules in their short form that allow something for this run. `own_ports` are the ports of this
-    machine that the conversation's commands serve.
+    """What the policy is given. `yolo_s` is how long YOLO mode lasts, in seconds; then the earlier mode returns.
+    `own_keys` are the chords that stop Wisp and that open it. `tools` are all tools that can be called; rules may name
+    no others. `allowed` are rules in their short form that allow something for this run. `own_ports` returns the ports
+    of this machine that the conversation's commands serve. `language` is the person's, in two letters; "" is English.
     """
 
     commands: CommandClassifier = field(default_factory=NobodyKnows)
@@ -61,11 +61,12 @@ class PolicyDeps:
     tools: Sequence[ToolSpec] = ()
     allowed: Sequence[str] = ()
     own_ports: Callable[[], Collection[int]] = tuple
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """All that rules are compared with."""
+    """The values that rules are compared with."""
 
     act: Action
     mode: Mode
@@ -75,6 +76,9 @@ class _Case:
     def fits(self, rule: Rule) -> bool:
         """Return whether all conditions of the rule hold."""
         if any(_FACTS[name](self.act, self.provenance) is not wanted for name, wanted in rule.facts.items()):
+            return False
+        is_vague = rule.then is Decision.ALLOW and "host" not in rule.conditions and Effect.NETWORK in self.act.effects
+        if is_vague and self.act.tool in table("calls")["lasting"]["with_host"]:
             return False
         found = {**rules.described(self.act), "mode": (self.mode.value,)}
         return all(self._holds(rule, name, found[name]) for name in rule.conditions)
@@ -93,17 +97,20 @@ class _Case:
         return sentences.sentence(template, self.act, self.mode, self.provenance)
 
     def by(self, rule: Rule) -> Verdict:
-        """The verdict of a rule."""
-        told = self.say(rule.says or table("sentences")[f"rule_{rule.then.value}"])
+        """Return the verdict of a rule."""
+        template = rule.says or table("sentences")[f"rule_{rule.then.value}"]
         is_for_taint = rule.facts.get("tainted", False)
-        return Verdict(rule.then, told, rule.name, rule.where, act=self.act, is_for_taint=is_for_taint)
+        told = self.say(template)
+        return Verdict(
+            rule.then, told, rule.name, rule.where, act=self.act, is_for_taint=is_for_taint, template=template
+        )
 
 
 class Policy:
-    """Decides about one call at a time. `persons` is the person's file of rules, where it is not in its usual place.
+    """Decides about one call at a time. `persons` is the person's rule file, if it is not in its usual place.
 
-    Raises OSError or ValueError where Wisp's own rules are damaged or miss a desktop tool; a fault in
-    other rules makes everything ask.
+    Raises OSError or ValueError if Wisp's own rules are damaged or miss a desktop tool. An error in other rules makes
+    every call ask.
     """
 
     def __init__(
@@ -120,6 +127,7 @@ class Policy:
         self._reader = CallAnalyzer(Workspace(self._workspace), around.commands, around.own_keys, around.own_ports)
         self._clock = around.clock
         self._yolo_s = around.yolo_s
+        self._language = around.language
         self._mode = self._before = Mode.ASK
         self._until = math.inf
         if unaimed := [spec.name for spec in around.tools if spec.is_unaimed]:
@@ -131,7 +139,7 @@ class Policy:
 
     @property
     def mode(self) -> Mode:
-        """Return what counts now: yolo ends by itself."""
+        """Return the mode that counts now: YOLO mode ends by itself."""
         if self._clock.now() >= self._until:
             self._mode, self._until = self._before, math.inf
         return self._mode
@@ -143,11 +151,22 @@ class Policy:
 
     @property
     def book(self) -> Rulebook:
-        """The rules in force."""
+        """Return the rules that count now."""
         return self._book
 
+    @property
+    def language(self) -> str:
+        """Return the language in which the person is asked, in two letters; "" is English."""
+        return self._language
+
+    def told(self, verdict: Verdict, provenance: Provenance) -> str:
+        """Return the verdict's sentence for the person, in their language."""
+        if verdict.act is None or not verdict.template:
+            return verdict.sentence
+        return sentences.told(verdict.template, verdict.act, self.mode, provenance, self._language)
+
     def switch(self, mode: Mode) -> None:
-        """The person chose another mode; it counts from the next call on."""
+        """Switch to the mode that the person chose, from the next call on."""
         now = self.mode
         if mode is Mode.YOLO:
             self._before = now if now is not Mode.YOLO else self._before
@@ -163,7 +182,7 @@ class Policy:
         seen: Sequence[Control],
         provenance: Provenance,
     ) -> Verdict:
-        """The verdict on a call that would act on `seen`, with the rule that decided."""
+        """Return the verdict on a call that would act on `seen`, with the rule that decided."""
         case = self._case(self._reader.act(call, spec, seen, provenance), provenance)
         if spec.is_unaimed:
             return Verdict(Decision.DENY, case.say(table("sentences")["unaimed"]), "no aim", act=case.act)
@@ -174,25 +193,25 @@ class Policy:
             return case.by(rule)
         if self._book.broken and _may_have_been_denied(case.act):
             template = table("sentences")["broken"] + self._book.broken.replace("$", "$$")
-            return Verdict(Decision.ASK, case.say(template), "broken rules", act=case.act)
+            return Verdict(Decision.ASK, case.say(template), "broken rules", act=case.act, template=template)
         verdict = case.by(asking[0]) if asking else self._unasked(case)
         return self._answered(verdict, case) if verdict.decision is Decision.ASK else verdict
 
     def _case(self, act: Action, provenance: Provenance) -> _Case:
-        """The act without the new host that a rule of the person allows by its name."""
+        """Return the case for this act. Its new host is no longer new if an allow rule of the person names the host."""
         case = _Case(act, self.mode, provenance, self._workspace)
         own = (rule for rule in self._book.of(Decision.ALLOW) if not rule.is_ours and _names_hosts(rule, act.hosts))
         known = replace(case, act=replace(act, kinds=act.kinds - {Consequence.NEW_HOST}))
         return known if any(map(known.fits, own)) else case
 
     def _unasked(self, case: _Case) -> Verdict:
-        """The verdict where no rule asks."""
+        """Return the verdict if no rule asks or denies: that of the first allow rule, else that of the mode."""
         rule = self._first(Decision.ALLOW, case)
         return case.by(rule) if rule else self._by_mode(case)
 
     def _answered(self, verdict: Verdict, case: _Case) -> Verdict:
-        """The verdict on what would be asked: the person may have said yes in their words, or for this run."""
-        if persons_words.cover(case.act, case.provenance):
+        """Return ALLOW if the person's words or a rule for this run answer the question; else return `verdict`."""
+        if persons_words.cover(case.act, case.provenance, case.workspace):
             return Verdict(Decision.ALLOW, "", persons_words.RULE, act=case.act)
         if rule := next(filter(case.fits, self._allowed), None):
             return Verdict(Decision.ALLOW, "", rule.name, rule.where, act=case.act)
@@ -201,28 +220,35 @@ class Policy:
     def rule_for(
         self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance, act: Action
     ) -> str:
-        """The rule in its short form that would let this call run, tried out; empty where none would."""
-        text = rules.in_short(act)
+        """Return a short rule that lets this call run; "" if there is none. The rule was tried on the call."""
+        lasting = table("calls")["lasting"]["alone"]
+        texts = (rules.in_short(act), *([f"tool={call.name}"] if call.name in lasting else []))
+        return next((text for text in texts if self.allows(text, call, spec, seen, provenance)), "")
+
+    def allows(
+        self, rule: str, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance
+    ) -> bool:
+        """Return whether the call would run with this rule in short form."""
         tried = copy.copy(self)
         try:
-            tried._allowed = (*self._allowed, rules.rule_in_short(text, self._vocabulary))
+            tried._allowed = (*self._allowed, rules.rule_in_short(rule, self._vocabulary))
         except rules.BadRules:
-            return ""
-        return text if tried.decide(call, spec, seen, provenance).decision is Decision.ALLOW else ""
+            return False
+        return tried.decide(call, spec, seen, provenance).decision is Decision.ALLOW
 
     def read(self, call: ToolCall, spec: ToolSpec) -> Action:
-        """Return what the call comes to by itself, without looking at the screen."""
+        """Return the call's action as far as it can be known without the screen."""
         return self._reader.act(call, spec, (), Provenance())
 
     def origins_of(self, act: Action) -> set[Path]:
-        """The folders from elsewhere that an act read in."""
+        """Return the folders from elsewhere (cloned or downloaded) that an action reads from."""
         paths = act.paths if Effect.READS in act.effects else (str(self._workspace),)
         return {folder for path in paths if (folder := origins.foreign_folder(Path(path)))}
 
     def remember(self, act: Action) -> str:
-        """The person wants this always: write a rule into their file and count it at once.
+        """Write a rule that always allows this action into the person's file, and apply it at once.
 
-        The sentence that tells of it. Raises NeedsPerson where that cannot be done.
+        Returns a sentence about it for the person. Raises NeedsPerson if the rule cannot be written.
         """
         told = rules.write(act, self._persons or rules.persons_file(), self._vocabulary)
         self._book = rules.load(self._workspace, self._persons, self._vocabulary)
@@ -237,12 +263,12 @@ class Policy:
         where, rule = rules.shipped_file().name, f"mode {case.mode.value}: {name}"
         if decision is Decision.ALLOW:
             return Verdict(decision, "", rule, where, act=act)
-        told = case.say(table("sentences")["mode_asks" if decision is Decision.ASK else "mode_denies"])
+        template = table("sentences")["mode_asks" if decision is Decision.ASK else "mode_denies"]
         may_remember = decision is Decision.ASK and not case.provenance.tainted_by and rules.can(act)
-        return Verdict(decision, told, rule, where, may_remember, act)
+        return Verdict(decision, case.say(template), rule, where, may_remember, act, template=template)
 
     def _of_mode(self, act: Action, mode: Mode) -> Iterator[tuple[Decision, str]]:
-        """Return what the mode says to each of the call's effects and kinds, by name."""
+        """Yield the mode's decision about each effect and kind of the act, with the name of that effect or kind."""
         rules = self._book.modes[mode.value]
         for effect in sorted(act.effects):
             yield Decision(rules.get(effect.value, Decision.DENY.value)), effect.value
@@ -253,12 +279,12 @@ class Policy:
 
 
 def _may_have_been_denied(act: Action) -> bool:
-    """Return whether a file of rules that cannot be read may have been meant to keep this from happening."""
+    """Return whether a rule file that cannot be read may contain a rule against this act."""
     return not act.effects <= HARMLESS or bool(act.kinds & {Consequence.FAR, Consequence.UNCLEAR})
 
 
 def _is_answerable(rule: Rule) -> bool:
-    """Return whether the person's words answer what the rule asks: never one that a person wrote."""
+    """Return whether the person's words may answer this rule's question. A rule that a person wrote always asks."""
     return rule.is_ours and rule.name in table("words")["answers"]["rules"]
 
 
@@ -284,6 +310,9 @@ def _plain(text: str) -> str:
 
 
 def _absolute(pattern: str, workspace: Path) -> str:
-    """A pattern of paths, from the home folder or the workspace on, with links followed, as in the paths of an act."""
+    """Return the path pattern as an absolute one, with links followed.
+
+    It may begin with `~/`, be absolute already, or be relative to the workspace.
+    """
     place = Path.home() / pattern[2:] if pattern.startswith("~/") else workspace / pattern
     return Path(os.path.realpath(place)).as_posix()

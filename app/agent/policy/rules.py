@@ -1,4 +1,4 @@
-"""Rules as texts: read from files and from their short form, checked, and written where a person allows an act always.
+"""Read and check the policy's rules, from files and from their short form, and write the rules that a person saves.
 
 One error rejects a whole file, because a rule that was misread could let something through (SECURITY.md: "A rule that
 can never fire is an error"). `policy` says when a rule holds.
@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from app.agent.policy.sentences import table
 from app.agent.policy.values import OWN_FOLDER, Action, Consequence, Decision, Mode
@@ -49,13 +50,13 @@ _NEAR = 60
 
 
 class BadRules(ValueError):
-    """A file of rules cannot be used; the sentence says where and what to write instead."""
+    """A rule file cannot be used. The sentence says where the error is and what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`where` is the file and line it stands at. `conditions` maps names of `LISTS` to what fits, `facts` names of
-    `FACTS` to what they must be. All must hold.
+    """A rule. `where` is its file and line. `conditions` maps names of `LISTS` to patterns, `facts` maps names of
+    `FACTS` to the value that they must have. The rule applies if all of them hold.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names of tools and flags that a rule may use. Where no tool is known, none of them is checked."""
+    """The tool and flag names that a rule may use. If no tool is known, names are not checked."""
 
     tools: frozenset[str] = frozenset()
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class Vocabulary:
         )
 
     def check(self, rule: Rule) -> None:
-        """Raises BadRules where a condition could never hold: a deny rule with a typing error would deny nothing."""
+        """Raise BadRules if a condition can never match: a deny rule with a typing error would deny nothing."""
         for kind in rule.conditions.get("kind", ()):
             _check_known("kind", kind, _KINDS, rule.where)
         if not self.tools:
@@ -99,7 +100,7 @@ class Vocabulary:
 
 
 def rules_of(text: str, source: Path | str, vocabulary: Vocabulary, *, is_ours: bool = False) -> list[Rule]:
-    """The rules of a file. Raises BadRules at the first fault."""
+    """Return the rules of a file. Raises BadRules at the first error."""
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -120,7 +121,7 @@ def rules_of(text: str, source: Path | str, vocabulary: Vocabulary, *, is_ours: 
 
 
 def rule_in_short(text: str, vocabulary: Vocabulary) -> Rule:
-    """A rule that allows something for one run: `tool=computer_click control='Sign up'`. Raises BadRules."""
+    """Read a short rule that allows something for one run: `tool=computer_click control='Sign up'`. Raises BadRules."""
     where = f"--allow {text!r}"
     try:
         parts = shlex.split(text)
@@ -144,7 +145,7 @@ def rule_in_short(text: str, vocabulary: Vocabulary) -> Rule:
 
 
 def check_lasting(texts: Sequence[str], specs: Sequence[ToolSpec]) -> None:
-    """Raise ToolMisuse unless each rule in short form bounds one known tool: they count with nobody there."""
+    """Raise ToolMisuse unless each short rule limits one known tool narrowly: it will apply with nobody there."""
     for text in texts:
         try:
             _check_lasting(text, specs)
@@ -169,7 +170,7 @@ def _check_lasting(text: str, specs: Sequence[ToolSpec]) -> None:
 
 
 def _is_narrow(name: str, value: str) -> bool:
-    """Return whether the value of a condition means one thing, or little enough to be allowed with nobody there."""
+    """Return whether a condition with this value is narrow enough to allow a call with nobody there."""
     named = _LITERAL.sub("_", value)
     forms = table("calls")["lasting"]["patterns" if _WILD.search(named) else "named"]
     return name in forms and re.fullmatch(forms[name], named, re.DOTALL) is not None
@@ -225,7 +226,7 @@ def _check_known(
 
 
 def _is_of_a_family(tool: str) -> bool:
-    """Return whether the pattern names tools that are known only while Wisp runs."""
+    """Return whether the pattern names tools that exist only while Wisp runs, such as those of added tool servers."""
     return tool.casefold().startswith(tuple(table("calls")["families"]["prefixes"]))
 
 
@@ -269,8 +270,8 @@ _LOOSENS = "{where}: a workspace's rules cannot allow anything; the rule {name!r
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """`modes` is the table of Wisp's own file. `broken` is the sentence about a file that cannot be used, or empty;
-    `problems` are all sentences for the person.
+    """The rules that apply. `modes` is the table of modes in Wisp's own file. `broken` is a sentence about a rule file
+    that cannot be used, or ""; `problems` are all sentences for the person.
     """
 
     rules: tuple[Rule, ...]
@@ -283,12 +284,12 @@ class Rulebook:
 
 
 def persons_file() -> Path:
-    """Return where the person's own rules stand."""
+    """Return the path of the person's own rules."""
     return paths.config_dir() / NAME
 
 
 def workspace_file(workspace: Path) -> Path:
-    """Return where a workspace's rules stand."""
+    """Return the path of a workspace's rules."""
     return workspace / OWN_FOLDER / NAME
 
 
@@ -297,7 +298,7 @@ def shipped_file() -> Path:
 
 
 def load(workspace: Path, persons: Path | None, vocabulary: Vocabulary) -> Rulebook:
-    """The rules as they are now. Raises OSError or ValueError only where Wisp's own file is damaged."""
+    """Load the current rules. Raises OSError or ValueError only if Wisp's own file is damaged."""
     shipped = shipped_file()
     rules = rules_of(shipped.read_text(encoding="utf-8"), shipped.name, vocabulary, is_ours=True)
     problems: list[str] = []
@@ -316,7 +317,7 @@ def load(workspace: Path, persons: Path | None, vocabulary: Vocabulary) -> Ruleb
 
 
 def _read(source: Path, vocabulary: Vocabulary) -> list[Rule]:
-    """The rules of a file, none where there is no file."""
+    """Return the rules of a file; none if the file does not exist."""
     try:
         if not source.exists():
             return []
@@ -330,13 +331,13 @@ def _read(source: Path, vocabulary: Vocabulary) -> list[Rule]:
 
 
 def described(act: Action) -> dict[str, tuple[str, ...]]:
-    """Return what of the act each condition is compared with, the mode apart."""
+    """Return the values of an action that each condition is compared with, except the mode."""
     return {
         "tool": (act.tool,),
         "effect": tuple(effect.value for effect in act.effects),
         "kind": tuple(sorted(act.kinds)),
         "path": act.paths,
-        "host": act.hosts,
+        "host": act.hosts or _server_of(act),
         "window": tuple(control.window.title for control in act.controls),
         "app": tuple(control.window.app for control in act.controls),
         "role": tuple(control.role for control in act.controls),
@@ -348,6 +349,16 @@ def described(act: Action) -> dict[str, tuple[str, ...]]:
     }
 
 
+def _server_of(act: Action) -> tuple[str, ...]:
+    """Return the host that the act sends to where the person's settings, not the call, choose the server."""
+    is_sent = act.tool in table("calls")["lasting"]["with_host"] and Effect.NETWORK in act.effects
+    try:
+        found = urlsplit(str(act.arguments.get("server", ""))).hostname if is_sent else None
+    except ValueError:  # because the setting may be no address
+        return ()
+    return (found,) if found else ()
+
+
 _FIELDS = ("kind", "command", "path", "host", "app", "role", "control", "keys")
 _TELLING = ("command", "path", "host", "control", "keys")
 _PASSING = frozenset({Consequence.NEW_HOST, Consequence.NEW_WORDS})
@@ -357,7 +368,7 @@ _MENDABLE = "Mend it, or allow this once."
 
 
 def can(act: Action) -> bool:
-    """Return whether a rule could say what this is. What is typed, opened or run in a terminal differs each time."""
+    """Return whether a rule can describe this action. What is typed, opened or run in a terminal differs each time."""
     if act.text or act.kinds & {Consequence.TERMINAL, Consequence.LAUNCHES}:
         return False
     told = _conditions(act)
@@ -366,15 +377,16 @@ def can(act: Action) -> bool:
 
 
 def in_short(act: Action) -> str:
-    """The rule that allows just this act, in its short form; empty where nothing tells it from others of its tool."""
+    """Return the short rule that allows only this action; "" if a rule would allow others of its tool as well."""
     conditions = _conditions(act)
     if not any(name in conditions for name in _TELLING):
         return ""
-    return shlex.join([f"tool={act.tool}", *(f"{name}={one}" for name, all_ in conditions.items() for one in all_)])
+    told = (f"{name}={shlex.quote(one)}" for name, all_ in conditions.items() for one in all_)
+    return " ".join([f"tool={act.tool}", *told])
 
 
 def write(act: Action, file: Path, vocabulary: Vocabulary) -> str:
-    """Add an allow rule to the person's file; the sentence says what was written where. Raises NeedsPerson."""
+    """Add a rule that allows the act to the person's file. Returns a sentence about it. Raises NeedsPerson."""
     import tomlkit  # late, because only writing needs it
 
     conditions = _conditions(act)
@@ -402,13 +414,13 @@ def _saved_rule(rule: Table, act: Action, conditions: Mapping[str, list[str]]) -
 
 
 def _conditions(act: Action) -> dict[str, list[str]]:
-    """All that is known of the act, word for word."""
+    """Return the conditions of a rule that fits only this act: for each name, the act's values word for word."""
     known = {**described(act), "kind": tuple(sorted(act.kinds - _PASSING))}
     return {name: [_literal(one) for one in known[name]] for name in _FIELDS if known[name] and all(known[name])}
 
 
 def _literal(text: str) -> str:
-    """A pattern that fits only this text."""
+    """Return a pattern that fits only this text."""
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in text)
 
 

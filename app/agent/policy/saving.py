@@ -1,4 +1,4 @@
-"""Say where an act in a program may save a file, by what was typed and by what stands in the fields of its dialog.
+"""Find the files that an act in a program may save, from what was typed and from the fields of its dialog.
 
 What the file tools refuse, a save dialog must not do for them (SECURITY.md: "A dialog that saves or opens a file is
 judged by the paths that were typed or pasted in its program").
@@ -32,7 +32,10 @@ _NAME_EDGES = "*()[]:,•●"
 
 
 def saves(act: DesktopAct) -> bool:
-    """Return whether an act saves the document that its window shows. In a browser, a page writes its own title."""
+    """Return whether an act saves the document that its window shows.
+
+    Always False in a terminal, and in a browser, where a page writes its own title.
+    """
     control = act.control
     if control.window.is_terminal or consequences.sends_on_return(control):
         return False
@@ -42,8 +45,10 @@ def saves(act: DesktopAct) -> bool:
 
 
 def written_in_terminal(act: DesktopAct) -> Iterator[str]:
-    """The files that an act may make an editor in a terminal save: all that it was started with, and that its window
-    names. Which key saves them is not known.
+    """Return the files that an act may make an editor in a terminal save: those it was started with or names in its
+    title.
+
+    Which key saves them is not known.
     """
     control = act.control
     is_there = terminals.is_inside(control) and control.window.is_occupied and terminals.may_edit(control)
@@ -53,24 +58,24 @@ def written_in_terminal(act: DesktopAct) -> Iterator[str]:
 
 
 def names_file(act: DesktopAct) -> bool:
-    """Return whether what affirms a dialog saves a file: by the button that is pressed, or by the window's title."""
+    """Return whether confirming the dialog saves a file: by the pressed button, or by the window's title."""
     return any(map(consequences.says_save, (act.label, *act.control.window.title.split())))
 
 
 def edits(keys: Sequence[str]) -> bool:
-    """Return whether some of these chords edit a line, or go to another place in it."""
+    """Return whether one of these chords edits a line or moves the caret in it."""
     return any(key.rpartition("+")[2] in _EDITS for key in keys)
 
 
 @cache
 def _silent_keys() -> frozenset[str]:
-    """The keys that write nothing."""
+    """Return the keys that write nothing."""
     known = table("keys")
     return frozenset(known["activates"]["submits"]).union(*(known["harmless"].values())) | {"KP_Enter"}
 
 
 def texts_of(act: Action) -> tuple[str, ...]:
-    """Return what a desktop act types, pastes or sets, as far as it is known."""
+    """Return the texts that a desktop act types, pastes or sets, as far as they are known."""
     signs = "".join(
         _SIGNS.get(key, key) for key in act.keys if key not in _silent_keys() and not re.search(r".\+|^F\d+$", key)
     )
@@ -79,7 +84,7 @@ def texts_of(act: Action) -> tuple[str, ...]:
 
 
 def paths_in(lines: Sequence[str], copied: Sequence[str]) -> Iterator[str]:
-    """Return which typed lines are paths, alone and with what was typed after them; protected names as in home."""
+    """Yield the paths among typed lines, alone and joined. A protected name counts as one in the home folder."""
     lines = [line for line in lines if line != EDITED]
     joined = ["".join(lines[start:end]) for end in range(1, len(lines) + 1) for start in range(end)]
     for line in dict.fromkeys([*joined, *copied]):
@@ -92,9 +97,9 @@ def paths_in(lines: Sequence[str], copied: Sequence[str]) -> Iterator[str]:
 
 
 def names_in(act: DesktopAct, lines: Sequence[str]) -> tuple[str, ...] | None:
-    """The names that a dialog may save under: what stands in its fields, with what the act itself types there.
+    """Return the names under which a dialog may save: the content of its fields, with what the act itself types there.
 
-    Where its fields cannot be read, the line that was typed last; None where that was edited since.
+    If the fields cannot be read, the name is the line typed last. Returns None if the name may have been edited since.
     """
     line, fields = act.line, act.control.scene.fields
     if line or fields is None:
@@ -109,7 +114,7 @@ def names_in(act: DesktopAct, lines: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def names_given(act: DesktopAct, provenance: Provenance) -> dict[str, Kinds]:
-    """The names with consequences that the act gives a file or folder, each with its consequences.
+    """Return the names with consequences that the act gives to a file or folder, each with its consequences.
 
     A dialog that asks for a name gives it when it is confirmed. Elsewhere a field of a file manager may give it as soon
     as an act leaves the field (`ControlKeyboard.left`).
@@ -130,7 +135,7 @@ def names_given(act: DesktopAct, provenance: Provenance) -> dict[str, Kinds]:
 
 
 def _left_by(act: DesktopAct, provenance: Provenance) -> LeftField | None:
-    """The field that the act leaves, if the turn typed in its program and its text can be a name."""
+    """Return the field that the act leaves if the turn typed in its program and its text can be a name; else None."""
     left = act.control.keyboard.left
     if left is None or not provenance.typed.get(left.app) or "/" in left.text:
         return None
@@ -144,7 +149,9 @@ def _leaves(stroke: Stroke) -> bool:
 
 
 def _kinds_of(name: str, folders: Sequence[str], *, may_lose_suffix: bool = True) -> Kinds:
-    """Return what a name makes of a file: one that starts by itself, or one of another kind than a plain document."""
+    """Return the consequences of a file with this name: STARTS if the system would run it at a start, UNCLEAR if it is
+    no plain document.
+    """
     paths = [Path(folder, name) for folder in folders if "\0" not in name]
     if _starts_at_home(Path(name)) or any(places.starts_by_itself(path.parts) for path in paths):
         return frozenset({Consequence.STARTS})
@@ -158,7 +165,7 @@ def _suffix(name: str) -> str:
 
 
 def _merged(line: str, fields: Sequence[str]) -> tuple[str, ...]:
-    """Start-up files that come about where the line is put into what stands in a field."""
+    """Return the start-up files that a field may name once the line is inserted somewhere into its text."""
     stood = [field for field in fields if field]
     whole = (field[:at] + line + field[at:] for field in stood for at in range(len(field) + 1))
     return tuple(str(path) for one in whole if _starts_at_home(path := Path.home() / one.removeprefix("~/")))
@@ -169,27 +176,32 @@ def _starts_at_home(path: Path) -> bool:
 
 
 def is_unclear(name: str) -> bool:
-    """Return whether it may be a start-up file, depending on the folder that the dialog shows."""
+    """Return whether a file of this name may be a start-up file, depending on the folder that the dialog shows."""
     if name.startswith(("/", "~/")):
         return False
     return name.startswith((".", "~")) or "/" in name or "\\" in name or not document_kinds.is_plain_name(name)
 
 
 def titled(title: str) -> tuple[str, ...]:
-    """The words of a window's title that may name the file that it shows."""
+    """Return the words of a window's title that may name the file that the window shows."""
     parts = [title, *title.split(" - "), *title.split()]
     return tuple(filter(None, dict.fromkeys(part.strip().strip(_NAME_EDGES) for part in parts)))
 
 
+def names_document(title: str) -> bool:
+    """Return whether a window's title names a file."""
+    return any(_suffix(word) and document_kinds.is_plain_name(word) for word in titled(title))
+
+
 def starting_in(title: str) -> str:
-    """The start-up file, or the folder of such files, that a window's title names; empty where it names none."""
+    """Return the start-up file, or the folder of such files, in a window's title; "" if the title names none."""
     return next((word for word in titled(title) if places.starts_by_itself(Path(word).parts)), "")
 
 
 def linked_in(title: str, workspace: Path) -> str:
-    """The link that the file in a window's title is, symbolic or hard; empty where it is none.
+    """Return the link, symbolic or hard, that the file named in a window's title is; "" if it is none.
 
-    A title may name the file's folder beside it, or none: then every file of that name in the workspace counts.
+    A title may name the file's folder, too. If it does not, every file of that name in the workspace counts.
     """
     words = [word for word in titled(title) if "\0" not in word]
     folders = [workspace, *(Path(word).expanduser() for word in words if word.startswith(("~/", "/")) or word == "~")]

@@ -1,4 +1,4 @@
-"""Say what keys, letters and clicks do in a terminal, by what receives them there.
+"""Decide what keys, letters and clicks do in a terminal, by the program that receives them.
 
 A shell at its prompt takes letters as a line, and keys that every line editor knows edit it. Escape and Tab may run
 what stands there: `shell-expand-line` and programmable completion (readline(3), "Commands";
@@ -30,21 +30,24 @@ _LEADS = r"(?:[\"'`“„«‘]|\b(?:in|from|leave|quit|exit|close|aus|verlasse|
 _NOTHING: Kinds = frozenset()
 _UNKNOWN: Kinds = frozenset({Consequence.UNKNOWN})
 _MAY_RUN: Kinds = frozenset({Consequence.TERMINAL})
+_ENDS_LINE = frozenset({"Return", "KP_Enter", "ctrl+c", "ctrl+u"})
+UNKNOWN_LINE = "\0"
+"""The text that stands for a terminal line of unknown content."""
 
 
 def is_inside(control: Control) -> bool:
-    """Return whether it is what a terminal shows, and no menu or button around that."""
+    """Return whether the control is the terminal's own text, not a menu or button around it."""
     return control.window.is_terminal and control.role in (_SHOWN if control.window.is_dialog else _INSIDE)
 
 
 def of_setting(role: str, around: Control) -> Kinds:
-    """Return what changing a control of a terminal's own dialogs comes to: it may set up what the next shell runs."""
+    """Return the consequences of changing a control in a terminal's dialogs: it may set what the next shell runs."""
     is_setting = role in table("terminals")["settings"] or (role in _INSIDE - _SHOWN and around.window.is_dialog)
     return _MAY_RUN if around.window.is_terminal and is_setting and not around.window.is_frame else _NOTHING
 
 
 def of_chord(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
-    """Return what a chord comes to inside a terminal. By one before it, the program in front may have ended."""
+    """Return the consequences of a chord in a terminal. A chord before it may have ended the program in front."""
     at_prompt = _NOTHING if _edits_line(one, control) else _MAY_RUN
     if not control.window.is_occupied:
         is_answer = any(stroke.is_sign or stroke.whole == {"space"} for stroke in one.strokes)
@@ -64,12 +67,12 @@ def of_chord(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
 
 
 def only_moves(one: Pressed) -> bool:
-    """Return whether no calm program ends by a chord."""
+    """Return whether the chord holds only keys that end no program in a terminal, such as arrow keys."""
     return all(stroke.whole in combinations(tuple(table("terminals")["keys"]["all"])) for stroke in one.strokes)
 
 
 def of_letters(text: str, control: Control) -> Kinds:
-    """Return what letters come to inside a terminal. In a line they wait for Return, unless one key is an answer."""
+    """Return the consequences of letters in a terminal. A shell waits for Return; one letter may answer a question."""
     fronts = control.window.fronts
     is_read = all(front.is_utf8 or text.isascii() or _takes_each(front) for front in fronts)
     if not control.window.is_occupied:
@@ -80,7 +83,9 @@ def of_letters(text: str, control: Control) -> Kinds:
 
 
 def of_press(control: Control) -> Kinds:
-    """Return what a click or a drag comes to in a terminal: it selects, unless a program or the terminal takes it."""
+    """Return the consequences of a click or drag in a terminal: it selects text, unless the program there reads the
+    mouse.
+    """
     if not is_inside(control) or control.window.is_frame:
         return of_setting(control.role, control)
     obeyed, app = table("terminals")["mouse"], control.window.app.casefold()
@@ -90,16 +95,17 @@ def of_press(control: Control) -> Kinds:
 
 
 def of_begun_key(control: Control, keys: Sequence[Pressed], line: str) -> Kinds:
-    """Return what any act comes to where a key was begun at a prompt before: it may end it."""
+    """Return the consequences of an act at a prompt where a key sequence is unfinished: the act may complete it."""
     is_over = not line.endswith(_BEGUN) or (control.window.is_occupied and _are_calm(control))
     is_given_up = bool(keys) and _is_listed(keys[0], "interrupts")
     return _NOTHING if is_over or is_given_up or not is_inside(control) else _MAY_RUN
 
 
 def mark_begun(line: str, before: str, control: Control, keys: Sequence[str], text: str) -> str:
-    """The line after an act, marked where something was begun that only Return or ctrl+c surely ends.
+    """Return the line after an act, with a mark at its end if a key sequence is unfinished.
 
-    After Escape that may be a longer key, or the commands of vi (readline(3), "VI Mode").
+    Only Return or ctrl+c surely ends such a sequence: after Escape it may be a longer key, or the commands of vi
+    (readline(3), "VI Mode").
     """
     is_begun = before.endswith(_BEGUN)
     if is_inside(control) and not (control.window.is_occupied and _are_calm(control)):
@@ -116,14 +122,14 @@ def unmarked(line: str) -> str:
 
 
 def written_in(control: Control) -> Iterator[str]:
-    """The paths that editors in front in a terminal may write to, by the words that they were started with."""
+    """Yield the paths that editors in front in a terminal may write to, from their command lines."""
     for front in control.window.fronts:
         for program in front.programs:
             yield from program.files if _edits(program.name) else ()
 
 
 def may_edit(control: Control) -> bool:
-    """Return whether an editor may be in front in a terminal."""
+    """Return whether an editor may be running in front in the terminal, so that it gets the keys."""
     return not control.window.fronts or any(map(_edits, _names(control)))
 
 
@@ -133,15 +139,16 @@ def writes_nothing(keys: Sequence[Pressed], text: str) -> bool:
 
 
 def is_named(control: Control, said: str) -> bool:
-    """Return whether the person named a program in front, in folded letters.
+    """Return whether the person's words name a program that runs in front in the terminal, whatever the case of
+    letters.
 
-    These names are the system's. One that is a word of everyday language counts only in quotes or behind "in".
+    The system knows these names. A name that is an everyday word counts only in quotes or after "in".
     """
     return any(_is_said(name.casefold(), said) for name in _names(control) if len(name) >= _NAMING_CHARS)
 
 
 def _names(control: Control) -> frozenset[str]:
-    """The names of the programs in front in a terminal."""
+    """Return the names of the programs in front in a terminal."""
     return frozenset(program.name for front in control.window.fronts for program in front.programs)
 
 
@@ -156,19 +163,21 @@ def _edits(name: str) -> bool:
 
 
 def _is_held(control: Control) -> bool:
-    """Return whether nothing in front may run by a key what was typed."""
+    """Return whether no program in front would run the typed text at a key press."""
     fronts = control.window.fronts
     return bool(fronts) and all(_is_calm(front) or _takes_lines(front) for front in fronts)
 
 
 def _are_calm(control: Control) -> bool:
-    """Return whether calm programs take each key."""
+    """Return whether all programs in front are calm and take each key at once. In a calm program no key runs typed
+    text.
+    """
     fronts = control.window.fronts
     return bool(fronts) and all(_is_calm(front) and not front.reads_lines for front in fronts)
 
 
 def _edits_line(one: Pressed, control: Control) -> bool:
-    """Return whether a chord edits a shell's line, or types a sign that its shell reads as one."""
+    """Return whether a chord only edits the shell's line, or types one character that the shell reads as such."""
     is_plain = all(stroke.key.isascii() and ALTGR not in stroke.held for stroke in one.strokes if stroke.is_sign)
     is_read = is_plain or all(front.is_utf8 for front in control.window.fronts)
     unbound = {key for name in _names(control) for key in table("terminals")["unbound"].get(name, ())}
@@ -177,7 +186,9 @@ def _edits_line(one: Pressed, control: Control) -> bool:
 
 
 def _stays(stroke: Stroke, front: TerminalFront) -> bool:
-    """Return whether a key reaches no file, command or other program in a calm program that takes it at once."""
+    """Return whether a key reaches no file, command or other program. `front` is a calm program that takes each key at
+    once.
+    """
     if not stroke.is_sign:
         lists = (table("terminals")["keys"].get(one, ()) for one in ("all", *(each.name for each in front.programs)))
         return stroke.whole in listed_chords("harmless", "interrupts").union(*map(combinations, map(tuple, lists)))
@@ -186,7 +197,7 @@ def _stays(stroke: Stroke, front: TerminalFront) -> bool:
 
 
 def _takes_each(front: TerminalFront) -> bool:
-    """Return whether a calm program takes each key at once, and leaves none to what comes after it."""
+    """Return whether a calm program takes each key at once, so that no key is left for the program after it."""
     return _is_calm(front) and not (front.reads_lines or front.has_unread)
 
 
@@ -196,14 +207,14 @@ def _is_calm(front: TerminalFront) -> bool:
 
 
 def _takes_lines(front: TerminalFront) -> bool:
-    """Return whether it is a shell, or waits for a line."""
+    """Return whether the program in front is a shell, or reads whole lines."""
     shells = resources.words("desktop/line_shells.txt")
     are_shells = bool(front.programs) and all(program.name in shells for program in front.programs)
     return front.is_prompt or front.reads_lines or are_shells
 
 
 def _starts(front: TerminalFront) -> frozenset[str]:
-    """The letters by which a program in front starts an editor."""
+    """Return the letters by which a program in front starts an editor."""
     known = table("terminals")["starts"]
     return frozenset(sign for program in front.programs for sign in known.get(program.name, ()))
 
@@ -211,3 +222,17 @@ def _starts(front: TerminalFront) -> frozenset[str]:
 def _is_listed(one: Pressed, *names: str) -> bool:
     """Return whether each part of a chord is in one of these lists of keys."""
     return all(stroke.whole in listed_chords("harmless", *names) for stroke in one.strokes)
+
+
+def line_after(before: str, text: str, keys: Sequence[str]) -> str:
+    """Return the text in a terminal's line after the act's text or chords. A null character means an unknown line.
+
+    An unknown line stays unknown, because Return may only continue an open quotation.
+    """
+    if UNKNOWN_LINE in before:
+        return before
+    if keys:
+        return "" if len(keys) == 1 and keys[0] in _ENDS_LINE else UNKNOWN_LINE
+    if "\n" not in text:
+        return before + text
+    return "" if text.count("\n") == 1 and text.endswith("\n") else UNKNOWN_LINE

@@ -1,4 +1,4 @@
-"""What is judged (`Action`, `Control`, `Provenance`) and what comes of it (`Verdict`): values only."""
+"""Values of the policy: what it judges (`Action`, `Control`, `Provenance`) and its result (`Verdict`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
 
+from app.base.texts import Phrase
 from app.base.values import dataclass, field
 from app.desktop.backends import TerminalFront
 from app.desktop.elements import Binding
@@ -30,7 +31,7 @@ class Decision(StrEnum):
 
 
 class Consequence(StrEnum):
-    """What may come of an act: the only kinds that tables and rules may name."""
+    """A possible consequence of an act. Tables and rules may use no other words."""
 
     OWN = "own"
     """It acts on a window of Wisp."""
@@ -113,7 +114,7 @@ class Mode(StrEnum):
 
 
 class Stakes(StrEnum):
-    """The class of a desktop act: what is known of its consequences."""
+    """The class of a desktop act: harmless, consequential, or unknown."""
 
     HARMLESS = "harmless"
     CONSEQUENTIAL = "consequential"
@@ -132,7 +133,9 @@ _KNOWN_TO_MATTER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LeftField:
-    """A field of a program `app` in which a file may get its name, and its text. `folders` are those that it shows."""
+    """A text field that may name a file, with its text. `app` is its program; `folders` are those that the dialog
+    shows.
+    """
 
     app: str
     text: str
@@ -164,38 +167,41 @@ class ControlWindow:
 
     @property
     def runs_programs(self) -> bool:
-        """Return whether typed words followed by Return start programs there."""
+        """Return whether typed words followed by Return start programs in this window."""
         return self.is_terminal or self.is_launcher
 
     @property
     def opens_items(self) -> bool:
-        """Return whether items are opened there, as in a file manager; in a terminal a double click only selects."""
+        """Return whether the window opens items, as a file manager does. In a terminal a double click only selects."""
         return self.is_launcher and not self.is_terminal
 
     @property
     def place(self) -> str:
-        """Return what names the window for a task; empty where none is known."""
+        """Return the key under which a task remembers the window; "" if the window is unknown."""
         return "\0".join((self.app, self.ref or self.title)) if self.app or self.ref else ""
 
     @property
     def key(self) -> str:
-        """Return what names the window, whatever program describes the control; empty where none is known."""
+        """Return the window's key, whichever program describes the control; "" if the window is unknown."""
         return self.ref or self.place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlScene:
-    """What is around a control.
+    """What the window shows around a control.
 
-    `default` is the name of the window's default button, which Return presses, and `buttons` are the names of all of a
-    dialog, or of those that it may press where no default is known. `words` are the sentences of the dialog (or small
-    window), and what is chosen there. `fields` is what
-    stands in the dialog's text fields, `bindings` are the controls that keys press there; None where that was not read.
+    `default` is the name of the window's default button, which Return presses. `buttons` are the names of all buttons
+    of a dialog, or of those that Return may press if no default is known. `words` are the sentences and the chosen
+    values of the dialog or small window; `near` are the few sentences beside the control in a larger window.
+    `is_message`: the dialog or window holds nothing but sentences, buttons and sliders. `fields` are the texts in the
+    dialog's text fields; `bindings` are the controls that keys press. Both are None if they were not read.
     """
 
     default: str = ""
     buttons: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    is_message: bool = False
     fields: tuple[str, ...] | None = None
     bindings: tuple[Binding, ...] | None = None
     is_menu_open: bool = False
@@ -204,7 +210,7 @@ class ControlScene:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlKeyboard:
-    """What keys would do there. `pasted` is what a paste would type; None where that is not known.
+    """What keys would do at a control. `pasted` is the text that a paste would type; None if it is not known.
 
     `symbols` maps keys to all key symbols that they make in the present layouts. `left` is the field that has the
     keyboard and that the act may leave.
@@ -250,7 +256,8 @@ class Provenance:
 
     `tainted_by`: whose text the turn has read; empty where it read only the person's. `said`: the person's words.
     `planned`: the person wrote the plan that runs. `answered`: windows (`ControlWindow.place`) where the person has
-    allowed acts of unknown effect for this task. `secrets`: files with keys or passwords that were read. `personal`:
+    allowed acts of unknown effect for this task. `opened`: windows (`ControlWindow.ref`) of programs that this turn
+    opened by the name that the person gave them. `secrets`: files with keys or passwords that were read. `personal`:
     kinds of personal data that were read (see `personal_in`). `links`: addresses in the text that was read. `hosts`:
     hosts that the person has allowed. `typed`: the single lines that the turn typed, by program; under "" what it put
     on the clipboard. `instructions`: the person's own text, which can give permission. `lines`: text typed in each
@@ -264,6 +271,7 @@ class Provenance:
     said: str = ""
     planned: bool = False
     answered: frozenset[str] = frozenset()
+    opened: frozenset[str] = frozenset()
     secrets: tuple[str, ...] = ()
     personal: tuple[str, ...] = ()
     links: Collection[str] = frozenset()
@@ -278,8 +286,11 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a call comes to. `kinds` are its consequences; paths are resolved, hosts as they are written; `reasons` are
-    sentences on why a command is no more harmless. `is_added`: its tool is one that others made.
+    """What a call would do, as the policy judges it. `kinds` are its consequences; paths are resolved, hosts are as
+    written.
+
+    `reasons` are sentences on why a command is not harmless. `is_added`: the tool belongs to an added tool server.
+    `agreed` is what the tool itself says of the call, for the question to the person.
     """
 
     tool: str
@@ -295,20 +306,21 @@ class Action:
     secrets: tuple[str, ...] = ()
     arguments: Mapping[str, JsonValue] = field(default_factory=lambda: NOTHING)
     is_added: bool = False
+    agreed: Phrase | None = None
 
     @property
     def effect(self) -> Effect:
-        """The weightiest of its effects."""
+        """Return the worst of the action's effects."""
         return max(self.effects, key=_WEIGHT.index)
 
     @property
     def control(self) -> Control:
-        """The last thing it acts on; where nothing is known, an empty one."""
+        """Return the last control that the action acts on; an empty one if none is known."""
         return self.controls[-1] if self.controls else Control()
 
     @property
     def stakes(self) -> Stakes:
-        """Return what is known of its consequences."""
+        """Return how much is known about the action's consequences."""
         if self.kinds & _KNOWN_TO_MATTER:
             return Stakes.CONSEQUENTIAL
         return Stakes.UNKNOWN if Consequence.UNKNOWN in self.kinds else Stakes.HARMLESS
@@ -316,9 +328,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`sentence` says why, to the person who is asked or to the model that is denied. `rule` names what decided, and
-    `where` says in which file it stands. `may_remember`: the person may allow this always, by a rule of theirs.
-    `is_for_taint`: it is so only because somebody else's words were read.
+    """The policy's decision on a call. `sentence` says why, to the person who is asked or to the model that is denied.
+    `rule` names the rule, mode or words that decided; `where` is the rule's file. `may_remember`: the person may save a
+    rule that always allows this. `is_for_taint`: it was decided so only because somebody else's words were read.
+    `template` is the sentence before its names were filled in.
     """
 
     decision: Decision
@@ -328,13 +341,14 @@ class Verdict:
     may_remember: bool = False
     act: Action | None = None
     is_for_taint: bool = False
+    template: str = ""
 
 
 class TargetInspector(Protocol):
-    """All take a few milliseconds and never raise: what cannot be known is left out."""
+    """Finds what calls would act on. Methods take a few milliseconds and never raise: the unknown is left out."""
 
     async def shown(self) -> frozenset[str]:
-        """The programs that have windows now, also hidden ones; an empty name for what is not known."""
+        """Return the programs that have windows now, hidden ones included; "" for an unknown program."""
         ...
 
     async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
@@ -342,12 +356,12 @@ class TargetInspector(Protocol):
         ...
 
     async def picture(self, call: ToolCall, aim: ScreenAim) -> tuple[Media, tuple[int, int] | None] | None:
-        """The part of the screen it would act on, and where in it; None where there is nothing to show."""
+        """Return the part of the screen that the call acts on, and the point in it; None if nothing can be shown."""
         ...
 
 
 class NoDesktop:
-    """Nothing is known of the screen."""
+    """The inspector of a machine without a desktop: everything is unknown."""
 
     async def shown(self) -> frozenset[str]:
         return frozenset({""})
