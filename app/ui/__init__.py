@@ -1,1 +1,1 @@
-"""The presence. The only place with Qt."""
+"""The presence: the orb and its windows. Only this package uses Qt."""

@@ -1,4 +1,4 @@
-"""The process of the presence: Qt's application, its language, and what is painted first."""
+"""The process of the presence: Qt's application, its language, and the first paint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONTEXT = "Cards"
 
 
 class Translator(QTranslator):
-    """Answers from one table; what it does not hold stays English."""
+    """A Qt translator that reads one table. A text that is not in the table stays English."""
 
     def __init__(self, texts: Mapping[str, str], parent: QCoreApplication) -> None:
         super().__init__(parent)
@@ -37,16 +37,10 @@ class Translator(QTranslator):
         return self._texts.get(text, text)
 
 
-def texts_of(language: str) -> dict[str, str]:
-    """The table of a language by its two letters; empty where there is none."""
-    name = f"languages/{language}.toml"
-    return resources.table(name, dict[str, dict[str, str]])["texts"] if resources.path(name).is_file() else {}
-
-
 def install(application: QCoreApplication, language: str = "") -> Translator | None:
-    """Speak this language, or else the system's; None where it is English or has no table."""
+    """Install the translation for this language, or the system's; None for English or a language without a table."""
     chosen = language or QLocale.system().name()[:2]
-    texts = texts_of(chosen)
+    texts = resources.texts_of(chosen)
     if not texts:
         return None
     made = Translator(texts, application)
@@ -55,7 +49,7 @@ def install(application: QCoreApplication, language: str = "") -> Translator | N
 
 
 def words(text: str) -> str:
-    """One text of the cards' table, translated."""
+    """Translate a text from the table of card texts."""
     return QCoreApplication.translate(_CONTEXT, text)
 
 
@@ -74,10 +68,10 @@ def run(
     on_ready: Callable[[Presence], None] | None = None,
     quit_when: Awaitable[object] | None = None,
 ) -> int:
-    """Show the presence until the person quits; the answer is the process's exit code. Where one is shown already on
-    this display, that one opens instead.
+    """Show the presence until the person quits, and return the process's exit code. If a presence already runs on this
+    display, open that one instead and return.
 
-    `on_ready` is called once the agent is there; `quit_when`, once it is done, quits.
+    `on_ready` is called once there is an agent; the presence quits when `quit_when` is done.
     """
     application = make_application()
     instance = Instance()
@@ -99,7 +93,7 @@ def run(
 
 
 def first_paint(look: Look) -> OrbWindow:
-    """The orb in its place, on the screen when this returns."""
+    """Show the orb in its place, and return it once it is painted."""
     orb = OrbWindow(look.theme, look.around, look.ticker)
     OrbPlacement(orb, look.theme).take()
     painted = _Painted(orb)
@@ -109,8 +103,8 @@ def first_paint(look: Look) -> OrbWindow:
 
 
 class _Painted(QObject):
-    """Waits until a window has been drawn: the display asks for that only after it was shown, and what is imported
-    meanwhile would hold it up."""
+    """Waits until a window is painted. The display asks for the paint only after the window is shown, and the
+    imports that follow would delay it."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__()
@@ -130,7 +124,7 @@ class _Painted(QObject):
 
 
 def make_application() -> QApplication:
-    """The process's QApplication, made ready for windows that float."""
+    """Return the process's QApplication, prepared for floating windows."""
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing

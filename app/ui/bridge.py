@@ -1,11 +1,11 @@
-"""What the presence asks of the agent, and how the agent's events become views without blocking a frame."""
+"""Connect presence and agent: the calls that the presence makes, and the inbox that turns events into views."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -19,17 +19,46 @@ from app.ui.presenter.view import View
 Listener = Callable[[agent.AgentEvent], None]
 
 
+class Rewriter(Protocol):
+    """Rewrites the text that is selected in a program. Every coroutine raises WispError with a sentence."""
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model answers, so that the person may also wish in their own words."""
+        ...
+
+    def ways(self) -> Mapping[str, agent.Way]:
+        """Return the ways that are possible now, by their keys."""
+        ...
+
+    async def selected(self) -> agent.Selected:
+        """Return the text that is selected in the window that has the keyboard."""
+        ...
+
+    async def rewritten(self, text: str, way: str, own: str = "", /) -> str:
+        """Return the text in other words. `own` is the person's own wish, for which `way` is ""."""
+        ...
+
+    async def replace(self, seen: agent.Selected, text: str, /) -> None:
+        """Type the text over the selection, if it is still the same."""
+        ...
+
+    async def put_back(self, seen: agent.Selected, text: str, /) -> None:
+        """Put the selected text back in the place of `text`, which replaced it."""
+        ...
+
+
 class Agent(Protocol):
-    """The session, as far as the presence needs it. All of it is called on the event loop's thread."""
+    """The agent's session, as far as the presence needs it. Call every method on the event loop's thread."""
 
     def subscribe(self, listener: Listener, /) -> Callable[[], None]:
-        """From now on the listener gets every event; the answer ends that."""
+        """Call the listener with every event from now on. The returned function ends that."""
         ...
 
     async def send(self, text: str, media: Sequence[agent.Media] = (), own: str = "", /) -> agent.TurnEnded:
-        """One turn, from the person's words to its end. While a turn runs, the words go to that one.
+        """Run one turn from the person's words to its end. If a turn already runs, the words are added to that turn.
 
-        `own` is what they surely typed themselves, "" where that is not known.
+        `own` is the part of the words that the person certainly typed; "" if that is unknown.
         """
         ...
 
@@ -42,40 +71,63 @@ class Agent(Protocol):
         ...
 
     def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
-        """The person's decision about a call that waits: `words` go with a no, `scope` says how far a yes reaches."""
+        """Tell the agent the person's decision about a waiting call. `words` explain a no; `scope` says how far a
+        yes reaches."""
         ...
 
     async def take_back(self, turn_id: str) -> list[str]:
-        """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
+        """Undo what a turn changed in files. Returns a sentence for each file that was restored, or could not be."""
         ...
 
-    async def picture(self) -> agent.Media:
-        """The whole screen as it is now, small enough for the model."""
+    async def perform(self, tool: str, arguments: Mapping[str, Any], show: Listener, /) -> bool:
+        """Run one call that the person chose with a button; `show` gets its events. Return whether it worked."""
+        ...
+
+    async def surface_picture(self, surface_id: str, /) -> agent.Media | None:
+        """Return what the window of a small app shows now; None while it is closed."""
+        ...
+
+    async def pin_surface(self, surface_id: str, /) -> str:
+        """Pin the window of a small app behind all other windows, or unpin it. Returns a sentence on what was done."""
+        ...
+
+    async def picture(self, *, at_full_size: bool = False) -> agent.Media:
+        """Capture the whole screen without Wisp's windows: in a size for the model, or with all pixels if
+        `at_full_size`."""
+        ...
+
+    @property
+    def rewriter(self) -> Rewriter:
+        """What rewrites a text that is selected in a program."""
         ...
 
     @property
     def archive(self) -> Archive:
-        """Past conversations."""
+        """The past conversations."""
+        ...
+
+    async def commands(self) -> Sequence[str]:
+        """Return how the commands begin that the person may write instead of a task, such as `/server:prompt`."""
         ...
 
     @property
     def conversation(self) -> str:
-        """The id of this conversation among the past ones; empty where nothing of it is kept."""
+        """The archive's id of this conversation; "" if nothing of it is saved."""
         ...
 
     async def reopen(self, conversation_id: str, /) -> list[agent.AgentEvent]:
-        """Go on with a past conversation; what was shown of it. Raises WispError where that cannot be now."""
+        """Continue a past conversation, and return its events. Raises WispError if that is impossible now."""
         ...
 
     def begin_anew(self) -> None:
-        """From here on it is another conversation. Raises WispError while a turn runs."""
+        """Begin another conversation. Raises WispError while a turn runs."""
         ...
 
 
 class Inbox(QObject):
-    """Collects events, from whatever thread, and folds them into a view at most once a frame.
+    """Takes events from any thread, and makes a new view of them at most once a frame.
 
-    The timer runs only while something has arrived that was not shown yet.
+    Its timer only runs while there are events that the view does not show yet.
     """
 
     view_changed = Signal(object)
@@ -96,11 +148,11 @@ class Inbox(QObject):
         self._arrived.connect(self._take)
 
     def receive(self, event: agent.AgentEvent) -> None:
-        """Give it an event; any thread."""
+        """Take an event, on any thread."""
         self._arrived.emit(event)
 
     def change(self, step: Callable[[View], View]) -> None:
-        """A change of the presence's own, after everything that has arrived."""
+        """Change the view with `step`, after all events that have already arrived."""
         self._show()
         self._become(step(self.view))
 
@@ -133,7 +185,8 @@ Tell = Callable[[str, str], None]
 
 
 class BackgroundTasks:
-    """`tell` hears what went wrong; `tell_bug` hears that something broke that should not."""
+    """Runs coroutines in the background. `tell` gets WispErrors, for the person; `tell_bug` is called after any
+    other error."""
 
     def __init__(self, tell: Tell, tell_bug: Callable[[], None]) -> None:
         self._tell = tell
@@ -141,14 +194,14 @@ class BackgroundTasks:
         self._running: set[asyncio.Task[None]] = set()
 
     def begin(self, work: Coroutine[Any, Any, None], tell: Tell | None = None) -> None:
-        """Run the coroutine as a task. Pass a WispError in it to `tell`, or to the default `tell`."""
+        """Run the coroutine in the background. A WispError goes to this `tell`; None uses that of the constructor."""
         task = asyncio.ensure_future(_told(work, tell or self._tell))
         self._running.add(task)
         task.add_done_callback(self._ended)
         task.add_done_callback(lambda _: work.close())  # because a task that is cancelled before it runs leaves it open
 
     def abandon(self) -> None:
-        """Cancel what is still under way."""
+        """Cancel all running tasks."""
         for task in self._running:
             task.cancel()
 

@@ -1,4 +1,4 @@
-"""The buttons of the presence, and the bar of those that are always there."""
+"""The buttons of the presence, and the bar of the buttons that are always visible."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QMenu, QPushButton, QWidget
 
 from app.base.values import dataclass
 from app.ui.orb.state import Orb
@@ -17,8 +17,38 @@ from app.ui.theme.drawing import font, placed, put
 from app.ui.theme.theme import Theme
 
 
-class GlyphButton(QAbstractButton):
-    """A square with a glyph; `name` is read out and shown as its tip. `filled` stands on the accent colour."""
+def is_return(event: QKeyEvent) -> bool:
+    """Return whether a key presses the button that has the keyboard, as the space bar does: Qt does so in dialogs only.
+
+    A button asks this of the keys that reach itself. A window must not ask it: the Return that a field has used comes
+    to the window as well, and the field may have handed the keyboard on to a button by then.
+    """
+    has_others = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    return event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not (has_others or event.isAutoRepeat())
+
+
+class DrawnButton(QAbstractButton):
+    """A button that paints itself. Return presses it."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_return(event):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+
+class PushButton(QPushButton):
+    """A button that Return presses."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_return(event):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+
+class GlyphButton(DrawnButton):
+    """A square button with a glyph. Screen readers and the tool tip use `name`. `filled` uses the accent colour."""
 
     def __init__(self, theme: Theme, glyph: str, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,12 +69,12 @@ class GlyphButton(QAbstractButton):
         return QSize(side, side)
 
     def choose(self, *, chosen: bool) -> None:
-        """What it opens is open."""
+        """Show the button as pressed, or not. It stays pressed while the part that it opens is open."""
         self._chosen = chosen
         self.update()
 
     def set_count(self, count: int) -> None:
-        """How many new things are behind it: a dot, and the number for who cannot see it."""
+        """Set the count of news behind the button. The button shows a dot, and screen readers get the number."""
         if count != self._count:
             self._count = count
             self.setAccessibleName(f"{self._name} ({count})" if count else self._name)
@@ -57,7 +87,8 @@ class GlyphButton(QAbstractButton):
         box = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         ground = _ground(self, theme, filled=self.filled, down=self.isDown() or self._chosen)
         if ground is not None:
-            painter.setPen(Qt.PenStyle.NoPen)
+            is_off = self.filled and not self.isEnabled()
+            painter.setPen(QPen(QColor(*theme.color("hairline")), 1) if is_off else Qt.PenStyle.NoPen)
             painter.setBrush(ground)
             radius = box.height() / 2 if self.filled else theme.size("button_radius")
             painter.drawRoundedRect(box, radius, radius)
@@ -74,8 +105,8 @@ class GlyphButton(QAbstractButton):
         return self.isEnabled() and (self.underMouse() or self.isDown() or self.hasFocus() or self._chosen)
 
 
-class WordButton(QAbstractButton):
-    """A button with words, outlined; `glyph` stands before them. `armed_share` draws a thin line that fills."""
+class WordButton(DrawnButton):
+    """An outlined button with words and an optional glyph. A thin line at its bottom can show a progress."""
 
     def __init__(self, theme: Theme, words: str, glyph: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -95,7 +126,7 @@ class WordButton(QAbstractButton):
         return QSize(round(words) + glyph + 2 * theme.size("padding") + 2, theme.size("button_height"))
 
     def set_armed(self, share: float) -> None:
-        """How far the line at its bottom is filled, 0 to 1; it disappears at 1."""
+        """Set how far the line at the bottom is filled, 0 to 1. At 1 it disappears."""
         self._armed_share = share
         self.update()
 
@@ -132,7 +163,7 @@ class WordButton(QAbstractButton):
 
 
 class LinkButton(WordButton):
-    """Words without a frame, for what is quieter than a button."""
+    """A button of words without a frame, for minor actions."""
 
     def sizeHint(self) -> QSize:
         words = QFontMetricsF(font(self._theme, "small")).horizontalAdvance(self.text())
@@ -153,13 +184,13 @@ class LinkButton(WordButton):
 
 def _ground(button: QAbstractButton, theme: Theme, *, filled: bool, down: bool) -> QColor | None:
     if filled:
-        return QColor(*theme.color("accent_fill" if button.isEnabled() else "hairline"))
+        return QColor(*theme.color("accent_fill" if button.isEnabled() else "sunken"))
     hot = button.isEnabled() and (button.underMouse() or down)
     return QColor(*theme.color("sunken" if down else "raised")) if hot else None
 
 
 def _dot(painter: QPainter, glyph: QRectF, theme: Theme) -> None:
-    """At the glyph's upper right, with a thin edge so that it shows on the glyph."""
+    """Paint a dot at the glyph's upper right, with a thin edge that sets it off from the glyph."""
     radius = theme.size("gap") / 2
     painter.setPen(QPen(QColor(*theme.color("paper")), 1.5))
     painter.setBrush(QColor(*theme.color("accent_fill")))
@@ -167,7 +198,7 @@ def _dot(painter: QPainter, glyph: QRectF, theme: Theme) -> None:
 
 
 def _ring(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
-    """Where the keyboard is."""
+    """Paint a ring around the button that has the focus."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(*theme.color("accent")), 2))
     painter.drawRoundedRect(box, radius, radius)
@@ -175,7 +206,7 @@ def _ring(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BarChoice:
-    """A setting that can be switched in the bar: its key, its name, its value, and the values with their names."""
+    """A setting that the person can change in the bar. `options` are its values, each with its words."""
 
     key: str
     name: str
@@ -187,8 +218,9 @@ class BarChoice:
         return next((words for value, words in self.options if value == self.value), self.value)
 
 
-class ChoiceChip(QAbstractButton):
-    """What is chosen now; a press lists the others. `chosen` carries the setting's key and the value."""
+class ChoiceChip(DrawnButton):
+    """Shows a setting's value. A press opens a menu of the values; `chosen` carries the setting's key and the new
+    value."""
 
     chosen = Signal(str, str)
 
@@ -205,9 +237,8 @@ class ChoiceChip(QAbstractButton):
         self.setFixedSize(round(words) + theme.size("small_glyph") + theme.size("padding"), theme.size("icon_button"))
 
     def menu(self) -> QMenu:
-        """One entry for each value."""
-        made = QMenu(self)
-        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        """Return a menu with one entry for each value."""
+        made = drawing.Menu(self._theme, self)
         for value, words in self._choice.options:
             action = made.addAction(words, partial(self.chosen.emit, self._choice.key, value))
             action.setCheckable(True)
@@ -235,7 +266,7 @@ class ChoiceChip(QAbstractButton):
 
 
 class Header(QWidget):
-    """The bar beside the field: how things stand, Stop while a turn runs, the menu, Close. It never moves."""
+    """The bar of the composer: the state, Stop while a turn runs, the menu, and Close. The bar never moves."""
 
     ROLE = QAccessible.Role.ToolBar
     page_wanted = Signal(str)
@@ -243,6 +274,8 @@ class Header(QWidget):
     closed = Signal()
     stop_wanted = Signal()
     setting_chosen = Signal(str, str)
+    region_wanted = Signal()
+    rewrite_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget, name: str) -> None:
         super().__init__(parent)
@@ -278,7 +311,7 @@ class Header(QWidget):
         self.update()
 
     def show_choices(self, choices: Sequence[BarChoice]) -> None:
-        """The settings that can be switched here."""
+        """Show the settings that can be changed in the bar."""
         for chip in self.choices:
             chip.hide()
             chip.deleteLater()
@@ -288,20 +321,23 @@ class Header(QWidget):
         self._arrange()
 
     def menu(self) -> QMenu:
-        """Everything that is not needed all the time."""
-        made, tr = QMenu(self), QCoreApplication.translate
-        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        """Return the menu of the actions that people rarely need."""
+        made, tr = drawing.Menu(self._theme, self), QCoreApplication.translate
         pages = {
             "history": tr("Bubble", "Conversations"),
             "news": self.more.accessibleName().replace(tr("Bubble", "More"), tr("Bubble", "What happened")),
             "usage": tr("Bubble", "Usage"),
+            "apps": tr("Collection", "Apps"),
             "planned": tr("Collection", "Planned"),
             "memory": tr("Collection", "Memory"),
             "servers": tr("Collection", "Tool servers"),
+            "extras": tr("Collection", "Extras"),
         }
         for page, words in pages.items():
             made.addAction(words, partial(self.page_wanted.emit, page))
         made.addSeparator()
+        made.addAction(tr("Bubble", "Mark a part of the screen (Ctrl+M)"), self.region_wanted.emit)
+        made.addAction(tr("Bubble", "Rewrite the selection (Ctrl+R)"), self.rewrite_wanted.emit)
         made.addAction(tr("Bubble", "Settings"), self.settings_wanted.emit)
         return made
 
@@ -350,7 +386,7 @@ class Header(QWidget):
 
 
 def state_words(orb: Orb) -> str:
-    """How things stand, where no single action says it."""
+    """Return the orb's state in words; "" for a state without words, such as idle."""
     tr = QCoreApplication.translate
     words = {
         Orb.THINKING: tr("State", "Thinking…"),

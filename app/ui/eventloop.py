@@ -1,4 +1,4 @@
-"""The one place that knows which library lets asyncio and Qt share a thread."""
+"""Run asyncio on Qt's thread. No other module knows that qasync does it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from app.ui.windows.curtain import GONE
 
 
 def run_until(application: QApplication, main: Coroutine[Any, Any, int]) -> int:
-    """Run Qt and asyncio together until `main` returns; its answer is the exit code. NeedsPerson where Qt ends first,
-    as it does when its display goes.
+    """Run Qt and asyncio together until `main` returns, and return the exit code that it returns.
 
-    qasync installs itself as the running loop only while it runs, so that the loop of a second run is a fresh one.
+    Raises NeedsPerson if Qt ends first, for example because the display is gone. The event loop is unset at the end, so
+    that a second run makes a new one.
     """
     import qasync
 
@@ -37,7 +37,7 @@ def run_until(application: QApplication, main: Coroutine[Any, Any, int]) -> int:
 
 
 async def _wind_down() -> None:
-    """End what is still running, so that nothing is destroyed while pending."""
+    """Cancel all other tasks and wait for their end, so that no pending task is destroyed."""
     mine = asyncio.current_task()
     left = [task for task in asyncio.all_tasks() if task is not mine]
     for task in left:

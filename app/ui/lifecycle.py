@@ -1,4 +1,4 @@
-"""The presence from the first paint to the last: the agent comes when it is built, and again when another is wanted."""
+"""Run the presence from the first paint to the end. It gets an agent once that is built, and a new one on request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QFileSystemWatcher, QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.agent import agent_events
@@ -42,11 +42,13 @@ _OURS = "presence"
 """The group whose settings need no other agent."""
 _NEED_AN_AGENT = {catalog.NAME.key, catalog.PERSONALITY.key}
 _IN_THE_BAR = (catalog.PROVIDER, catalog.MODE)
+_SETTLED_MS = 50
+"""A change of several settings writes the file as often."""
 _AT_THE_NEXT_START = {catalog.LANGUAGE.key}
 
 
 class Dialogs(QObject):
-    """`agent_wanted`: what was chosen needs another agent than the one that is there."""
+    """Opens the windows for settings and for the choice of a provider. `agent_wanted`: a change needs a new agent."""
 
     agent_wanted = Signal()
 
@@ -58,13 +60,27 @@ class Dialogs(QObject):
         self._machine = outside.machine
         self._settings: SettingsWindow | None = None
         self._welcome: WelcomeWindow | None = None
+        self._first_words = ""
+        # Tools, other programs of Wisp and the person's editor change the settings' file as well.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_SETTLED_MS)
+        self._soon.timeout.connect(lambda: self._system.follow(self._reload()))
+        self._watcher = QFileSystemWatcher([str(paths.config_dir())], self)
+        self._watcher.directoryChanged.connect(self._soon.start)
         presence.settings_wanted.connect(self.settings)
         presence.mending_wanted.connect(self.mend)
         presence.stage.setting_chosen.connect(self._choose)
         presence.in_background(self._show_choices(self._reload()))
 
+    def close(self) -> None:
+        """Stop following the settings' file, so that no later change reaches a system that is closed."""
+        self._watcher.directoryChanged.disconnect(self._soon.start)
+        self._soon.stop()
+        self.deleteLater()
+
     def settings(self) -> None:
-        """The settings' window, in front."""
+        """Open the settings' window, or bring it to the front."""
         from app.ui.preferences.window import SettingsWindow
 
         if self._settings is None:
@@ -73,24 +89,23 @@ class Dialogs(QObject):
             made.key_kept.connect(lambda _: self.agent_wanted.emit())
             made.welcome_wanted.connect(self.welcome)
             self._settings = made
-        self._settings.show()
-        self._settings.raise_()
-        self._settings.activateWindow()
+        self._presence.stage.show_beside(self._settings)
 
     def mend(self, remedy: Remedy) -> None:
-        """What the person chose for a failure: the log's folder, or the settings, at the key where one is missing."""
+        """Open what the person needs to repair a failure: the folder of the log, or the settings for a missing key."""
         if remedy is Remedy.LOG:
             from app.ui.preferences.window import opened
 
+            self._presence.close()  # because the folder's window may open below the bubble
             opened(paths.state_dir())
             return
         self.settings()
         if remedy is Remedy.KEY and self._settings is not None:
-            self._settings.show_key(self._reload()[catalog.PROVIDER] or "anthropic")
+            self._settings.show_editor(f"key.{self._reload()[catalog.PROVIDER] or 'anthropic'}")
 
     def welcome(self) -> None:
-        """Wisp introduces itself, offers one thing to do, then asks who answers. Shown once, it does not come
-        again by itself."""
+        """Let Wisp introduce itself and offer a first task. After that task, Wisp asks for a provider. Note that the
+        welcome was shown, so that it does not come again by itself."""
         found, wish = autostart.welcome()
         self._propose(found.sentence, wish.text, wish.label)
         self._presence.inbox.events_shown.connect(self._watch_first)
@@ -101,12 +116,18 @@ class Dialogs(QObject):
 
     def _propose(self, sentence: str, wish: str, label: str) -> None:
         tr = QCoreApplication.translate
-        said, does, name = tr("Welcome", sentence), wish and tr("Welcome", wish), label and tr("Welcome", label)
+        said = tr("Welcome", sentence).replace("{name}", self._reload()[catalog.NAME])
+        does, name = wish and tr("Welcome", wish), label and tr("Welcome", label)
         self._presence.inbox.change(lambda view: offers.proposed(view, said, does, name))
         self._presence.unfold()
 
     def _watch_first(self, events: list[agent_events.AgentEvent]) -> None:
-        """Once the first thing is done, offer to take it back, and ask who answers."""
+        """After the first turn that does not fail, offer to undo it if it was the suggested task, and ask for a
+        provider. `events` are those that the inbox has just shown.
+        """
+        for event in events:
+            if isinstance(event, agent_events.TurnStarted):
+                self._first_words = event.text
         ends = [event.outcome for event in events if isinstance(event, agent_events.TurnEnded)]
         if not ends or ends[-1] is agent_events.Outcome.FAILED:
             return
@@ -116,11 +137,13 @@ class Dialogs(QObject):
 
     def _after_first(self) -> None:
         found, wish = autostart.welcome()
-        self._propose(found.again, wish.undo, wish.undo_label)
+        is_suggested = self._first_words == QCoreApplication.translate("Welcome", wish.text)
+        undo, label = (wish.undo, wish.undo_label) if is_suggested else ("", "")
+        self._propose(found.again, undo, label)
         self.ask_who()
 
     def ask_who(self) -> None:
-        """The window that asks who answers, in front."""
+        """Open the window to choose a provider, or bring it to the front."""
         from app.ui.welcome import WelcomeWindow
 
         if self._welcome is None:
@@ -128,13 +151,14 @@ class Dialogs(QObject):
             made.chosen.connect(self.agent_wanted)
             made.left.connect(self._welcomed)
             self._welcome = made
+        self._presence.stage.show_beside(self._welcome)
         self._welcome.begin()
 
     def _choose(self, key: str, value: str) -> None:
         self._presence.in_background(self._chosen(key, value))
 
     async def _chosen(self, key: str, value: str) -> None:
-        """Something was switched in the bar. Who needs a key gets the settings first."""
+        """Save a value that the person chose in the bar. A provider whose key is missing opens the settings instead."""
         row = providers().get(value) if key == catalog.PROVIDER.key else None
         # On a thread, because the system's keyring may be slow.
         if row is not None and row.key and not await asyncio.to_thread(store.key_of, row.id):
@@ -148,7 +172,7 @@ class Dialogs(QObject):
         self._changed(key)
 
     async def _show_choices(self, settings: Settings) -> None:
-        """Who answers and what runs without asking, in the bar."""
+        """Show two settings in the bar: the provider, and which calls run without an approval."""
         tr = QCoreApplication.translate
         key = "" if settings[catalog.PROVIDER] else await asyncio.to_thread(store.key_of, "anthropic")
         provider = settings[catalog.PROVIDER] or ("anthropic" if key else "offline")
@@ -157,7 +181,7 @@ class Dialogs(QObject):
             "ask": tr("Bubble", "Asks first"),
             "auto": tr("Bubble", "Asks if in doubt"),
             "plan": tr("Bubble", "Only looks"),
-            "yolo": tr("Bubble", "Never asks"),
+            "yolo": tr("Bubble", "Never asks for {count} min").format(count=round(settings[catalog.YOLO_MINUTES])),
         }
         names = tuple((row.id, row.label) for row in rows)
         who = BarChoice(catalog.PROVIDER.key, tr("Bubble", "Who answers"), provider, names)
@@ -171,7 +195,7 @@ class Dialogs(QObject):
             self._welcome = None
 
     def _changed(self, key: str) -> None:
-        """Apply a setting that was just written, unless it needs a restart."""
+        """Apply a setting that was just saved. If it needs a restart, only say so."""
         settings = self._reload()
         self._presence.in_background(self._show_choices(settings))
         tr = QCoreApplication.translate
@@ -197,7 +221,7 @@ Connect = Callable[["X11Curtain | QtCurtain"], Agent | Awaitable[Agent]]
 
 @dataclass(frozen=True, slots=True)
 class PaintedParts:
-    """What was needed for the first paint, and goes on."""
+    """What was created for the first paint and is used for the rest of the run."""
 
     application: QApplication
     instance: Instance
@@ -213,7 +237,7 @@ def run(
     on_ready: Callable[[Presence], None] | None,
     quit_when: Awaitable[object] | None,
 ) -> int:
-    """Live until the person quits; the answer is the process's exit code."""
+    """Run the presence until the person quits or `quit_when` is done. Returns the exit code."""
     presence = Presence(parts.look, application.words, parts.orb, parts.outside.collections)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
@@ -239,7 +263,7 @@ def _made_up_is_ignored() -> str:
 
 
 class _Life:
-    """One agent after the other, until the person quits."""
+    """Runs the presence with one agent after the other until the person quits."""
 
     def __init__(self, parts: PaintedParts, presence: Presence, connect: Connect) -> None:
         self._parts = parts
@@ -258,7 +282,11 @@ class _Life:
             asyncio.ensure_future(quit_when).add_done_callback(lambda _: presence.quit())
         if parts.outside.welcome:
             dialogs.welcome()
-        with contextlib.closing(system), contextlib.closing(curtain_for(presence.around)) as curtain:
+        with (
+            contextlib.closing(system),
+            contextlib.closing(dialogs),
+            contextlib.closing(curtain_for(presence.around)) as curtain,
+        ):
             while not presence.quit_wanted.is_set():
                 async with self._connected(curtain):
                     if on_ready is not None:
@@ -269,7 +297,8 @@ class _Life:
 
     @contextlib.asynccontextmanager
     async def _connected(self, curtain: X11Curtain | QtCurtain) -> AsyncIterator[None]:
-        """Connect an agent and attach it. If that fails, show why; the person may choose another in the settings."""
+        """Build an agent and attach it to the presence; close it at the end. If it cannot be built, show why and go
+        on without."""
         self._renew.clear()
         agent: Agent | None = None
         try:
@@ -288,7 +317,7 @@ class _Life:
                 await agent.close()
 
     async def _go_on(self, agent: Agent) -> None:
-        """Another agent knows what was said to the one before."""
+        """Let a new agent continue the conversation that the person had with the agent before."""
         if not self._conversation:
             return
         try:
@@ -297,7 +326,7 @@ class _Life:
             self._presence.tell("warning", str(error))
 
     async def _until_over(self) -> None:
-        """Until the person quits, or another agent is wanted and none is at work."""
+        """Wait until the person quits, or until a new agent is wanted and no turn runs."""
         await _first(self._presence.quit_wanted, self._renew)
         idle, inbox = asyncio.Event(), self._presence.inbox
 
@@ -312,7 +341,7 @@ class _Life:
 
 
 async def _first(*events: asyncio.Event) -> None:
-    """Until one of them is set."""
+    """Wait until one of the events is set."""
     waiting = [asyncio.ensure_future(event.wait()) for event in events]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

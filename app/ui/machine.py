@@ -1,4 +1,4 @@
-"""What the presence asks about this machine and its models; the rest of the program answers."""
+"""What the presence asks about this machine, its models and stored things. Other layers implement it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from app.settings.store import Settings
 
 @dataclass(frozen=True, slots=True)
 class MachineFinding:
-    """One thing that was tried. `verdict` is ok, note (works without it) or fail; `fix` is the one thing to do."""
+    """A check and its result. `verdict` is ok, note (Wisp works without it) or fail; `fix` is the one thing to do.
+    `opens` is where it is done: the key of a setting, `key.` and a provider, or the path of a file; "" elsewhere.
+    """
 
     name: str
     verdict: str
     detail: str
     fix: str = ""
+    opens: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """A model server on this machine, and what it lists."""
+    """A model server on this machine, and the models that it lists."""
 
     name: str
     base_url: str
@@ -30,26 +33,29 @@ class ModelServer:
 
 
 class Machine(Protocol):
-    """Every answer may take seconds; none raises."""
+    """Checks of this machine. Every call may take seconds; no call raises an error."""
 
     async def findings(self) -> Sequence[MachineFinding]:
-        """What works here, tried for real, in the order a person would mend it."""
+        """Return the results of all checks, in the order in which a person should fix them."""
         ...
 
     async def servers(self) -> Sequence[ModelServer]:
-        """The model servers that answer."""
+        """Return the model servers that answer."""
         ...
 
     async def tried(self, provider: str, key: str, base_url: str = "") -> str:
-        """What is wrong with a key or server; empty where it answers. An empty key takes the one that is kept."""
+        """Try a key or a server. Return what is wrong, or "" if it works. An empty `key` means the stored key."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionEntry:
-    """One thing of a collection: its line, the parts of the quiet line below, and those that say all of it.
+    """One entry of a collection: its title, the parts of the muted line below it, and the parts of its whole text.
 
-    `actions` are offered for it: `run`, `trust`, `ask`. `file` holds it where it cannot be deleted from here, or "".
+    `actions` are what its menu offers: `run`, `trust`, `ask`, `switch_on`, `switch_off`, `sign_in`, `open`, `export`,
+    `menu`, `unmenu`, `get`, `stop`. If `file` is not "", the entry is in that file and can only be deleted there.
+    `picture` is a PNG, or b"". An entry that `is_fixed` can neither be renamed nor deleted. While one has the action
+    `stop`, the page follows how far it is.
     """
 
     key: str
@@ -58,25 +64,29 @@ class CollectionEntry:
     whole: tuple[str | Phrase, ...] = ()
     actions: tuple[str, ...] = ()
     file: str = ""
+    picture: bytes = b""
+    is_fixed: bool = False
 
 
 class Collection(Protocol):
-    """Things that Wisp keeps and the person may look through. Every call may take seconds and raise a WispError."""
+    """A list of stored things that the person may look through. Calls may take seconds and raise WispError."""
 
     async def entries(self, search: str) -> Sequence[CollectionEntry]:
-        """Those that fit the words, all without any."""
+        """Return the entries that match the words; all entries if `search` is ""."""
         ...
 
     async def act(self, action: str, key: str, words: str = "", /) -> str:
-        """Do one of an entry's actions, `delete`, or `change` with its new words.
+        """Carry out an action on the entry: one of its `actions`, `delete`, or `change`, which sets `words` as its
+        text.
 
-        Return what came of it: the action, or for `run` also `busy` or `unbegun` if nothing was begun.
+        Return the result: the action's name, `saved:PATH` for `export`, or, if `run` began nothing, `busy` or
+        `unbegun`.
         """
         ...
 
 
 class NoMachine:
-    """A machine without findings: for the gallery, and where no probe runs."""
+    """A machine without any results: for the gallery, and for runs that check nothing."""
 
     async def findings(self) -> Sequence[MachineFinding]:
         return ()
@@ -90,8 +100,8 @@ class NoMachine:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What the presence needs beyond its agent. `reload` reads the settings as they are now; `welcome` says that the
-    person is to be welcomed; `collections` are what Wisp keeps: `planned`, `memory` and `servers`."""
+    """What the presence needs besides its agent. `reload` reads the current settings; `welcome`: greet the person at
+    the start; `collections` are the lists of stored things by name, such as `planned`, `memory` and `servers`."""
 
     reload: Callable[[], Settings]
     machine: Machine

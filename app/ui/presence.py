@@ -1,4 +1,4 @@
-"""The presence: pass the person's actions to the agent, and show the agent's events."""
+"""The presence: it passes the person's actions to the agent, and shows the agent's events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
@@ -31,11 +31,12 @@ from app.ui.presenter.view import (
     OpenPicture,
     SaveGuide,
     TakeBackTurn,
+    UseMade,
     View,
 )
-from app.ui.presenter.wording import Words, unmarked
+from app.ui.presenter.wording import Words, without_attached
 from app.ui.system.tray import Actions, menu_for
-from app.ui.theme import roles
+from app.ui.theme import drawing, roles
 from app.ui.theme.appearance import Look
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import WindowDeps
@@ -44,7 +45,7 @@ from app.ui.windows.stage import Stage
 
 
 class Turns:
-    """What is sent before there is an agent waits for it. A wish that comes while a turn runs goes to that turn."""
+    """Keeps the person's messages until there is an agent to send them to. A running turn gets a new message."""
 
     def __init__(self, tell: Tell, background: BackgroundTasks) -> None:
         self._tell = tell
@@ -55,11 +56,11 @@ class Turns:
         self._waiting.put_nowait((text, media, own))
 
     def take_back(self, agent: Agent, turn_id: str) -> None:
-        """Undo what a turn changed in files, and show what the agent says about it; needs a running event loop."""
+        """Undo what a turn changed in files, and show what the agent says about it. Needs a running event loop."""
         self._background.begin(self._taken_back(agent, turn_id))
 
     async def run(self, agent: Agent, before: Callable[[], Awaitable[None]]) -> None:
-        """Pass on what waits, for ever; `before` is awaited first."""
+        """Send each message when it arrives, without end. `before` is awaited before each one."""
         while True:
             text, media, own = await self._waiting.get()
             await before()
@@ -76,10 +77,12 @@ async def _turn(agent: Agent, text: str, media: tuple[Media, ...], own: str) -> 
 
 if TYPE_CHECKING:
     from app.ui.bubble.window import BubbleWindow
+    from app.ui.cards.made import MadeThings
     from app.ui.composer.window import ComposerView
     from app.ui.pages.panels import Panels
     from app.ui.windows.curtain import XConnection
 
+_FINDER = "finder"
 _FOCUS_LOOKS = 30
 _MOST_RECENT = 50
 _FOCUS_LOOK_S = 0.01
@@ -88,7 +91,7 @@ _RELEASED_S = 1.0
 
 
 class Presence(QObject):
-    """Shows the orb at once; everything else exists when it is first needed."""
+    """Shows the orb at once, and creates everything else when it is first needed."""
 
     settings_wanted = Signal()
     mending_wanted = Signal(object)
@@ -112,8 +115,10 @@ class Presence(QObject):
         self._background = BackgroundTasks(self.tell, self._tell_bug)
         self.turns = Turns(self.tell, self._background)
         self._panels: Panels | None = None
+        self._things: MadeThings | None = None
         self._asked = ""
-        self._sent_at = 0.0
+        self._told_at = 0.0
+        """When the person last sent, answered or stopped something: what they did before was no work of their own."""
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
@@ -129,7 +134,7 @@ class Presence(QObject):
         self.quit_wanted = asyncio.Event()
 
     def _staged(self, orb: OrbWindow | None) -> Stage:
-        """The windows, and what the person does in them."""
+        """Create the stage with the windows, and connect its signals to what the presence does."""
         stage = Stage(self._look, orb)
         stage.said.connect(self.send)
         stage.left.connect(self.close)
@@ -177,13 +182,25 @@ class Presence(QObject):
         return self._panels
 
     @property
+    def things(self) -> MadeThings:
+        if self._things is None:
+            from app.ui.cards.made import MadeThings
+
+            self._things = MadeThings(self)
+        return self._things
+
+    @property
+    def session(self) -> Agent | None:
+        return self._agent
+
+    @property
     def is_open(self) -> bool:
         return self.stage.is_open
 
     # -- what the person does
 
     def show(self) -> None:
-        """The orb, where it was last put on these monitors; the first paint of the application."""
+        """Show the orb at its last place on these monitors. This is the application's first paint."""
         self._look.around.look()
         self.stage.placement.take()
         self.orb.show()
@@ -209,34 +226,34 @@ class Presence(QObject):
             self.composer.field.setPlainText(words)
 
     def toggle(self) -> None:
-        """Open what is closed, close what is open."""
+        """Close the bubble if it is open, else open it."""
         if self.is_open:
             self.close()
         else:
             self.open()
 
     def open(self) -> None:
-        """The person wants to write: the composer with the keyboard in it, and the thread where there is one."""
+        """Open the bubble with the keyboard in the text field, because the person wants to write."""
         self._look.around.look()
         self.inbox.change(presenter.awake)
         self.inbox.change(presenter.attended)
-        self.stage.show_bubble(self.inbox.view, writes=True)
+        self._show_bubble(writes=True)
 
     def close(self) -> None:
-        """Only the orb is left; the work goes on, and a line beside the orb says how."""
+        """Close everything but the orb. The turn goes on, and a line beside the orb shows its progress."""
         self.inbox.change(presenter.unattended)  # first, because what has just arrived would open the bubble again
         self.stage.hide()
         self.stage.show_progress(self.inbox.view)
 
     def unfold(self) -> None:
-        """The thread again, without taking the keyboard."""
+        """Open the bubble without taking the keyboard."""
         self.inbox.change(presenter.attended)
         self._show_bubble()
 
     def send(self, text: str, attached: Sequence[Attached] = (), own: str = "") -> None:
-        """One wish; `own` is what the person typed of it. The composer gives the keyboard back first, and stays."""
+        """Send a message, of which the person typed `own`. First give the keyboard back to the person's program."""
         self.stage.return_keyboard()
-        self._sent_at = time.monotonic()
+        self._told_at = time.monotonic()
         words = in_words(text, attached)
         self.inbox.change(lambda view: presenter.sent(view, words))
         self.turns.send(words, pictures(attached), own)
@@ -246,19 +263,27 @@ class Presence(QObject):
         self.stage.follow()
 
     def open_page(self, name: str) -> None:
-        """One of the bubble's pages: `history`, `news`, `usage` or a collection; a second time goes back."""
+        """Open a page: `history`, `news`, `usage` or a collection. If it is open, go back to the thread."""
         self.inbox.change(presenter.awake)
         self.inbox.change(presenter.attended)
         self.panels.toggle(name)
 
     def stop(self) -> None:
+        self._told_at = time.monotonic()
         if self._agent is not None:
             self._agent.stop()
 
-    def tell(self, level: str, sentence: str) -> None:
-        """A sentence of the presence itself."""
+    def tell(self, level: str, sentence: str, *, planned: bool = False) -> None:
+        """Show a sentence that comes from the presence and not from the agent. `level` is info, warning or error. What
+        was `planned`, such as a reminder, shows beside the orb while the bubble is closed."""
         how = self.inbox.presenter
         self.inbox.change(lambda view: how.noticed(view, level, sentence, time.monotonic()))
+        if planned:
+            self.stage.show_planned(self.inbox.view, sentence)
+        page = self.stage.bubble.page if self.stage.is_open else None
+        if page is not None:  # because the thread is not in sight, and the person would miss it
+            page.tell(sentence)
+            self.inbox.change(lambda view: offers.kept(view, level, sentence, time.monotonic()))
 
     def _tell_bug(self) -> None:
         sorry = QCoreApplication.translate("Presence", "Something went wrong inside Wisp. The log says what.")
@@ -266,7 +291,7 @@ class Presence(QObject):
         self.inbox.change(lambda view: how.noticed(view, "error", sorry, time.monotonic(), Remedy.LOG))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run it beside everything else; needs a running event loop."""
+        """Run the coroutine in the background. Needs a running event loop."""
         self._background.begin(work)
 
     def quit(self) -> None:
@@ -275,16 +300,16 @@ class Presence(QObject):
     # -- the agent
 
     def attach(self, session: Agent) -> None:
-        """From now on wishes go to this agent; needs a running event loop."""
+        """Send messages to this agent from now on. Needs a running event loop."""
         self._agent = session
         if self._panels is not None:
             self._panels.agent = session
         self._unsubscribe = session.subscribe(self.inbox.receive)
         self._background.begin(self._look_up_recent(session), lambda _level, _sentence: None)
-        self._turn_task = asyncio.get_running_loop().create_task(self.turns.run(session, self._focus_left))
+        self._turn_task = asyncio.get_running_loop().create_task(self.turns.run(session, self.focus_left))
 
     def detach(self) -> None:
-        """Nothing of the agent reaches the presence any more."""
+        """Stop listening to the agent and sending messages to it, and cancel the background tasks."""
         self._unsubscribe()
         self._unsubscribe = _nothing
         if self._turn_task is not None:
@@ -293,12 +318,13 @@ class Presence(QObject):
         self._background.abandon()
 
     async def _look_up_recent(self, session: Agent) -> None:
-        """The last tasks, for the empty field."""
+        """Fetch the person's last tasks, as suggestions, and the commands that complete a text with a slash."""
         found = await session.archive.conversations(limit=_MOST_RECENT)
-        self.stage.recent = tuple(one.title for one in found)
+        self.stage.recent = tuple(filter(None, (without_attached(one.title)[0] for one in found)))
+        self.stage.commands = tuple(await session.commands())
 
-    async def _focus_left(self) -> None:
-        """Wait, shortly, until the window manager has given the keyboard back to the person's program."""
+    async def focus_left(self) -> None:
+        """Wait a moment until the bubble has lost the keyboard. If it keeps it, hide and show the bubble."""
         server = self._look.around.server
         if server is not None and not await self._is_given_up(server):
             self.stage.hide_shortly()  # because the program that had the keyboard may be gone
@@ -314,25 +340,40 @@ class Presence(QObject):
         return False
 
     def _take_keyboard_back(self) -> None:
-        """After a turn in which the person did nothing else, they can go on writing at once."""
+        """Give the bubble the keyboard after a turn, unless the person used mouse or keyboard meanwhile."""
         server = self._look.around.server
         if server is None or not (self.is_open and self.stage.has_returned()):
             return
-        if server.idle_s() + _RELEASED_S >= time.monotonic() - self._sent_at:
+        if server.idle_s() + _RELEASED_S >= time.monotonic() - self._told_at:
             self.stage.take_keyboard()
 
     def _take_in(self, composer: ComposerView) -> None:
-        """What is attached in it is read as soon as it is offered."""
-        from app.ui.composer.intake import Intake
+        """Let this composer read attachments and search for what the person types."""
+        from app.ui.composer.intake import Intake, TypedSearch
 
-        Intake(composer, self._background, lambda: self._agent)
+        Intake(composer, self._background, lambda: self._agent, self._look.around)
+        composer.rewrite_wanted.connect(self._rewrite)
+        if _FINDER in self._collections:
+            finder = TypedSearch(self.bubble.home, self._collections[_FINDER], self._background)
+            composer.field.textChanged.connect(lambda: finder.look_for(composer.field.toPlainText()))
+            finder.done.connect(composer.field.clear)
+            finder.done.connect(self.close)
+
+    def _rewrite(self) -> None:
+        """Show the text that is selected in the person's program on a page, where other words can take its place."""
+        from app.ui.pages.rewrite import Rewriting
+
+        Rewriting(self).begin()
 
     def _carry_out(self, intent: Intent) -> None:
+        self._told_at = time.monotonic()
         match intent:
             case Decide() if self._agent is not None:
                 self._agent.answer(intent.approval_id, allow=intent.allow, words=intent.words, scope=intent.scope)
             case Choose():
                 self.send(intent.words, (), "")
+            case Mend(remedy=Remedy.EXTRA):
+                self.panels.get_engine()
             case Mend():
                 self.mending_wanted.emit(intent.remedy)
             case TakeBackTurn() if self._agent is not None:
@@ -344,6 +385,8 @@ class Presence(QObject):
                 self.stage.open_picture(intent.picture)
             case SaveGuide():
                 self.panels.save_guide(intent.steps)
+            case UseMade():
+                self.things.use(intent.use, intent.card)
 
     # -- showing
 
@@ -369,19 +412,23 @@ class Presence(QObject):
             return
         if self.stage.is_open:
             self.stage.fill(view)
+            self.things.follow(view)
         elif view.attended:
             self._show_bubble()
 
-    def _show_bubble(self) -> None:
-        self.stage.show_bubble(self.inbox.view)
+    def _show_bubble(self, *, writes: bool = False) -> None:
+        self.stage.show_bubble(self.inbox.view, writes=writes)
+        if self.inbox.view.items:
+            self.things.follow(self.inbox.view)
 
     def _menu(self, place: QPoint) -> None:
-        menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running).exec(place)
+        menu = drawing.Menu(self.theme)
+        menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running, menu=menu).exec(place)
 
     def _note_moments(self, events: list[agent.AgentEvent]) -> None:
-        """What screen readers say; after a turn the keyboard is taken back. Where nothing could be marked before an
-        act, a ring where it has just acted."""
-        _announce(self.orb, events)
+        """Let screen readers speak the events, and take the keyboard back after a turn. On systems where Wisp cannot
+        show a ring before it acts, show a ring where it has just acted."""
+        roles.announce(self.orb, events)
         if any(isinstance(event, agent.TurnEnded) for event in events):
             self._take_keyboard_back()
             if self._agent is not None and self._turn_task is not None:
@@ -393,18 +440,8 @@ class Presence(QObject):
             self.stage.point_at(logical(*place), pressed_name(acts[-1]))
 
 
-def _announce(orb: OrbWindow, events: list[agent.AgentEvent]) -> None:
-    """Ends and questions are read out to who listens to the screen."""
-    if not QAccessible.isActive():
-        return
-    for event in events:
-        words = {agent.TurnEnded: "text", agent.ApprovalWanted: "sentence", agent.Notice: "sentence"}.get(type(event))
-        if words and (text := getattr(event, words)):
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(orb, unmarked(text)))
-
-
 def _nothing() -> None:
-    """Unsubscribe from nothing."""
+    """Do nothing. It stands for the function that ends the subscription, while there is none."""
 
 
 def _share(view: View) -> float | None:

@@ -1,4 +1,4 @@
-"""Who answers: what the first run asks once something was done together. It can be left at any time."""
+"""The window in which the person chooses a provider after the first task. It can be closed at any time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QRadioButton,
     QScrollArea,
     QVBoxLayout,
@@ -20,17 +19,18 @@ from PySide6.QtWidgets import (
 
 from app.settings import store
 from app.settings.catalog import BASE_URL, MODEL, PROVIDER
+from app.ui.buttons import PushButton
 from app.ui.machine import Machine, ModelServer
-from app.ui.orb import window
+from app.ui.orb import painting
 from app.ui.orb.state import Orb
 from app.ui.preferences.fields import Choice, Radio
 from app.ui.preferences.window import FindingsList, KeyRow, Questions
-from app.ui.theme.drawing import font, spaced, window_size, words_label
+from app.ui.theme.drawing import font, place_window, spaced, words_label
 from app.ui.theme.theme import Theme
 
 
 class AnswererPage(QWidget):
-    """The page to choose a provider. `chosen` is emitted after the choice was written to the settings."""
+    """The page to choose which provider answers. `chosen` is emitted after the choice was saved in the settings."""
 
     chosen = Signal()
 
@@ -50,21 +50,22 @@ class AnswererPage(QWidget):
         self.key.kept.connect(lambda _: self.claude.setChecked(True))
         self.models = Choice(theme)
         self.models.setAccessibleName(self.local.text())
-        self.again = QPushButton(tr("Welcome", "Look again"))
+        self.again = PushButton(tr("Welcome", "Look again"))
         self.again.clicked.connect(self.look)
         self.found = words_label(theme, "", quiet=True)
+        self.found.setBuddy(self.models)
         self._lay_out()
         (self.claude if store.key_of("anthropic") else self.offline).setChecked(True)
 
     def look(self) -> None:
-        """For model servers on this computer."""
+        """Search for model servers on this computer."""
         self.again.setEnabled(False)
         self.found.setVisible(True)
         self.found.setText(QCoreApplication.translate("Welcome", "Looking for models…"))
         self._questions.ask(self._machine.servers(), self.show_servers)
 
     def show_servers(self, servers: Sequence[ModelServer]) -> None:
-        """Offer what they list."""
+        """List the models of these servers to choose from."""
         tr = QCoreApplication.translate
         self.again.setEnabled(True)
         self.models.clear()
@@ -75,11 +76,10 @@ class AnswererPage(QWidget):
         self.local.setEnabled(has_any)
         self.models.setVisible(has_any)
         none = tr("Welcome", "None found. Start Ollama, LM Studio or llama.cpp with a model, then look again.")
-        self.found.setText("" if has_any else none)
-        self.found.setVisible(not has_any)
+        self.found.setText(tr("Welcome", "Models on this computer") if has_any else none)
 
     def keep(self) -> str:
-        """Write the choice to the settings; what is missing, empty where nothing is."""
+        """Save the choice in the settings. Returns a sentence if something is missing or wrong, else ""."""
         tr = QCoreApplication.translate
         provider, base_url, model = "offline", "", ""
         if self.claude.isChecked():
@@ -133,8 +133,10 @@ class AnswererPage(QWidget):
 
 
 class WelcomeWindow(QWidget):
-    """Asks who answers, and shows what is wrong here. `chosen`: another provider answers from now on; `left`: it is
-    over."""
+    """Asks the person which provider answers, and shows what does not work on this machine.
+
+    Signals: `chosen`, another provider was saved; `left`, the window is closed.
+    """
 
     chosen = Signal()
     left = Signal()
@@ -153,19 +155,16 @@ class WelcomeWindow(QWidget):
         self._heading.setFont(font(theme, "heading", strong=True))
         self._about = words_label(theme, tr("Welcome", "You can change this at any time in the settings."), quiet=True)
         self.note = words_label(theme, "", quiet=True)
-        self.later = QPushButton(tr("Welcome", "Later"))
+        self.later = PushButton(tr("Welcome", "Later"))
         self.later.clicked.connect(self.close)
-        self.done = QPushButton(tr("Welcome", "Done"))
+        self.done = PushButton(tr("Welcome", "Done"))
         self.done.setObjectName("main")
         self.done.clicked.connect(self._keep)
         self._lay_out()
-        self.resize(window_size(theme, "welcome", self.screen()))
+        place_window(self, theme, "welcome")
 
     def begin(self) -> None:
-        """Come to the front, and look for what is wrong and for models."""
-        self.show()
-        self.raise_()
-        self.activateWindow()
+        """Check the machine, and search for model servers."""
         self.findings.ask_once()
         self.answerer.look()
 
@@ -213,7 +212,7 @@ class WelcomeWindow(QWidget):
 
 
 class _Orb(QLabel):
-    """The orb as it will sit on the desktop."""
+    """A picture of the orb in its normal state and size."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -223,15 +222,16 @@ class _Orb(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         center = QPointF(self.rect().toRectF().center())
-        look = window.OrbFrame(Orb.IDLE)
-        window.paint(QPainter(self), center, self._theme.size("orb"), look, self._theme, shadow=False)
+        look = painting.OrbFrame(Orb.IDLE)
+        painting.paint(QPainter(self), center, self._theme.size("orb"), look, self._theme, shadow=False)
 
 
 def _scrolled(page: QWidget, room: int) -> QScrollArea:
-    """`room` is kept free at the side for the scroll bar."""
+    """Return a scroll area with the page in it. `room` is the space in pixels kept for the scroll bar."""
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # because it has no name to tell, and follows what is focused in it
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     left, right = (room, 0) if page.isRightToLeft() else (0, room)
     page.setContentsMargins(left, 0, right, 0)

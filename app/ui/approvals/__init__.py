@@ -1,1 +1,1 @@
-"""Calls that wait for the person."""
+"""Approvals: questions about calls that wait for the person."""

@@ -1,10 +1,10 @@
-"""Whether a key or a button was pressed on a person's own device.
+"""Decide whether a person pressed a key or button on a device, or a program made the press up.
 
 On X11 every program can make up presses by XTEST. They come through the window system like real ones, but from a device
-of their own: the server tells so in raw events, which are compared by their time. The server sends the raw event before
-the event itself, so a round trip is enough to have it. Elsewhere programs cannot press in other programs' windows, or
-nothing can be known: there every press that came through the window system counts. On-screen keyboards, eye trackers
-and remote desktops press by XTEST as well; who needs them says so in the settings (`trust.assistive_presses`).
+of their own. The server names the device of each press in a raw event, which it sends before the event itself; the two
+are matched by their time. Elsewhere programs cannot press in other programs' windows, or it cannot be known; there
+every press that came through the window system counts as a person's. On-screen keyboards, eye trackers and remote
+desktops press by XTEST as well: a person who needs them allows it in the settings (`trust.assistive_presses`).
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ _TIMES = 1 << 32
 
 
 class Witness(Protocol):
-    """Tell presses of the person from those of programs."""
+    """Decides whether a press is the person's or made up by a program."""
 
     def is_persons(self, event: QInputEvent) -> bool:
-        """Asked while the event is handled."""
+        """Return whether the person caused the event. Call it only while Qt handles the event."""
         ...
 
     def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
-        """Return whether a person pressed the key code or button that the server reported at that time (ms)."""
+        """Return whether a person pressed the key or button with the number `detail`. `time` is the server's, in
+        milliseconds."""
         ...
 
     def is_persons_device(self, device: int) -> bool:
-        """Whether a device of that number is a person's."""
+        """Return whether the device with that number belongs to the person."""
         ...
 
 
 class EveryPress:
-    """Trusts all presses that came through the window system."""
+    """Counts every press that came through the window system as the person's, even one that a program made up."""
 
     def is_persons(self, event: QInputEvent) -> bool:
         return event.spontaneous()
@@ -60,7 +61,7 @@ class EveryPress:
 
 
 class NoPress:
-    """Trust no press, because this system does not show which device it came from. No approval can be given."""
+    """Counts no press as the person's, because the devices of presses are unknown here. No approval can be given."""
 
     def is_persons(self, _event: QInputEvent) -> bool:
         return False
@@ -73,7 +74,7 @@ class NoPress:
 
 
 class _Heard(NamedTuple):
-    """A raw press, with its key code or button."""
+    """A press as the server's raw event reports it. `time` is in milliseconds; `detail` is the key code or button."""
 
     time: int
     detail: int
@@ -82,7 +83,7 @@ class _Heard(NamedTuple):
 
 
 class Devices:
-    """Receive raw input events of the X server on a connection of its own. Raises Xlib's connection errors."""
+    """Decides by the raw input events of the X server, on a connection of its own. Raises Xlib's connection errors."""
 
     def __init__(self) -> None:
         from Xlib.display import Display
@@ -101,7 +102,7 @@ class Devices:
         self._display.sync()
 
     def is_persons(self, event: QInputEvent) -> bool:
-        """Return whether raw events show this press, and none from a virtual device. An unknown press: False."""
+        """Return whether raw events of the same time exist and all came from real devices; False if there is none."""
         if not event.spontaneous():
             return False
         self._hear()
@@ -110,7 +111,8 @@ class Devices:
         return bool(found) and not any(found)
 
     def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
-        """By the last press of it until then: a key that is held repeats without another raw press."""
+        """Return whether the last raw press of this key or button was a real device's. A held key repeats without
+        raw presses."""
         self._hear()
         presses = [
             heard
@@ -124,7 +126,7 @@ class Devices:
         return not self._is_made_up(device)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         from Xlib.error import ConnectionClosedError
 
         with suppress(ConnectionClosedError, OSError):  # because the display may have gone first
@@ -147,16 +149,16 @@ class Devices:
         return source in self._made_up or source not in self._known
 
     def _look(self) -> None:
-        """Which devices there are; those of XTEST carry its name."""
+        """Read the list of devices. A device with XTEST in its name counts as one that makes presses up."""
         devices = self._display.xinput_query_device(self._xinput.AllDevices).devices
         self._known = {device.deviceid for device in devices}
         self._made_up = {device.deviceid for device in devices if "XTEST" in _text(device.name)}
 
 
 def _tell_version(display: Any, xinput: Any) -> None:
-    """XInput 2.2: since then raw events come also while another client has the keyboard or the mouse to itself, as
-    menus do. python-xlib asks for 2.0. https://www.x.org/releases/X11R7.7/doc/inputproto/XI2proto.txt
-    """
+    """Tell the server that Wisp speaks XInput 2.2: only since then do raw events also come while a menu of another
+    program has grabbed keyboard or mouse. python-xlib asks for 2.0.
+    https://www.x.org/releases/X11R7.7/doc/inputproto/XI2proto.txt"""
     opcode = display.display.get_extension_major(xinput.extname)
     xinput.XIQueryVersion(display=display.display, opcode=opcode, major_version=2, minor_version=2)
 
@@ -170,7 +172,8 @@ def _told(error: object, _request: object) -> None:
 
 
 class DeviceWitness:
-    """The witness of this application, made when it is first asked for and again when the person's choice changes."""
+    """The application's witness. It is created when first needed, and again after the person has changed the
+    setting."""
 
     def __init__(self) -> None:
         self._witness: Witness | None = None
@@ -180,13 +183,14 @@ class DeviceWitness:
         self._is_watched = False
 
     def use(self, witness: Witness | None) -> None:
-        """Ask this one from now on; None chooses again by the settings."""
+        """Use this witness from now on. None: choose one by the settings when it is next needed."""
         if isinstance(self._witness, Devices):
             self._witness.close()
         self._witness, self._is_given = witness, witness is not None
 
     def prepare(self) -> Witness:
-        """Begin to listen, before the first press. What the settings say counts at once."""
+        """Return the witness for the current settings. Call it before the first press, so that the witness already
+        listens."""
         if self._witness is not None and self._is_given:
             return self._witness
         admits_all = bool(self._settings()[ASSISTIVE_PRESSES])
@@ -246,7 +250,8 @@ class _Bell(QObject):
 
 
 class InputFilter(QAbstractNativeEventFilter):
-    """Drop synthetic input. Install it in the application. `ignored` is emitted once, at the first dropped event."""
+    """Drops presses that programs made up. Install it in the application. `ignored` is emitted once, at the first
+    one."""
 
     def __init__(self, witness: Witness) -> None:
         super().__init__()

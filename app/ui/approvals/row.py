@@ -1,11 +1,13 @@
-"""The approval: who is acted on, exactly what, why now, what can be undone; Deny has the focus, Allow arms."""
+"""The approval row: what the call acts on, its exact content, the reason, and the way back. Deny has the focus."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QDateTime, QEvent, QLocale, QObject, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QHideEvent,
     QInputEvent,
@@ -22,9 +24,10 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 from app.agent.agent_events import Scope
 from app.ui.approvals.devices import WITNESS, EveryPress, Witness
 from app.ui.bubble.rows import ProseText, RowWidget
-from app.ui.buttons import GlyphButton, LinkButton, WordButton
+from app.ui.buttons import DrawnButton, GlyphButton, LinkButton, WordButton
+from app.ui.cards.contents import CardHead, paint_head
 from app.ui.cards.picture import CodeView, PictureView
-from app.ui.presenter.view import Approval, Decide, OpenPicture
+from app.ui.presenter.view import Approval, Decide, OpenPicture, Status
 from app.ui.presenter.wording import visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font
@@ -35,11 +38,11 @@ _KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 class WitnessedPress(QObject):
-    """Watches a button and tells only of presses that came through the window system.
+    """Watches a button and emits `meant` only for presses that came through the window system.
 
-    `QAbstractButton.clicked` also fires for `click()`, for an accessibility client's press action and for events that
-    something in this process posted; none of them is a decision. With a `witness`, presses that other programs made up
-    are none either.
+    `QAbstractButton.clicked` also fires for `click()`, for an accessibility client's press action and for events posted
+    by this process. None of them is a person's decision. With a `witness`, presses that other programs made up do not
+    count either.
     """
 
     meant = Signal()
@@ -75,7 +78,7 @@ _LONGEST_WORDS = 500
 
 
 class WordsField(QLineEdit):
-    """A line in a window that takes no keyboard until it is asked to: a click in it asks."""
+    """A text field in a window without keyboard focus. A click in the field asks for the focus."""
 
     keyboard_wanted = Signal()
 
@@ -86,8 +89,11 @@ class WordsField(QLineEdit):
 
 
 class Choices(QWidget):
-    """`chosen` carries whether it is allowed, the words for the model, and how far a yes reaches. `unfolded`: further
-    answers have come or gone."""
+    """The buttons of an approval. `chosen` carries three values: whether the call is allowed, the person's words to the
+    model (for a no), and how far a yes reaches.
+
+    `unfolded` is emitted when further answers have appeared or disappeared.
+    """
 
     chosen = Signal(bool, str, str)
     unfolded = Signal()
@@ -119,20 +125,20 @@ class Choices(QWidget):
         return self._share >= 1.0
 
     def offer(self, scopes: Sequence[Scope]) -> None:
-        """Let only these ways to allow be chosen; those that reach further stand below the others once unfolded."""
+        """Offer these ways to allow. Only "once" is always visible; the others show while the row is unfolded."""
         self._scopes = scopes
         for scope, button in self.allows.items():
             button.setVisible(scope in scopes and (scope is Scope.ONCE or not self.words.isHidden()))
 
     def arm(self, share: float) -> None:
-        """How much of the moment has passed, 0 to 1, before which nothing can be allowed."""
+        """Set the progress (0 to 1) of the short delay before which nothing can be allowed."""
         self._share = min(share, 1.0)
         for button in self.allows.values():
             button.set_armed(self._share)
             button.setEnabled(self.is_armed)
 
     def height_for(self, width: int) -> int:
-        """Lay out in this width; the pixels it takes. No, yes and ▾ stand in one row, further answers below."""
+        """Lay out the buttons in this width and return their height in pixels. Deny, Allow once and ▾ share a line."""
         theme = self._theme
         gap, line = theme.size("gap"), theme.size("button_height")
         once, *further = self.allows.values()
@@ -154,7 +160,7 @@ class Choices(QWidget):
         self.unfolded.emit()
 
     def _placed(self, buttons: Sequence[WordButton], width: int, y: int) -> int:
-        """From the right; one that finds no room begins a row. The lower edge of the last row."""
+        """Place the buttons from the right, in new lines where needed. Return the lower edge of the last line."""
         gap, line = self._theme.size("gap"), self._theme.size("button_height")
         x = width
         for button in buttons:
@@ -184,7 +190,7 @@ class Choices(QWidget):
 
 
 class ExactView(CodeView):
-    """What a call was given, from its beginning: what matters most must not be scrolled away."""
+    """Shows a call's content from its beginning, because the most important part must not be scrolled away."""
 
     def _go_to_end(self) -> None:
         # The cursor stands behind what was inserted, and Qt scrolls to it when the view first shows.
@@ -193,10 +199,49 @@ class ExactView(CodeView):
         bar.setValue(bar.minimum())
 
 
-class ApprovalRow(RowWidget):
-    """A call that waits for the person, with what it would do and the buttons that decide.
+class AnsweredLine(DrawnButton):
+    """One line with the answer and its time. A press only shows or hides the question; it does not decide anything."""
 
-    Nothing but a person's own press allows.
+    ROLE = QAccessible.Role.Button
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._head = CardHead("shield", "", "", Status.STOPPED)
+        self.expanded = False
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.hide()
+
+    def show_answer(self, row: Approval, *, is_open: bool) -> None:
+        """Show the answer to this question. `is_open`: the question itself is visible below the line."""
+        mark = Status.OK if row.allowed else Status.RUNNING
+        glyph = "close" if row.allowed is False else "shield"
+        verb, deed, at = visible(_answer(row)), visible(_deed(row)), _clock(row.at)
+        self._head = CardHead(glyph, verb, deed, mark, at, is_open)
+        self.expanded = is_open
+        self.setText(f"{verb}: {deed} {at}".strip())
+        self.setAccessibleName(self.text())
+        self.update()
+
+    def press(self) -> None:
+        """Do what a click does."""
+        self.click()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, theme = QPainter(self), self._theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(*theme.color("accent")), 2))
+            radius = theme.size("button_radius")
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), radius, radius)
+        paint_head(painter, QRectF(self.rect()), self._head, theme)
+
+
+class ApprovalRow(RowWidget):
+    """A call that waits for the person: what it would do, and the buttons to decide. Once answered, it is one line.
+
+    Only a press by the person can allow the call.
     """
 
     keyboard_wanted = Signal()
@@ -207,6 +252,9 @@ class ApprovalRow(RowWidget):
         self._approval: Approval | None = None
         self._armed_s = 0.0
         self._explained = False
+        self._reopened = False
+        self.line = AnsweredLine(theme, self)
+        self.line.clicked.connect(self._reopen)
         self._sentence = ProseText(theme, "text", theme.color("ink"), self)
         self._picture = PictureView(theme, self)
         self._picture.opened.connect(lambda picture: self.intended.emit(OpenPicture(picture)))
@@ -228,7 +276,7 @@ class ApprovalRow(RowWidget):
 
     @property
     def allow(self) -> WordButton:
-        """Allows it this once."""
+        """The button that allows the call once."""
         return self.choices.allows[Scope.ONCE]
 
     @property
@@ -238,19 +286,23 @@ class ApprovalRow(RowWidget):
     def show_row(self, row: Approval) -> None:
         self._approval = row
         facts = "\n".join(_facts(row))
-        self._say(self._sentence, row.sentence)
-        self._sentence.strengthen(visible(row.sentence), _VERB)
-        self._say(self._detail, "" if _is_said(row) else row.detail)
+        shows = row.is_open or self._reopened
+        self._say(self._sentence, row.sentence if shows else "")
+        self._sentence.strengthen(_verbs(row) if shows else ())
+        self._say(self._detail, "" if _is_said(row) or not shows else row.detail)
+        self.line.setVisible(not row.is_open)
+        self.line.show_answer(row, is_open=self._reopened)
         self._facts.show_text(visible(facts))
         self._facts.setVisible(row.is_open and self._explained)
         self.why.setVisible(row.is_open and bool(facts))
-        self._say(self._verdict, "" if row.is_open else _verdict(row))
+        self._say(self._verdict, "" if row.is_open or not shows else _verdict(row))
         if row.picture is not None:
             self._picture.show_picture(row.picture)
         self._picture.setVisible(row.picture is not None and row.is_open)
         self.choices.offer(row.scopes)
         self.choices.setVisible(row.is_open)
-        self.setAccessibleName(QCoreApplication.translate("Approval", "Wisp asks for permission"))
+        asks = QCoreApplication.translate("Approval", "Wisp asks for permission")
+        self.setAccessibleName(asks if row.is_open else self.line.text())
         told = (row.sentence, *([facts] if row.is_open else []), row.detail)
         self.setAccessibleDescription(visible("\n".join(part for part in told if part)).strip())
         if row.is_open:
@@ -263,6 +315,11 @@ class ApprovalRow(RowWidget):
         left = inset + theme.size("glyph") + gap
         inner = width - left - inset
         y = inset
+        if not self.line.isHidden():
+            y = theme.size("step_height")
+            self.line.setGeometry(0, 0, width, y)
+            if not self._reopened:
+                return y
         for part, above in self._parts():
             if part.isHidden():
                 continue
@@ -292,13 +349,22 @@ class ApprovalRow(RowWidget):
         theme, painter = self.theme, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_open = self._approval is not None and self._approval.is_open
+        if not (is_open or self._reopened):
+            return
         width = 1.5 if is_open else 1.0
         box = QRectF(self.rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2)
         painter.setPen(QPen(QColor(*theme.color("accent" if is_open else "hairline")), width))
         painter.setBrush(QColor(*theme.color("accent_soft" if is_open else "raised")))
         painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
         side, inset = theme.size("glyph"), theme.size("card_padding")
-        drawing.draw(painter, "shield", QRectF(inset, inset, side, side), theme.color("accent" if is_open else "muted"))
+        if is_open:
+            drawing.draw(painter, "shield", QRectF(inset, inset, side, side), theme.color("accent"))
+
+    def _reopen(self) -> None:
+        self._reopened = not self._reopened
+        if self._approval is not None:
+            self.show_row(self._approval)
+        self.height_changed.emit()
 
     def _explain(self) -> None:
         self._explained = not self._explained
@@ -306,7 +372,7 @@ class ApprovalRow(RowWidget):
         self.height_changed.emit()
 
     def _parts(self) -> Iterator[tuple[ProseText | PictureView | Choices | LinkButton, int]]:
-        """From above, each with the room above it."""
+        """Yield the parts from top to bottom, each with the space above it in pixels."""
         gap, grid = self.theme.size("gap"), self.theme.size("grid")
         yield self._sentence, gap
         yield self._picture, gap
@@ -331,29 +397,87 @@ class ApprovalRow(RowWidget):
             self.intended.emit(Decide(row.approval_id, allow, words, scope))
 
 
-_VERB = 3
-"""The first words of the question that are the same every time: Wisp wants to."""
+def _verbs(row: Approval) -> list[tuple[int, int]]:
+    """Return where the verbs stand in the sentence as it is shown, with its invisible characters written out."""
+    return [(len(visible(row.sentence[:start])), len(visible(row.sentence[:end]))) for start, end in row.strong]
 
 
 def _is_said(row: Approval) -> bool:
-    """Whether the sentence shows already all that the call was given."""
+    """Return whether the sentence already contains all that the call's detail says."""
     return not row.detail.strip() or f" {row.detail}." in row.sentence
 
 
 def _facts(row: Approval) -> Iterator[str]:
-    """Why it is asked now, where it acts, and what can be taken back, a line each."""
+    """Yield lines of facts: why Wisp asks, the program it acts on, what it has read, and what can be undone."""
     if row.why and row.why != row.sentence:
-        yield row.why
+        yield _said(row.why)
     if row.who and row.who not in row.sentence:
         yield row.who
-    yield from row.reasons
+    yield from map(_said, row.reasons)
     if row.sources:
         words = QCoreApplication.translate("Approval", "Read before, in others' words: {sources}.")
-        yield words.format(sources=", ".join(row.sources))
+        yield words.format(sources=", ".join(map(_said, row.sources)))
     if row.undo:
-        yield row.undo
+        yield _said(row.undo)
     if row.rule:
         yield QCoreApplication.translate("Approval", "Asked by the rule “{rule}”.").format(rule=row.rule)
+
+
+def _said(sentence: str) -> str:
+    """Return a sentence of the policy in the person's language, or as it is where that has none for it.
+
+    A name in it, such as a path, stands in the frame of its sentence (resources/policy).
+    """
+    tr = QCoreApplication.translate
+    if (whole := tr("Policy", sentence)) != sentence:
+        return whole
+    frames = (
+        tr("Policy", "It may do more than look: {name}."),
+        tr("Policy", "It works in {name}, outside the workspace."),
+        tr("Policy", "It changes {name}."),
+        tr("Policy", "It reaches {name}."),
+        tr("Policy", "It writes outside the workspace: {name}."),
+        tr("Policy", "It wants the content of {name}."),
+    )
+    for english, frame in zip(_FRAMES, frames, strict=True):
+        before, _, behind = english.partition("{name}")
+        if sentence.startswith(before) and sentence.endswith(behind) and len(sentence) > len(before + behind):
+            return frame.replace("{name}", sentence[len(before) : len(sentence) - len(behind)])
+    return sentence
+
+
+_FRAMES = (
+    "It may do more than look: {name}.",
+    "It works in {name}, outside the workspace.",
+    "It changes {name}.",
+    "It reaches {name}.",
+    "It writes outside the workspace: {name}.",
+    "It wants the content of {name}.",
+)
+
+
+def _deed(row: Approval) -> str:
+    """Return what the call does, without "Wisp wants to" and the full stop."""
+    return row.deed or row.sentence.removesuffix(".")
+
+
+def _clock(at: float) -> str:
+    """Return the time of day in the person's format. `at` is in seconds on the presence's clock; 0 gives ""."""
+    if not at:
+        return ""
+    moment = QDateTime.fromSecsSinceEpoch(round(time.time() - (time.monotonic() - at)))
+    return QLocale().toString(moment.time(), QLocale.FormatType.ShortFormat)
+
+
+def _answer(row: Approval) -> str:
+    tr = QCoreApplication.translate
+    if row.allowed is None:
+        return tr("Approval", "No longer needed")
+    if not row.allowed:
+        return tr("Approval", "Denied")
+    if row.scope is Scope.ALWAYS:
+        return tr("Approval", "Always allowed")
+    return tr("Approval", "Allowed for this task") if row.scope is Scope.TASK else tr("Approval", "Allowed")
 
 
 def _verdict(row: Approval) -> str:

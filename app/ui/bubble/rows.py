@@ -1,9 +1,10 @@
-"""What every row of the thread is: a widget that shows an item and knows how high it is in a width."""
+"""The base of the thread's rows: a widget that shows an item and knows its height for a width."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, QUrl, Signal
@@ -33,7 +34,7 @@ from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 from app.base.errors import Remedy
 from app.ui.buttons import WordButton
 from app.ui.presenter.view import Choose, KeepTurn, Mend, Offer, TakeBack, TakeBackTurn
-from app.ui.presenter.wording import visible
+from app.ui.presenter.wording import TIMES, visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, lines_of, placed, put
 from app.ui.theme.motion import Ticker
@@ -41,7 +42,8 @@ from app.ui.theme.theme import Color, Theme
 
 
 class RowWidget(QWidget):
-    """`height_changed` says that `height_for` has another answer now; `intended` carries an `Intent` of the person."""
+    """A row of the thread. Signals: `height_changed`, its height must be measured anew; `intended`, an `Intent` of
+    the person."""
 
     ROLE = QAccessible.Role.ListItem
     height_changed = Signal()
@@ -53,19 +55,19 @@ class RowWidget(QWidget):
         self.ticker = ticker
 
     def show_row(self, row: Any) -> None:
-        """Show this row from now on; it has the key of the one before."""
+        """Show this value from now on. It has the same key as the value that the widget showed before."""
         raise NotImplementedError
 
     def height_for(self, width: int) -> int:
-        """Arrange for a width and say how high that is, in pixels."""
+        """Lay out the row for a width and return its height in pixels."""
         raise NotImplementedError
 
     def leave(self) -> None:
-        """The row scrolls out of reach: end what moves."""
+        """Stop animations, because the row was scrolled out of sight."""
 
 
 class ProseText(QTextEdit):
-    """A read-only text without frame or scroll bars; as high as its text is in the width it is given."""
+    """Read-only text without frame or scroll bars, as high as its lines in the given width."""
 
     def __init__(self, theme: Theme, style: str, color: Color, parent: QWidget | None = None, margin: int = 0) -> None:
         super().__init__(parent)
@@ -95,7 +97,7 @@ class ProseText(QTextEdit):
         return self._shown
 
     def show_text(self, text: str) -> None:
-        """Show exactly this; what only grew is added, so that a selection stays."""
+        """Show exactly this text. Text that only grew is appended, so that a selection stays."""
         if text == self._shown:
             return
         cursor = QTextCursor(self.document())
@@ -108,24 +110,22 @@ class ProseText(QTextEdit):
             cursor.insertText(text, self._characters)
         self._shown = text
 
-    def strengthen(self, text: str, word: int) -> None:
-        """Make one word of what is shown semibold, counted from 0."""
-        words = text.split(" ")
-        if len(words) <= word:
-            return
+    def strengthen(self, parts: Sequence[tuple[int, int]]) -> None:
+        """Make parts of the shown text semibold, each given by its first character and the one behind it."""
         cursor, strong = QTextCursor(self.document()), QTextCharFormat()
         strong.setFontWeight(QFont.Weight.DemiBold)
-        cursor.setPosition(len(" ".join(words[:word])) + 1)
-        cursor.movePosition(QTextCursor.MoveOperation.Right, QTextCursor.MoveMode.KeepAnchor, len(words[word]))
-        cursor.mergeCharFormat(strong)
+        for start, end in parts:
+            cursor.setPosition(_place(self._shown[:start]))
+            cursor.setPosition(_place(self._shown[:end]), QTextCursor.MoveMode.KeepAnchor)
+            cursor.mergeCharFormat(strong)
 
     def height_for(self, width: int) -> int:
-        """Pixels that the text takes in a width."""
+        """Return the height of the text in a width, in pixels."""
         self.setLineWrapColumnOrWidth(width)
         return round(self.document().size().height())
 
     def width_within(self, most: int) -> int:
-        """Pixels that the longest line takes, at most `most`."""
+        """Return the width of the longest line, at most `most` pixels."""
         self.setLineWrapColumnOrWidth(most)
         return min(most, math.ceil(self.document().idealWidth()) + 1)
 
@@ -133,13 +133,21 @@ class ProseText(QTextEdit):
         event.ignore()
 
 
+def _place(text: str) -> int:
+    """Return the length of a text as Qt counts it: in UTF-16 units, of which an emoji has two."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 _MARKDOWN = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 _BREAK = re.compile(r"(?<=\S)\n(?=\S)")
+_TIMES = re.compile(rf"^(?: {{4}}|\t).*$|`[^`]*`|{TIMES.pattern}|(?<!~)~(?!~)", re.MULTILINE)
+"""The sign in a sum, the tilde of a path such as `~/a`, and code of a line or in a line, which has no marks."""
 _LONE_NUMBER = re.compile(r"^(\s*\d+)([.)])(?=\s*$)", re.MULTILINE)
 
 
 class _Veil(QSyntaxHighlighter):
-    """Hides what lies behind a character of a document; its layout stays as it is."""
+    """Makes the characters of a document after the first `shown` ones invisible. The layout of the document does not
+    change."""
 
     def __init__(self, document: QTextDocument) -> None:
         super().__init__(document)
@@ -155,7 +163,7 @@ class _Veil(QSyntaxHighlighter):
             self.setFormat(start, max(len(text) - start, 0), self._hidden)
 
     def show(self, count: int | None) -> None:
-        """Hide what lies behind `count` characters; None hides nothing."""
+        """Show only the first `count` characters; None shows all."""
         before, self.shown = self.shown, count
         if before == count:
             return
@@ -166,14 +174,18 @@ class _Veil(QSyntaxHighlighter):
 
 
 class _NoFiles(QTextDocument):
-    """A document that loads nothing: no picture that a model's text names is opened."""
+    """A document that loads no files: a picture that the model's text refers to is never opened."""
 
     def loadResource(self, kind: int, name: QUrl | str) -> Any:
         return None
 
 
+def _literal(found: re.Match[str]) -> str:
+    return rf"\{found[0]}" if found[0] in "*~" else found[0]
+
+
 class RichText(ProseText):
-    """Markdown without its pictures and its HTML. `pressed` carries the address of a link."""
+    """Shows Markdown without its pictures and HTML. `pressed` carries the address of a link that the person clicked."""
 
     pressed = Signal(str)
 
@@ -192,11 +204,12 @@ class RichText(ProseText):
         )
 
     def show_text(self, text: str) -> None:
-        """Show this Markdown; a single line break is one, as a person would mean it."""
+        """Show this Markdown. A single line break stays a line break, which Markdown alone would make a space."""
         if text == self._shown:
             return
         self._shown = text
-        text = _BREAK.sub("  \n", _LONE_NUMBER.sub(r"\1\\\2", text.strip("\n")))
+        text = _TIMES.sub(_literal, _LONE_NUMBER.sub(r"\1\\\2", text.strip("\n")))
+        text = _BREAK.sub("  \n", text)
         self.document().setMarkdown(text, _MARKDOWN)
         self._dress()
         self.plain = self.toPlainText()
@@ -213,7 +226,7 @@ class RichText(ProseText):
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if on_link else Qt.CursorShape.IBeamCursor)
 
     def _dress(self) -> None:
-        """The theme's letters, colours and distances, instead of Qt's own."""
+        """Give the document the theme's fonts, colours and distances instead of those that Qt sets."""
         theme, document = self._theme, self.document()
         for frame in document.rootFrame().childFrames():
             if isinstance(frame, QTextTable):
@@ -222,7 +235,8 @@ class RichText(ProseText):
         while block.isValid():
             cursor = QTextCursor(block)
             level, in_list = block.blockFormat().headingLevel(), block.textList() is not None
-            style = ("heading" if level == 1 else "say" if level == 2 else "title") if level else self._style
+            plain = "say" if self._style == "answer" and block.blockNumber() else self._style
+            style = ("heading" if level == 1 else "say" if level == 2 else "title") if level else plain
             made = block.blockFormat()
             made.setLineHeight(theme.type(style).line, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
             in_table = cursor.currentTable() is not None
@@ -240,7 +254,7 @@ class RichText(ProseText):
 
 
 def _runs(block: QTextBlock) -> list[QTextFragment]:
-    """A block's runs of letters in one format."""
+    """Return the parts of a block, each with one character format."""
     found, at = list[QTextFragment](), block.begin()
     while not at.atEnd():
         found.append(at.fragment())
@@ -262,7 +276,8 @@ def _dress_table(table: QTextTable, theme: Theme) -> None:
 
 
 def _dressed(part: QTextFragment, theme: Theme, style: str, level: int) -> tuple[int, int, QTextCharFormat]:
-    """A run of letters: where it begins, how long it is, and the format it gets."""
+    """Return where a part of the text begins, its length, and the theme's format for it. `level` is that of a
+    heading, or 0."""
     before = part.charFormat()
     is_code, is_link = before.fontFixedPitch(), before.isAnchor()
     strong = bool(level) or before.fontWeight() > QFont.Weight.Normal
@@ -282,7 +297,7 @@ def _dressed(part: QTextFragment, theme: Theme, style: str, level: int) -> tuple
 
 
 class AnswerButton(WordButton):
-    """An answer as plain words; a long one is broken into lines."""
+    """A button with an answer as plain text. A long answer takes several lines."""
 
     def __init__(self, theme: Theme, words: str, parent: QWidget) -> None:
         super().__init__(theme, words, parent=parent)
@@ -290,7 +305,7 @@ class AnswerButton(WordButton):
         self.setShortcut(QKeySequence())  # because an "&" is part of the answer's text here
 
     def fit(self, most: int) -> None:
-        """As wide as the words, within `most` pixels, and as high as their lines."""
+        """Set the button's size to that of its words, at most `most` pixels wide."""
         theme = self._theme
         metrics, inset = QFontMetrics(font(theme, "text", strong=True)), theme.size("card_padding")
         self._lines, box = lines_of(metrics, most - 2 * inset, self.text())
@@ -307,7 +322,7 @@ class AnswerButton(WordButton):
 
 
 class OfferRow(RowWidget):
-    """Answers that the model offers, as buttons."""
+    """The offered answers as buttons."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
@@ -337,7 +352,7 @@ class OfferRow(RowWidget):
 
 
 class TakeBackRow(RowWidget):
-    """Offers to undo what a turn changed in files, or to leave it so."""
+    """Offers to undo the file changes of a turn, or to keep them."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)

@@ -1,8 +1,9 @@
-"""Rows of words: what the person asked, what Wisp says, how it ended, and notes about the run."""
+"""Rows of words: the person's message, Wisp's speech, the end of a turn, and notes about the run."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, QUrl, Signal
@@ -18,7 +19,7 @@ from app.agent.agent_events import Outcome
 from app.ui.bubble.rows import OfferRow, ProseText, RichText, RowWidget
 from app.ui.cards.picture import CodeView
 from app.ui.presenter.view import Asked, Choose, NoticeItem, Offer, SpokenItem, TurnOutcome
-from app.ui.presenter.wording import FENCE, Pacer, closes, visible
+from app.ui.presenter.wording import FENCE, Pacer, closes, visible, without_attached
 from app.ui.theme import drawing
 from app.ui.theme.drawing import placed, put
 from app.ui.theme.motion import Ticker
@@ -26,11 +27,15 @@ from app.ui.theme.theme import Theme
 
 _BOUNCE_S = 0.6
 _LARGE_CHARS = 24
-"""A final answer up to this long stands large."""
+"""A final answer whose first paragraph is a result and up to this long stands large."""
+_IS_MARKED = re.compile(r"[#>|`]|[-*+] |\d+[.)] |.*:$").match
+"""Whether a paragraph is a heading, a list, code, or leads to what follows: no answer by itself."""
+_IS_SENTENCE = re.compile(r"\D*[.!?…。！？؟।]$").match
+"""Whether a paragraph is a sentence without a figure, such as “Then I leave it.”: words, and no result."""
 
 
 def pieces(text: str) -> Iterator[tuple[bool, str]]:
-    """Prose and the insides of fenced code in turn; each with whether it is code."""
+    """Split text into prose and the contents of fenced code. Yields for each piece whether it is code, and its text."""
     kept, fence = list[str](), ""
     for line in text.splitlines(keepends=True):
         found = FENCE.match(line)
@@ -48,7 +53,8 @@ _ADDRESSES = ("http", "https", "mailto")
 
 
 class AnswerView(QWidget):
-    """What a model says: Markdown, each fenced code in a view of its own that can be copied, links that ask first."""
+    """Shows the model's Markdown. Fenced code is in a view with a copy button. Before a link opens, Wisp asks the
+    person."""
 
     height_changed = Signal()
 
@@ -63,11 +69,11 @@ class AnswerView(QWidget):
 
     @property
     def plain(self) -> str:
-        """The words, without marks and without code."""
+        """The words on show, without Markdown marks and without fenced code."""
         return "".join(part.plain for part in self._parts if isinstance(part, RichText))
 
     def show_text(self, text: str, style: str = "say") -> None:
-        """Show this; what stands already is left alone."""
+        """Show this text. Parts that are unchanged stay as they are."""
         if style != self._style:
             self._drop(0)
             self._style = style
@@ -81,7 +87,7 @@ class AnswerView(QWidget):
         self._drop(len(found))
 
     def reveal(self, count: int | None) -> None:
-        """Let so many characters of `plain` be seen, and the code before them; None: everything."""
+        """Show only the first `count` characters of `plain`, and the code between them; None shows everything."""
         for part in self._parts:
             if isinstance(part, RichText):
                 part.reveal(None if count is None else max(count, 0))
@@ -91,7 +97,7 @@ class AnswerView(QWidget):
                 self.height_changed.emit()
 
     def height_for(self, width: int) -> int:
-        """Arrange for a width and say how high that is, in pixels."""
+        """Lay out for a width and return the height in pixels."""
         gap, y = self._theme.size("gap"), 0
         parts = [part for part in (*self._parts, self.question) if part is not None and not part.isHidden()]
         for part in parts:
@@ -116,7 +122,7 @@ class AnswerView(QWidget):
         del self._parts[first:]
 
     def _ask(self, address: str) -> None:
-        """Where a link leads is shown in full before it is opened."""
+        """Ask whether to open the link. The question shows the whole address."""
         if QUrl(address).scheme() not in _ADDRESSES:
             return
         if self.question is not None:
@@ -140,19 +146,26 @@ class AnswerView(QWidget):
 
 
 class AskedRow(RowWidget):
-    """The person's words, to the right, on a quiet ground."""
+    """The person's message, on the right, on a quiet background."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
         self._text = ProseText(theme, "text", theme.color("ink"), self)
         self._note = ProseText(theme, "small", theme.color("muted"), self)
-        self._note.show_text(QCoreApplication.translate("Bubble", "Waits for its turn"))
+        self._waits = False
 
     def show_row(self, row: Asked) -> None:
-        self._text.show_text(row.text)
-        self._note.setVisible(row.waits)
-        said, waits = QCoreApplication.translate("Bubble", "You said"), self._note.shown
-        self.setAccessibleName(f"{said}: {waits}" if row.waits else said)
+        tr = QCoreApplication.translate
+        own, attached = without_attached(row.text)
+        names = ", ".join(tr("Attach", name) for name in attached)
+        notes = [tr("Bubble", "With {names}").format(names=names)] if own and names else []
+        self._waits = row.waits
+        if row.waits:
+            notes.append(tr("Bubble", "Waits for its turn"))
+        self._text.show_text(own or names)
+        self._note.show_text(" · ".join(notes))
+        self._note.setVisible(bool(notes))
+        self.setAccessibleName(": ".join((tr("Bubble", "You said"), *notes)))
         self.update()
 
     def height_for(self, width: int) -> int:
@@ -172,7 +185,7 @@ class AskedRow(RowWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(*self.theme.color("accent_soft" if self._note.isHidden() else "sunken")))
+        painter.setBrush(QColor(*self.theme.color("sunken" if self._waits else "accent_soft")))
         inset, above = self.theme.size("card_padding"), self.theme.size("gap")
         box = QRectF(self._text.geometry()).adjusted(-inset, -above, inset, above)
         painter.drawRoundedRect(box, self.theme.size("card_radius"), self.theme.size("card_radius"))
@@ -191,13 +204,15 @@ TONE_GLYPHS = {
 
 
 class SaidRow(RowWidget):
-    """Speech in its tone: a stripe in the tone's colour, the words in the rhythm of speech.
+    """Wisp's speech: a stripe in the colour of its tone, and words that appear at the pace of speech.
 
-    `turns` are the rows that have something to say, the first of which speaks; the others are not seen yet. `begun`: a
-    row that is made of it later shows it at once.
+    `turns` is the queue of rows that still have words to show: the first one shows them, the others wait unseen.
+    `begun` is emitted once words were visible, so that a new widget for the same speech shows all words at once.
+    `uttered` carries the tone and the words that have just appeared.
     """
 
     begun = Signal()
+    uttered = Signal(str, str)
 
     def __init__(
         self, theme: Theme, ticker: Ticker, turns: list[SaidRow] | None = None, *, at_once: bool = False
@@ -210,13 +225,14 @@ class SaidRow(RowWidget):
         self._pacer: Pacer | None = None
         self._bounce_s = 0.0
         self._shown_chars: int | None = None
+        self._heard_chars = 0
         self._style = "say"
         self._text = AnswerView(theme, ticker, self)
         self._text.height_changed.connect(self.height_changed)
 
     @property
     def words(self) -> str:
-        """What has appeared so far."""
+        """The words that are visible so far."""
         return self._text.plain[: self._shown_chars]
 
     def show_row(self, row: SpokenItem) -> None:
@@ -238,11 +254,13 @@ class SaidRow(RowWidget):
                 self._turns.append(self)
                 self._turns.sort(key=_number)  # because rows are made in any order
             self.ticker.run(self._step, self._advance)
+        elif not self._at_once:
+            self._utter()
         self.update()
 
     @property
     def key(self) -> str:
-        """Of what it says."""
+        """The key of the speech item that the row shows."""
         return self._said.key if self._said is not None else ""
 
     @property
@@ -308,7 +326,7 @@ class SaidRow(RowWidget):
         words = self._text.plain
         shown = self._pacer.advance(words, elapsed_s * len(self._turns))  # quicker while others wait
         self._reveal(shown)
-        if shown == len(words):
+        if shown >= len(words):  # more where the end was taken back while it was spoken
             self.begun.emit()
             self._give_turn()
         if self._bounce_s > 0:
@@ -317,25 +335,37 @@ class SaidRow(RowWidget):
         return shown < len(words) or self._bounce_s > 0
 
     def _give_turn(self) -> None:
-        """The next row speaks."""
+        """End this row's turn to show words, and let the next row in the queue begin."""
         if self in self._turns:
             self._turns.remove(self)
             if self._turns:
                 self._turns[0].height_changed.emit()
 
     def _reveal(self, shown: int) -> None:
-        """Show so many characters; all of them also where more of them are no letters than Python counts."""
+        """Show the first `shown` characters. At the end show everything, because Qt may count more characters than
+        Python."""
         self._shown_chars = None if shown >= len(self._text.plain) else shown
         self._text.reveal(self._shown_chars)
+        self._utter()
+
+    def _utter(self) -> None:
+        """Emit the words that have appeared whole since the last time."""
+        plain, words = self._text.plain, self.words
+        end = len(words) if len(words) == len(plain) else words.rfind(" ") + 1
+        if self._said is not None and end > self._heard_chars:
+            self.uttered.emit(self._said.tone, plain[self._heard_chars : end])
+            self._heard_chars = end
 
 
 def _number(row: SaidRow) -> int:
-    """Of its item, in the order in which items came."""
+    """Return the number of the row's item. Items are numbered in the order in which they came."""
     return int(row.key[1:]) if row.key[1:].isdigit() else 0
 
 
 def _style_of(text: str, *, is_final: bool) -> str:
-    is_large = is_final and len(text.strip()) <= _LARGE_CHARS and "\n" not in text.strip()
+    first = text.strip().partition("\n\n")[0]
+    is_short = len(first) <= _LARGE_CHARS and "\n" not in first
+    is_large = is_final and is_short and not _IS_MARKED(first) and not _IS_SENTENCE(first)
     return "answer" if is_large else "say"
 
 
@@ -351,7 +381,7 @@ _LEVELS = {"info": ("info", "muted"), "warning": ("alert", "warn"), "error": ("n
 
 
 class _MarkedRow(RowWidget):
-    """A glyph and words beside it."""
+    """A row with a glyph and words beside the glyph."""
 
     def __init__(self, theme: Theme, ticker: Ticker, style: str) -> None:
         super().__init__(theme, ticker)
@@ -381,7 +411,7 @@ class _MarkedRow(RowWidget):
 
 
 class EndedRow(_MarkedRow):
-    """The answer, or how else the turn came out."""
+    """How a turn ended, in words: its result, its question or its error."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker, "say")
@@ -402,7 +432,7 @@ class EndedRow(_MarkedRow):
 
 
 class NoticeRow(_MarkedRow):
-    """A note about the run itself."""
+    """Shows a message about the turn itself, such as a warning."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker, "small")

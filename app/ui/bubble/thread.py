@@ -1,7 +1,7 @@
-"""The thread: thousands of rows, of which only those in sight (and a screen around them) are widgets.
+"""The thread: a list of thousands of rows. Only rows in sight or within one screen of that are widgets.
 
-Heights of rows that were never in sight are estimated; while the person reads further up, the row they see stays
-where it is, whatever is added or turns out higher than thought.
+The height of a row that was never in sight is estimated. While the person reads further up, the row they read stays in
+its place, even when rows are added or another row's height is corrected.
 """
 
 from __future__ import annotations
@@ -11,7 +11,18 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QEnterEvent, QHideEvent, QResizeEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QEnterEvent,
+    QHideEvent,
+    QLinearGradient,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from app.ui.bubble.rows import RowWidget
@@ -23,7 +34,8 @@ _CONTINUED_FROM_CHARS = 1500
 
 
 class Column:
-    """`guess` is the height of a row that was never measured; `gap` is what keeps rows apart. All in pixels."""
+    """The places of all rows, in pixels. `guess` estimates the height of a row that was not measured; `gap` is below
+    a row."""
 
     def __init__(self, guess: Callable[[Row], int], gap: int) -> None:
         self.rows: tuple[Row, ...] = ()
@@ -39,7 +51,7 @@ class Column:
         return self.tops[-1]
 
     def show(self, rows: Sequence[Row]) -> None:
-        """These rows from now on; the ones at the beginning that are the same objects cost nothing."""
+        """Take these rows. Rows at the beginning that are the same objects as before keep their places, at no cost."""
         old, new = self.rows, tuple(rows)
         same = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one is not other), None)
         first = min(len(old), len(new)) if same is None else same
@@ -54,11 +66,11 @@ class Column:
         self._clean = min(self._clean, first)
 
     def measured(self, key: str) -> bool:
-        """Whether a row's real height is known."""
+        """Return whether the row's real height is known."""
         return key in self._measured
 
     def measure(self, row: Row, height: int) -> bool:
-        """Keep a row's real height; whether it is another one than was reckoned with."""
+        """Store a row's real height, and return whether it differs from the stored or estimated height."""
         before = self.height_of(row)
         self._measured[row.key] = height
         if height != before:
@@ -66,12 +78,12 @@ class Column:
         return height != before
 
     def forget(self, key: str) -> None:
-        """The row will have another height."""
+        """Drop a row's height, because the row's content has changed and it must be measured anew."""
         if self._measured.pop(key, None) is not None:
             self._touch(key)
 
     def forget_all(self) -> None:
-        """The width is another one."""
+        """Drop all heights, because the width has changed."""
         self._measured.clear()
         self._clean = 0
 
@@ -79,7 +91,7 @@ class Column:
         return self._measured.get(row.key) or self._guess(row)
 
     def reckon(self) -> None:
-        """Recompute where each row begins."""
+        """Recompute at which `y` each row begins, from the first row that has changed."""
         first = self._clean
         steps = (self.height_of(row) + self._below(row) for row in self.rows[first:])
         self.tops[first:] = accumulate(steps, initial=self.tops[first] if first < len(self.tops) else 0)
@@ -91,7 +103,7 @@ class Column:
         return 0 if _goes_on(row) else self._gap
 
     def at(self, y: int) -> int:
-        """Return the index of the row at this height, in pixels from the top."""
+        """Return the index of the row at `y` pixels below the top."""
         return bisect_right(self.tops, y) - 1
 
     def index_of(self, key: str) -> int | None:
@@ -102,7 +114,8 @@ class Column:
 
 
 def _goes_on(row: Row) -> bool:
-    """Whether the row goes on without a gap (the gap is kept below a row, so that it belongs to the next one)."""
+    """Return whether a row is a part of a long speech that the next row continues, so that no gap is between the
+    two."""
     return isinstance(row, SpokenItem) and row.done and len(row.text) > _CONTINUED_FROM_CHARS
 
 
@@ -111,7 +124,8 @@ _CHARS_PER_LINE = 48
 
 
 class Thread(QAbstractScrollArea):
-    """The scrolling list of rows. `show_rows` sets its content; `wanted_height_changed` asks for a height."""
+    """The scrolling list of rows. `show_rows` sets its rows; `wanted_height_changed` carries the height of all of
+    them."""
 
     wanted_height_changed = Signal(int)
 
@@ -137,6 +151,7 @@ class Thread(QAbstractScrollArea):
         self.setViewport(_Rows())
         self.viewport().setAutoFillBackground(False)
         self.verticalScrollBar().setSingleStep(theme.size("card_height"))
+        self._edges = (_Edge(theme, self, is_top=True), _Edge(theme, self, is_top=False))
         self._bar = QScrollBar(Qt.Orientation.Vertical, self)
         self._bar.valueChanged.connect(self.verticalScrollBar().setValue)
         self._bar_rests = QTimer(self)
@@ -154,25 +169,25 @@ class Thread(QAbstractScrollArea):
         return self._column.height
 
     def show_rows(self, rows: Sequence[Row]) -> None:
-        """Show these rows; those whose value is the same object as before are left alone."""
+        """Show these rows. Rows whose value is the same object as before stay unchanged."""
         self._column.show(rows)
         for key in [key for key in self._widgets if self._column.index_of(key) is None]:
             self._release(key)
         self._arrange()
 
     def follow(self) -> None:
-        """Go to the newest row and stay there."""
+        """Scroll to the newest row, and follow new rows."""
         self._follows = True
         self._arrange()
 
     def show_row_of(self, key: str) -> None:
-        """Scroll to the row of an item, or to the folded row that holds it."""
+        """Scroll to the row of the item with this key, or to the fold that contains the item."""
         index = next((at for at, row in enumerate(self._column.rows) if key in _keys_of(row)), None)
         if index is not None:
             self.verticalScrollBar().setValue(self._column.tops[index])
 
     def bring_into_sight(self, part: QWidget) -> None:
-        """Scroll as little as it takes to see a part of a row."""
+        """Scroll as little as possible until a part of a row is visible."""
         if not self.viewport().isAncestorOf(part):
             return
         top = part.mapTo(self.viewport(), part.rect().topLeft()).y()
@@ -211,11 +226,11 @@ class Thread(QAbstractScrollArea):
         self._put_bar()
 
     def _width(self) -> int:
-        """Of a row. The bar lies over the margin: a thread that begins to scroll does not change its lines."""
+        """Return a row's width in pixels. The scroll bar lies over the margin, so it does not make rows narrower."""
         return self.width() - 2 * self._theme.size("padding")
 
     def _forget_heights(self) -> None:
-        """A row's height holds for one width."""
+        """Drop all measured heights if the width has changed since they were measured."""
         if self._measured != self._width():
             self._measured = self._width()
             self._column.forget_all()
@@ -238,6 +253,7 @@ class Thread(QAbstractScrollArea):
         self._scroll(anchor)
         self._put()
         self._put_bar()
+        self._put_edges()
         self._arranging = False
         self._placed = self._column.rows
         if self._column.height != before:
@@ -246,7 +262,8 @@ class Thread(QAbstractScrollArea):
                 self._arrange()
 
     def _anchor(self) -> tuple[str, int]:
-        """The first row in sight, as the rows stood before, and how far above the edge it begins."""
+        """Return the key of the first row in sight, by the places before the change, and how many pixels of it are
+        above the edge."""
         top, tops = self.verticalScrollBar().value(), self._column.tops
         index = self._column.at(top)
         return (self._placed[index].key, top - tops[index]) if 0 <= index < len(self._placed) else ("", 0)
@@ -262,14 +279,14 @@ class Thread(QAbstractScrollArea):
             bar.setValue(self._column.tops[index] + anchor[1])
 
     def _in_sight(self) -> range:
-        """Indexes of the rows in sight and a page around them."""
+        """Return the indexes of the rows in sight and within one page above and below."""
         page = self.height()
         top = self.verticalScrollBar().value()
         first, last = max(self._column.at(top - page), 0), self._column.at(top + 2 * page) + 1
         return range(first, min(last, len(self._column.rows)))
 
     def _realise(self) -> bool:
-        """Whether a row turned out to have another height than thought."""
+        """Make the widgets of the rows in sight, delete the others, and return whether a row's height has changed."""
         wanted = [self._column.rows[index] for index in self._in_sight()]
         keys = {row.key for row in wanted}
         for key in [key for key in self._widgets if key not in keys]:
@@ -277,11 +294,11 @@ class Thread(QAbstractScrollArea):
         changed = False
         for row in wanted:
             widget = self._widgets.get(row.key) or self._realised(row)
-            if self._shown.get(row.key) is not row:
+            is_new = self._shown.get(row.key) is not row
+            if is_new:
                 self._shown[row.key] = row
                 widget.show_row(row)
-                self._column.forget(row.key)
-            if not self._column.measured(row.key):
+            if is_new or not self._column.measured(row.key):
                 changed |= self._column.measure(row, widget.height_for(self._width()))
         return changed
 
@@ -302,6 +319,15 @@ class Thread(QAbstractScrollArea):
         widget.leave()
         widget.hide()
         widget.deleteLater()
+
+    def _put_edges(self) -> None:
+        """Show a fade at the upper or lower edge if more rows are hidden beyond that edge."""
+        bar, high = self.verticalScrollBar(), self._theme.size("padding")
+        left, line = self._theme.size("padding"), self._theme.count("hairline")  # the body's edge stays as it is
+        for edge, hidden in zip(self._edges, (bar.value(), bar.maximum() - bar.value()), strict=True):
+            edge.setGeometry(left, 0 if edge.is_top else self.height() - high - line, self._width(), high)
+            edge.setVisible(hidden > 0)
+            edge.raise_()
 
     def _put_bar(self) -> None:
         thin, page = self._theme.size("scrollbar"), self.verticalScrollBar()
@@ -329,8 +355,26 @@ class Thread(QAbstractScrollArea):
                 widget.show()
 
 
+class _Edge(QWidget):
+    """A strip at an edge of the thread that fades from the paper's colour at the edge to clear."""
+
+    def __init__(self, theme: Theme, parent: QWidget, *, is_top: bool) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.is_top = is_top
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        paper = self._theme.color("paper")
+        fade = QLinearGradient(0, 0 if self.is_top else self.height(), 0, self.height() if self.is_top else 0)
+        fade.setColorAt(0, QColor(*paper))
+        fade.setColorAt(1, QColor(*paper.faded(0)))
+        QPainter(self).fillRect(self.rect(), fade)
+
+
 class _Rows(QWidget):
-    """What the rows stand on: a list to who cannot see it."""
+    """The widget that contains the rows. A screen reader calls it a list."""
 
     ROLE = QAccessible.Role.List
 
@@ -344,7 +388,7 @@ def _keys_of(row: Row) -> set[str]:
 
 
 def _guessed(row: Row, theme: Theme) -> int:
-    """A row's height before it was ever in sight."""
+    """Return an estimate of a row's height in pixels, for a row that was not measured yet."""
     if isinstance(row, (SpokenItem, Asked, TurnOutcome)):
         lines = len(row.text) // _CHARS_PER_LINE + row.text.count("\n") + 1
         return lines * theme.type("say").line

@@ -1,6 +1,8 @@
-"""The surface that holds thread, pages and composer and grows out of the orb."""
+"""The window that contains the thread, the pages and the composer, and grows out of the orb."""
 
 from __future__ import annotations
+
+import warnings
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -13,7 +15,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.base.geometry import Rect
 from app.ui.bubble.thread import Make, Thread
@@ -27,27 +29,32 @@ from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Floating, WindowDeps
 from app.ui.windows.orb_placement import Arrangement
 
-_LONGEST_STEP_S = 0.034
+_LONGEST_STEP_S = 0.024
+_FIRST_FRAME_LIMIT_S = 0.25
 
 
 class BubbleWindow(Floating):
-    """The surface: what happened, a page or nothing, and beside it the composer, which never moves.
+    """The bubble: the thread, a page or nothing, and above or below it the composer, which never moves.
 
-    It never takes the focus by itself; `engage` lets the keyboard in when the person asks for it.
+    It never takes the focus by itself; `engage` gives it the keyboard when the person asks for it.
     """
 
     closed = Signal()
     height_wanted = Signal()
 
     def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker, make: Make, words: tuple[str, str]) -> None:
-        """`words` are its name and what stands in the empty field."""
+        """`words` are the window's name and the placeholder of the empty text field."""
         super().__init__(theme, around)
         name, placeholder = words
         self._ticker = ticker
         self._step = f"grow {id(self)}"
         self._growth: Growth | None = None
         self._placed: Rect | None = None
+        self._corner = QPointF()
+        """Where the window was put. Qt's own answer is wrong for a moment when the window manager frames it."""
         self._most = 0
+        self._unshown_s = 0.0
+        """How much longer an opening bubble waits for the display to show it before it grows."""
         self._leaving = False
         self._above = True
         self.setAccessibleName(name)
@@ -61,25 +68,26 @@ class BubbleWindow(Floating):
         self.composer.keyboard_wanted.connect(self.engage)
         self.header = self.composer.header
         self.header.closed.connect(self.closed)
-        self.stop_button = self.header.stop
         self.home = HomeView(theme, self._sheet)
         self.home.typed.connect(self._type)
+        self.home.left.connect(lambda: self.composer.field.setFocus(Qt.FocusReason.OtherFocusReason))
+        self.home.changed.connect(self._show_found)
         self.composer.choosing.connect(self.home.enter)
         self._page: Page | None = None
         self._has_rows = False
 
     @property
     def page(self) -> Page | None:
-        """What shows instead of the thread."""
+        """The page that is shown instead of the thread."""
         return self._page
 
     @property
     def is_leaving(self) -> bool:
-        """Whether it is on its way to being hidden."""
+        """Whether the window is being hidden by an animation."""
         return self._leaving
 
     def show_view(self, view: View, rows: tuple[Row, ...]) -> None:
-        """Show this state of things."""
+        """Show this view of the conversation."""
         self.header.show_view(view)
         self.thread_view.show_rows(rows)
         if self._has_rows is not bool(rows):
@@ -99,7 +107,7 @@ class BubbleWindow(Floating):
         self._show_content()
 
     def wanted_size(self, most: int) -> QSize:
-        """The body's size: as high as the thread or the page and the composer, at most `most`."""
+        """Return the size that the bubble needs for its content, in pixels. `most` limits the height."""
         self._most = most
         height = self.composer.wanted_height + self._inner_height()
         return QSize(self.theme.size("bubble_width"), min(height, most))
@@ -107,7 +115,7 @@ class BubbleWindow(Floating):
     # -- growing and shrinking
 
     def open_at(self, found: Arrangement) -> None:
-        """Show it there, grown out of its seed."""
+        """Show the window at this place. It grows out of the part that is next to the orb."""
         was_leaving, self._leaving = self._leaving, False
         self._above = found.above
         if self.isVisible() and self._moves():
@@ -119,12 +127,17 @@ class BubbleWindow(Floating):
                 fade_in(self, self._ticker, self.theme.motion_ms("open"))
             return
         if self._moves():
+            self._unshown_s = _FIRST_FRAME_LIMIT_S
             self._grow(found.seed, found.body, self.theme.ms("open"))
         self.show()
 
     def move_to(self, found: Arrangement) -> None:
-        """Be there from now on: glide where only the height changes, else at once."""
-        if self._leaving or found.body == self._placed:
+        """Move to this place. A change of the height alone is animated."""
+        if self._leaving:
+            return
+        if found.body == self._placed:
+            if self.composer.height() != self.composer.wanted_height:
+                self._arrange()  # because a full bubble does not grow: what the composer needs, the thread gives up
             return
         before, self._above = self._placed, found.above
         stays = before is not None and _anchor(before, found) == _anchor(found.body, found)
@@ -135,7 +148,7 @@ class BubbleWindow(Floating):
             self._put(found.body)
 
     def leave_to(self, found: Arrangement) -> None:
-        """Shrink away; hidden in the end."""
+        """Shrink towards the orb, then hide."""
         self._leaving = True
         if self._fades():
             fade_out(self, self._ticker, self.theme.motion_ms("close"))
@@ -145,10 +158,7 @@ class BubbleWindow(Floating):
             self.hide()
 
     def body(self) -> QRectF:
-        if self._growth is None:
-            return QRectF(self._target())
-        corner = self.geometry().topLeft()
-        return self._growth.value.translated(-corner.x(), -corner.y())
+        return QRectF(self._target()) if self._growth is None else self._growth.value.translated(-self._corner)
 
     def shape(self) -> None:
         super().shape()
@@ -159,14 +169,15 @@ class BubbleWindow(Floating):
             server.steady(int(self.winId()), 0 if self.around.composited else opaque, above=self._above)
 
     def _moves(self) -> bool:
-        """Only with a compositor, because elsewhere window and shape do not change in the same moment."""
+        """Return whether changes of size are animated. Without a compositor, window and shape would not change
+        together."""
         return self.around.composited and not self.theme.reduced
 
     def _fades(self) -> bool:
         return self.theme.reduced and self.around.composited
 
     def _grow(self, start: Rect, end: Rect, duration_ms: int) -> None:
-        """The window is at once as large as it will be; what is drawn of it follows."""
+        """Animate the bubble from `start` to `end`. The window keeps its size; only the painted part changes."""
         self._growth = Growth(_real(start), _real(end), duration_ms)
         self._put(end if end.size.area >= start.size.area else start)
         self._ticker.run(self._step, self._advance)
@@ -175,6 +186,10 @@ class BubbleWindow(Floating):
         growth = self._growth
         if growth is None:
             return False
+        if self._unshown_s > 0 and not self.windowHandle().isExposed():
+            self._unshown_s -= elapsed_s
+            return True
+        self._unshown_s = 0.0
         growth.advance(min(elapsed_s, _LONGEST_STEP_S))  # because a slow frame may not leave out the others
         if growth.is_there:
             self._end_growth()
@@ -201,18 +216,19 @@ class BubbleWindow(Floating):
         self.update()
 
     def _put(self, rect: Rect) -> None:
-        self._placed = rect
-        self.place_body(rect if self.around.composited else self._room(rect))
+        self._placed, room = rect, self._room(rect)
+        self._corner = QPointF(room.x - self.margin, room.y - self.margin)
+        self.place_body(room)
         self._arrange()
-        if not self.around.composited:
-            self.shape()
-            self.update()
+        self.shape()
+        self.update()
 
     def _room(self, rect: Rect) -> Rect:
-        """Without a compositor the window is at once as large as it may become, and its shape shows some of it.
+        """Return the rectangle that the bubble may come to cover, which is the window's. A shape or transparency hides
+        the unused part.
 
-        Otherwise an empty frame would show whenever it grows: the program paints it in its new size before, or after,
-        the window manager makes it so large.
+        A window that grew step by step would flicker, because the window manager resizes it before or after the program
+        paints the new size.
         """
         screen = QGuiApplication.screenAt(QPoint(rect.center.x, rect.center.y)) or QGuiApplication.primaryScreen()
         free = screen.availableGeometry()
@@ -223,28 +239,33 @@ class BubbleWindow(Floating):
         return Rect(rect.x, rect.y, rect.width, bottom - rect.y)
 
     def _target(self) -> QRect:
-        """Where the whole of it is, in the window."""
-        if self.around.composited or self._placed is None:
+        """Return the rectangle of the fully grown bubble, in the window's coordinates."""
+        if self._placed is None:
             return super().body().toRect()
-        corner, placed = self.geometry().topLeft(), self._placed
-        return QRect(placed.x - corner.x(), placed.y - corner.y(), placed.width, placed.height)
+        return _real(self._placed).translated(-self._corner).toRect()
 
     # -- the keyboard
 
     def engage(self) -> None:
-        """Let the keyboard in: the person has asked for it. Always, because Qt hears later that it was given away."""
+        """Take the keyboard, because the person asked for it. Ask even if Qt seems to have it: Qt notices a lost
+        focus late."""
         self.accept_focus(accepts=True)
         self.raise_()
         self.activateWindow()
+        if QGuiApplication.focusWindow() is self.windowHandle() and not self.isActiveWindow():
+            # Hidden and shown at once, the window still has the keyboard, but Qt's widgets take it for inactive.
+            # Nothing else tells them; Qt means to keep this call for its own use.
+            with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+                QApplication.setActiveWindow(self)
 
     def accept_focus(self, *, accepts: bool) -> None:
-        """Whether the window manager may give it the keyboard."""
+        """Set whether the window manager may give this window the keyboard."""
         window = self.windowHandle()
         if window is not None:
             window.setFlag(Qt.WindowType.WindowDoesNotAcceptFocus, not accepts)
 
     def enter_thread(self) -> None:
-        """The keyboard goes to the first control of the thread or page."""
+        """Give the keyboard to the first control of the thread or page."""
         content = self._page or (self.thread_view if self._has_rows else self.home)
         stops = [stop for stop in self._stops() if content.isAncestorOf(stop)]
         if stops:
@@ -260,7 +281,7 @@ class BubbleWindow(Floating):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: FBT001 - Qt's signature
-        """Tab goes as the eye does, from top to bottom: rows of the thread are made in any order."""
+        """Move the focus by Tab from top to bottom. Qt itself would go in the order in which the rows were created."""
         stops, now = self._stops(), self.focusWidget()
         if not stops:
             return False
@@ -300,14 +321,16 @@ class BubbleWindow(Floating):
             painter.drawRoundedRect(body.adjusted(0.75, 0.75, -0.75, -0.75), theme.size("radius"), theme.size("radius"))
 
     def _inner_height(self) -> int:
-        """Of what is above or below the composer. All pages are equally high, so that they swap in one frame."""
+        """Return the height of thread, suggestions or page, without the composer. All pages have one height, so that
+        the window does not resize between them."""
         if self._page is not None:
             return self.theme.size("page_height") + self._top_inset()
-        inner = self.thread_view.wanted_height if self._has_rows else self.home.wanted_height
+        found = self.home.wanted_height if self.home.has_found or not self._has_rows else 0
+        inner = found + (self.thread_view.wanted_height if self._has_rows else 0)
         return inner + self._top_inset() if inner else 0
 
     def _type(self, event: QKeyEvent) -> None:
-        """A letter pressed among the suggestions belongs to the field."""
+        """Give the text field the focus and the key, because the person pressed a letter in the suggestions."""
         self.composer.field.setFocus(Qt.FocusReason.OtherFocusReason)
         self.composer.field.keyPressEvent(event)
 
@@ -315,30 +338,45 @@ class BubbleWindow(Floating):
         return self.theme.size("card_padding")
 
     def _stops(self) -> list[QWidget]:
+        """Return what Tab comes to, line by line as it is read."""
         stops = [child for child in self.findChildren(QWidget) if _may_be_reached(child)]
+        if self.isRightToLeft():
+            ends = {child: child.mapTo(self, child.rect().topRight()) for child in stops}
+            return sorted(stops, key=lambda child: (ends[child].y(), -ends[child].x()))
         return sorted(stops, key=lambda child: (child.mapTo(self, child.rect().topLeft()).toTuple())[::-1])
+
+    def _show_found(self) -> None:
+        self.composer.field.has_found = self.home.has_found
+        self._show_content()
 
     def _show_content(self) -> None:
         self.thread_view.setVisible(self._page is None and self._has_rows)
-        self.home.setVisible(self._page is None and not self._has_rows)
+        self.home.setVisible(self._page is None and (self.home.has_found or not self._has_rows))
         self._arrange()
         self.height_wanted.emit()
 
     def _arrange(self) -> None:
-        """Everything where it is once the surface has grown; of the frame only what is drawn so far."""
+        """Place all parts as in the fully grown bubble. While it grows, the frame shows only a part of them."""
         whole = self._target()
         self._sheet.resize(whole.size())
         field = min(self.composer.wanted_height, whole.height())
         room, inset = whole.height() - field, self._top_inset()
         self.composer.setGeometry(0, room if self._above else 0, whole.width(), field)
-        content = QRect(0, inset if self._above else field + inset, whole.width(), max(room - inset, 0))
+        # Below the field half of it stands at the lower edge, so that no row lies on the body's edge.
+        content = QRect(0, inset if self._above else field + inset // 2, whole.width(), max(room - inset, 0))
+        found = content
+        if self._has_rows and self.home.has_found and self._page is None:
+            high = min(self.home.wanted_height, content.height())
+            found = QRect(0, content.bottom() + 1 - high if self._above else content.top(), content.width(), high)
+            content.adjust(0, 0 if self._above else high, 0, -high if self._above else 0)
+        self.home.put_below(is_below=not self._above)
         (self._page or self.thread_view).setGeometry(content)
-        self.home.setGeometry(content)
+        self.home.setGeometry(found)
         self._show_growth()
 
 
 def _anchor(rect: Rect, found: Arrangement) -> tuple[int, int]:
-    """The corner that stays where it is while the height changes."""
+    """Return the corner of the rectangle that keeps its place while the height changes."""
     return rect.x, rect.bottom if found.above else rect.y
 
 

@@ -1,1 +1,1 @@
-"""Cards: one for each call, all of one anatomy."""
+"""Cards: one for each call, all with the same parts."""

@@ -1,4 +1,4 @@
-"""The card of one call, and the line that folds several small ones."""
+"""The card of one call, and the line that folds several small cards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QPen,
     QPixmap,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.ui.bubble.rows import ProseText, RowWidget
 from app.ui.cards.contents import (
@@ -30,9 +30,10 @@ from app.ui.cards.contents import (
     paint_chevron,
     paint_head,
 )
+from app.ui.cards.made import MadeView
 from app.ui.cards.picture import CodeView, FilmStrip, PictureView
 from app.ui.presenter.cards import frames_of, newest_picture
-from app.ui.presenter.view import Card, OpenPicture, SaveGuide, ShownPicture, Status
+from app.ui.presenter.view import Card, OpenPicture, SaveGuide, ShownPicture, Status, Use, UseMade
 from app.ui.presenter.wording import Fold
 from app.ui.theme.drawing import font, placed
 from app.ui.theme.motion import Ticker
@@ -42,7 +43,8 @@ Part = TypeVar("Part", bound=QWidget)
 
 
 class _Openable(RowWidget):
-    """A row whose head opens and closes it, by a click or the keyboard."""
+    """A row with a head. A click on the head, or Enter or Space, opens and closes the row: it emits `toggled` with
+    its key."""
 
     toggled = Signal(str)
     key = ""
@@ -59,7 +61,9 @@ class _Openable(RowWidget):
             self.toggled.emit(self.key)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+        # Not those of a button in it, which come here too where the button has no use for them.
+        is_its_own = not isinstance(self.focusWidget(), QAbstractButton)
+        if is_its_own and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self.toggled.emit(self.key)
         else:
             super().keyPressEvent(event)
@@ -69,11 +73,12 @@ class _Openable(RowWidget):
         self.update()
 
     def press(self) -> None:
-        """What a click on the head does."""
+        """Do what a click on the head does."""
         self.toggled.emit(self.key)
 
     def paint_ground(self, painter: QPainter, *, is_open: bool, waits: bool = False) -> QRectF:
-        """The ground of an open step; its ring while it has the keyboard; the accent while the person is waited for."""
+        """Paint the row's background if it is open, and a frame: in the accent colour with the focus or while it
+        waits for the person. Returns the frame's box."""
         theme = self.theme
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
@@ -88,11 +93,12 @@ class _Openable(RowWidget):
 
 
 class CardRow(_Openable):
-    """One call: its head, and below it, while open, what it wrote, what came out, the picture, what went wrong."""
+    """The card of one call: its head with a reason for a failure and, while open, its text, its output and its
+    picture."""
 
     @property
     def expanded(self) -> bool | None:
-        """Whether it is open; None where there is nothing to open."""
+        """Whether the card is open; None if there is nothing to open."""
         return self.is_open if self._has_more() else None
 
     def __init__(self, theme: Theme, ticker: Ticker, *, is_open: bool = False) -> None:
@@ -123,6 +129,11 @@ class CardRow(_Openable):
         self._fill()
         self.setCursor(Qt.CursorShape.PointingHandCursor if self._has_more() else Qt.CursorShape.ArrowCursor)
         self.update()
+
+    @property
+    def is_of_something_made(self) -> bool:
+        """Whether the card shows a picture or a small app, which stays open."""
+        return self._card is not None and self._card.made is not None
 
     def set_open(self, *, is_open: bool) -> None:
         if is_open != self.is_open:
@@ -167,7 +178,8 @@ class CardRow(_Openable):
         return card is not None and bool(_own_body(card) or card.output.strip() or card.picture or _has_own(card))
 
     def _thumbnail(self) -> QPixmap | None:
-        """The picture, small, in the head of a closed card."""
+        """Return the card's newest picture, small, for the head of a closed card; None if it is open or has no
+        picture."""
         picture = newest_picture(self._card) if self._card else None
         if picture is None or self.is_open:
             return None
@@ -194,7 +206,7 @@ class CardRow(_Openable):
         output = with_left_out(card.output, card.output_left_out) if self.is_open and card.output.strip() else ""
         self._output = self._code(self._output, output)
         self._fill_own(card)
-        picture = card.picture if self.is_open else None
+        picture = card.picture if self.is_open and card.made is None else None
         if picture is None:
             _drop(self._picture)
             self._picture = None
@@ -205,7 +217,8 @@ class CardRow(_Openable):
             self._picture.show_picture(picture)
 
     def _fill_own(self, card: Card) -> None:
-        """Fill the part that only this kind of card has."""
+        """Create or update the part that cards of this kind add, such as the browser's steps; delete it while the
+        card is closed."""
         if not (self.is_open and _has_own(card)):
             _drop(self._own)
             self._own = None
@@ -214,7 +227,12 @@ class CardRow(_Openable):
             self._own = _shown(_OWN[card.kind](self.theme, self))
             self._own.opened.connect(self._open_picture)
             self._own.height_changed.connect(self.height_changed)
+            self._own.used.connect(self._use)
         self._own.show_card(card)
+
+    def _use(self, use: Use) -> None:
+        if self._card is not None:
+            self.intended.emit(UseMade(use, self._card))
 
     def _open_picture(self, picture: ShownPicture) -> None:
         self.intended.emit(OpenPicture(picture))
@@ -229,7 +247,8 @@ class CardRow(_Openable):
         return view
 
     def _paint_line(self, painter: QPainter, box: QRectF) -> None:
-        """The thin line that moves while it runs, or fills where the progress is known."""
+        """Paint a thin line at the bottom of a running card. Its length is the progress; if that is unknown, a short
+        line moves."""
         theme, card = self.theme, self._card
         inset = theme.size("card_radius")
         track = QRectF(box.left() + inset, box.bottom() - 2, box.width() - 2 * inset, 2)
@@ -254,7 +273,7 @@ class CardRow(_Openable):
 
 
 class FoldRow(_Openable):
-    """One line for a run of small actions."""
+    """One line for several steps. Opened, it also shows the pictures that were taken during the steps."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
@@ -282,7 +301,7 @@ class FoldRow(_Openable):
         return line + high
 
     def _fill(self, frames: tuple[tuple[str, ShownPicture], ...]) -> None:
-        """The pictures that were taken on the way, while it is open."""
+        """Show these pictures as a film strip; without pictures, delete the strip."""
         if not frames:
             _drop(self._film)
             self._film = None
@@ -313,7 +332,7 @@ class FoldRow(_Openable):
         paint_chevron(painter, placed(middle, whole, way), theme, is_open=self._fold.is_open)
 
     def _words(self) -> str:
-        """How many steps, how long they took, and whether all of them are known to have worked."""
+        """Return the line: how many steps, how long they took, and whether one failed or was not confirmed."""
         cards, tr = self._fold.cards if self._fold else (), QCoreApplication.translate
         words = [tr("Cards", "{count} steps").format(count=len(cards))]
         words.append(elapsed_words(sum(card.elapsed_s or 0.0 for card in cards)))
@@ -325,7 +344,7 @@ class FoldRow(_Openable):
 
 
 def with_left_out(text: str, count: int) -> str:
-    """Return the text below a line that says how many characters of its beginning are not kept."""
+    """Return the text below a line that says that `count` characters before it were dropped; just the text for 0."""
     if not (count and text):
         return text
     words = QCoreApplication.translate("Cards", "… {count} characters before this").format(count=count)
@@ -333,15 +352,15 @@ def with_left_out(text: str, count: int) -> str:
 
 
 def _own_body(card: Card) -> str:
-    """The card's text; nothing where the head says all of it."""
+    """Return the text that the call wrote; "" if the card's head already shows all of it."""
     return "" if card.body.strip() in card.object else card.body
 
 
-_OWN: Mapping[str, type[CardPart]] = {"browser": BrowserView, "web": SourcesView}
+_OWN: Mapping[str, type[CardPart]] = {"browser": BrowserView, "web": SourcesView, "made": MadeView}
 
 
 def _has_own(card: Card) -> bool:
-    return card.kind in _OWN and bool(card.sights or card.sources)
+    return card.kind in _OWN and bool(card.sights or card.sources or card.made)
 
 
 def _elapsed(card: Card) -> str:

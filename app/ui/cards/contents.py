@@ -1,4 +1,4 @@
-"""The parts of a card: its head, its checklist, and what unfolds below."""
+"""The parts of a card: its head, its checklist, and what is below it while it is open."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from PySide6.QtGui import (
     QPen,
     QPixmap,
 )
-from PySide6.QtWidgets import QAbstractButton, QSlider, QWidget
+from PySide6.QtWidgets import QSlider, QWidget
 
 from app.base.values import dataclass
 from app.ui.bubble.rows import RowWidget
+from app.ui.buttons import DrawnButton
 from app.ui.cards.picture import CodeView, PictureView
 from app.ui.presenter.view import BrowserStep, Card, ChecklistLine, ShownChecklist, Source, Status
 from app.ui.presenter.wording import visible
@@ -28,9 +29,10 @@ from app.ui.theme.theme import Color, Theme
 
 
 class CardPart(QWidget):
-    """`opened` carries a picture that the person wants to see in its full size."""
+    """A part of a card. `opened` carries a picture to see in full size, `used` the `Use` of a pressed button."""
 
     opened = Signal(object)
+    used = Signal(object)
     height_changed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -41,12 +43,12 @@ class CardPart(QWidget):
         raise NotImplementedError
 
     def height_for(self, width: int) -> int:
-        """Arrange for a width and say how high that is, in pixels."""
+        """Lay out for a width and return the height in pixels."""
         raise NotImplementedError
 
 
 class BrowserView(CardPart):
-    """Shows the newest step; once the person has moved the slider back, the one they chose."""
+    """Shows the newest browser step, or the one that the person chose with the slider."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)
@@ -74,7 +76,7 @@ class BrowserView(CardPart):
 
     @property
     def words(self) -> str:
-        """Which step is shown."""
+        """Return the line for the browser step on show, such as "Step 2 of 5"."""
         words = QCoreApplication.translate("Browser", "Step {number} of {count}")
         return words.format(number=self.slider.value() + 1, count=len(self._sights))
 
@@ -139,8 +141,8 @@ class BrowserView(CardPart):
 _WEB = ("http", "https")
 
 
-class SourceLink(QAbstractButton):
-    """Title, where it is, and a line of it. Only addresses of the web can be opened."""
+class SourceLink(DrawnButton):
+    """A search result: its title, its address, and a line of its text. Only web addresses can be opened."""
 
     def __init__(self, theme: Theme, source: Source, parent: QWidget) -> None:
         super().__init__(parent)
@@ -183,7 +185,7 @@ class SourceLink(QAbstractButton):
 
 
 class SourcesView(CardPart):
-    """The sources that a search found, one below the other."""
+    """The results of a search, one below the other."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)
@@ -220,7 +222,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class CardHead:
-    """What the line shows. `opens` is None where there is nothing to open, else whether it is open."""
+    """What the head of a card shows. `opens`: the card is open or closed; None if it has no content to open."""
 
     glyph: str
     verb: str
@@ -233,7 +235,7 @@ class CardHead:
 
 
 def paint_head(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -> None:
-    """Draw the line into `box`; what does not fit is elided, the object's end first."""
+    """Paint the head into `box`. Text that does not fit is cut with "…", and the verb keeps its room longest."""
     is_line = box.height() <= theme.size("step_height")
     inset = theme.size("gap" if is_line else "card_padding")
     side = theme.size("small_glyph" if is_line else "glyph")
@@ -248,7 +250,8 @@ def paint_head(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -> 
 
 
 def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: CardHead, theme: Theme) -> float:
-    """Chevron, mark and time, from the end; the answer is where the words must end, left to right."""
+    """Paint chevron, mark, picture and time from the end of `box`. Return the `x` at which the words must end, as if
+    the text ran from left to right."""
     way = painter.layoutDirection()
     side, gap = theme.size("small_glyph"), theme.size("gap")
     x, middle = box.right(), box.center().y()
@@ -276,7 +279,7 @@ def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: CardHead, 
 
 
 def paint_chevron(painter: QPainter, place: QRectF, theme: Theme, *, is_open: bool) -> None:
-    """Draw it pointing down where it is open, else in reading direction."""
+    """Paint a chevron that points down while `is_open`, otherwise in the reading direction."""
     side = place.width()
     closed = 180 if painter.layoutDirection() is Qt.LayoutDirection.RightToLeft else 0
     painter.save()
@@ -320,7 +323,7 @@ def _words(painter: QPainter, box: QRectF, text: str, color: Color) -> None:
 
 
 def elapsed_words(seconds: float) -> str:
-    """`4 s`, `1:05`; nothing below a second."""
+    """Return a duration such as `4 s` or `1:05`; "" below a second."""
     whole = int(seconds)
     if whole < 1:
         return ""
@@ -331,7 +334,7 @@ _Line = tuple[ChecklistLine, QRect, Qt.TextFlag]
 
 
 class ChecklistRow(RowWidget):
-    """Paint finished steps in a muted colour, so that the remaining ones are prominent."""
+    """Shows a checklist. Lines that are done have a muted colour, so that the remaining ones stand out."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)

@@ -1,19 +1,23 @@
-"""A picture in a card, with a ring where it clicked; a tap opens it in its full size."""
+"""Show a picture in a card, with a ring at the place of the click. Pressing it opens it in full size."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+import math
+
+from PySide6.QtCore import QCoreApplication, QEvent, QLineF, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
     QGuiApplication,
     QKeyEvent,
+    QLinearGradient,
     QMouseEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
     QPen,
     QPixmap,
+    QPolygonF,
     QResizeEvent,
     QTextCharFormat,
     QTextCursor,
@@ -28,11 +32,13 @@ from app.ui.presenter.view import Command, ShownPicture
 from app.ui.presenter.wording import visible
 from app.ui.theme.drawing import font, put
 from app.ui.theme.motion import Ticker
-from app.ui.theme.theme import Theme
+from app.ui.theme.theme import Color, Theme
+
+_TRAIL_PX, _SHORTEST_TRAIL_PX = 160.0, 24.0
 
 
 class PictureView(QWidget):
-    """Shows a picture as large as its width allows. A broken one says so instead."""
+    """Shows a picture as large as its width allows, or a sentence if the picture is broken."""
 
     ROLE = QAccessible.Role.Graphic
     opened = Signal(object)
@@ -65,7 +71,7 @@ class PictureView(QWidget):
         return min(fitted.height(), natural.height())
 
     def width_for(self, height: int) -> int:
-        """The other way round."""
+        """Return the width in pixels at which the picture has this height."""
         size = self._pixmap.size()
         return height if size.isEmpty() else max(round(size.width() * height / size.height()), 1)
 
@@ -98,13 +104,13 @@ class PictureView(QWidget):
             self.press()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Space):
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self.press()
         else:
             super().keyPressEvent(event)
 
     def press(self) -> None:
-        """Open it in its full size."""
+        """Open the picture in its full size."""
         if not self._pixmap.isNull():
             self.opened.emit(self._picture)
 
@@ -128,7 +134,7 @@ class PictureView(QWidget):
 
 
 def paint_click_ring(painter: QPainter, center: QPointF, theme: Theme) -> None:
-    """A ring that shows on any ground: the accent between two thin light lines."""
+    """Paint a ring that is visible on any background: the accent between two thin light lines."""
     radius = theme.size("click_ring") / 2
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for width, name in ((5.0, "paper"), (2.5, "accent")):
@@ -137,7 +143,7 @@ def paint_click_ring(painter: QPainter, center: QPointF, theme: Theme) -> None:
 
 
 class FilmStrip(QWidget):
-    """What was done, picture after picture; they scroll sideways. `save_wanted`: the person keeps them as a guide."""
+    """Pictures of the steps, which scroll sideways. `save_wanted`: the person wants to save them as a guide."""
 
     ROLE = QAccessible.Role.List
     opened = Signal(object)
@@ -170,7 +176,7 @@ class FilmStrip(QWidget):
             self.pictures.append(made)
 
     def height_for(self, width: int) -> int:
-        """Arrange for a width and say how high that is, in pixels."""
+        """Lay out for a width and return the height in pixels."""
         gap, high = self._theme.size("gap"), self._theme.size("film_height")
         self._view.setGeometry(0, gap, width, high)
         self._arrange()
@@ -178,14 +184,14 @@ class FilmStrip(QWidget):
         return high + 3 * gap + self.save.height()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """A picture that gets the keyboard comes into sight."""
+        """Scroll until the picture that got the focus is visible."""
         if event.type() is QEvent.Type.FocusIn and isinstance(watched, PictureView):
             over = watched.x() + watched.width() - self._view.width()
             self._scroll(watched.x() if watched.x() < 0 else max(over, 0))
         return False
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Sideways, and with Shift; else the thread scrolls."""
+        """Scroll sideways for a sideways wheel, or with Shift. Otherwise the thread scrolls."""
         by = event.angleDelta().x()
         if by:
             self._scroll(-by)
@@ -207,7 +213,7 @@ class FilmStrip(QWidget):
 
 
 class CodeView(ProseText):
-    """At most `code_lines` lines high; the end is in sight while it grows. `as_diff` colours added and removed."""
+    """Shows at most `code_lines` lines of code: the last ones while the code grows. `as_diff` colours changed lines."""
 
     def __init__(self, theme: Theme, parent: QWidget, *, as_diff: bool = False) -> None:
         super().__init__(theme, "code", theme.color("code_ink"), parent, theme.size("gap"))
@@ -220,7 +226,7 @@ class CodeView(ProseText):
         self.setAccessibleName(QCoreApplication.translate("Cards", "Code"))
 
     def show_text(self, text: str) -> None:
-        """Show this text; what only grew is added at the end."""
+        """Show this text. If it begins with the old text, only the new end is added."""
         text = text.rstrip("\n")
         if text == self.shown:
             return
@@ -242,7 +248,7 @@ class CodeView(ProseText):
         self._copy.move(self.width() - self._copy.width() - inset - bar // 2, inset)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolls itself while there is something to scroll, then the thread."""
+        """Scroll the code while it can scroll, then the thread."""
         bar = self.verticalScrollBar()
         at_end = bar.value() == (bar.minimum() if event.angleDelta().y() > 0 else bar.maximum())
         if at_end:
@@ -258,7 +264,7 @@ class CodeView(ProseText):
         QGuiApplication.clipboard().setText(self.shown)
 
     def _color_lines(self) -> None:
-        """Ground and letters of added and removed lines."""
+        """Give added and removed lines their background and text colours."""
         theme, marks = self._theme, []
         block = self.document().begin()
         while block.isValid():
@@ -277,7 +283,7 @@ class CodeView(ProseText):
 
 
 class CommandRow(RowWidget):
-    """Below the words it belongs to, with nothing hidden in it."""
+    """Shows a suggested command below the message that it belongs to. No part of the command is hidden."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
@@ -293,3 +299,30 @@ class CommandRow(RowWidget):
         height = self._code.height_for(width - left)
         self._code.setGeometry(left, 0, width - left, height)
         return height
+
+
+def trail_to(ring: QRectF, start: QPointF, width: float) -> QPolygonF:
+    """Return the last part of the way from `start` to a ring, pointed where it begins; empty if the way is short."""
+    way = QLineF(ring.center(), start)
+    halves = ((ring.width() / 2, way.dx()), (ring.height() / 2, way.dy()))
+    inside = min(half / abs(part) if part else math.inf for half, part in halves)  # this share of the way
+    length = min(way.length() * (1 - inside), _TRAIL_PX) if not way.isNull() else 0
+    if length < _SHORTEST_TRAIL_PX:
+        return QPolygonF()
+    end = way.pointAt(inside)
+    way.setLength(way.length() * inside + length)
+    across = way.normalVector().unitVector()
+    aside = QPointF(across.dx(), across.dy()) * (width / 2)
+    return QPolygonF([way.p2(), end + aside, end - aside])
+
+
+def paint_trail(painter: QPainter, trail: QPolygonF, color: Color, opacity: float) -> None:
+    """Paint a trail of `trail_to` in a colour that grows towards the ring."""
+    if trail.isEmpty():
+        return
+    growing = QLinearGradient(trail.at(0), trail.at(1))
+    growing.setColorAt(0, QColor(*color.faded(0)))
+    growing.setColorAt(1, QColor(*color.faded(opacity)))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(growing)
+    painter.drawPolygon(trail)

@@ -1,1 +1,1 @@
-"""Where the person writes."""
+"""The composer: where the person writes."""

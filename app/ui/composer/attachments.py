@@ -26,8 +26,12 @@ _KB, _MB = 1_000, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """One thing. `kind` is file, folder, picture, unseen (a picture that cannot be shown), screenshot or pasted; `path`
-    is empty where it is no file; `note` tells the person what they should know."""
+    """One attachment. `kind` is file, folder, picture, unseen (a picture that cannot be shown), screenshot, pasted, or
+    region (a part of the screen).
+
+    `path` is "" for an attachment that is no file; `note` is a hint for the person. `place` is where a `region` is on
+    the screen: left,top,right,bottom in screen pixels.
+    """
 
     kind: str
     name: str
@@ -35,14 +39,15 @@ class Attached:
     size_bytes: int = 0
     media: Media | None = None
     note: str = ""
+    place: str = ""
 
 
 def in_words(text: str, attached: Sequence[Attached]) -> str:
-    """The person's words, and below them what goes with them."""
+    """Return the person's words, followed by the attachments as text."""
     if not attached:
         return text
     words = _words()
-    lines = [words[one.kind].format(path=one.path, size=size(one.size_bytes)) for one in attached]
+    lines = [words[one.kind].format(path=one.path, size=size(one.size_bytes), place=one.place) for one in attached]
     return "\n".join([text, "", words["heading"], *lines]).strip()
 
 
@@ -51,7 +56,7 @@ def pictures(attached: Sequence[Attached]) -> tuple[Media, ...]:
 
 
 def size(count: int) -> str:
-    """`12 kB`, `3.4 MB`; whole bytes below a thousand."""
+    """Return a size in bytes as text, such as `12 kB` or `3.4 MB`, or as whole bytes below a thousand."""
     if count < _KB:
         return f"{count} B"
     return f"{count / _KB:.0f} kB" if count < _MB else f"{count / _MB:.1f} MB"
@@ -61,11 +66,11 @@ def _words() -> dict[str, str]:
     return resources.table("prompts/attached.toml", dict[str, str])
 
 
-_GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen"}
+_GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen", "region": "screen"}
 
 
 class Chip(QWidget):
-    """Glyph or the picture itself, name, and a small cross."""
+    """One attachment in the composer: a glyph or its picture, its name, and a small cross that removes it."""
 
     ROLE = QAccessible.Role.Grouping
     removed = Signal()
@@ -123,7 +128,7 @@ class Chip(QWidget):
 
 
 class Chips(QWidget):
-    """All of them, in as many lines as they need."""
+    """All attachments, in as many lines as they need."""
 
     changed = Signal()
 
@@ -144,14 +149,14 @@ class Chips(QWidget):
         self.changed.emit()
 
     def take(self) -> tuple[Attached, ...]:
-        """What is attached; nothing is any more."""
+        """Remove all attachments and return them."""
         taken = self.attached
         for chip in list(self._chips):
             self._remove(chip)
         return taken
 
     def height_for(self, width: int) -> int:
-        """Arrange in a width; 0 where there is none."""
+        """Lay out in a width and return the height in pixels; 0 if there is no attachment."""
         gap, high = self._theme.size("grid"), self._theme.size("chip_height")
         x, y = 0, 0
         for chip in self._chips:
@@ -169,7 +174,7 @@ class Chips(QWidget):
 
 
 def _thumbnail(attached: Attached, side: int, ratio: float) -> QPixmap:
-    """The middle of the picture as a small square; null where there is none."""
+    """Return the middle of the attached picture as a square of `side` pixels; a null pixmap if there is no picture."""
     found = QPixmap()
     if attached.media is None or not found.loadFromData(attached.media.data):
         return QPixmap()

@@ -1,4 +1,4 @@
-"""The field that the person writes in: keys, what was sent before, and the end of a known task behind the caret."""
+"""The text field: its keys, earlier messages, and a grey completion after the caret."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _KEPT = 200
 
 
 class Recall:
-    """Goes back and forth through what was sent; what was being written is kept at the end."""
+    """Moves through earlier messages, from the newest back. After the newest comes the draft, which is kept
+    meanwhile."""
 
     def __init__(self) -> None:
         self._sent: list[str] = []
@@ -44,7 +45,7 @@ class Recall:
         self._place = len(self._sent)
 
     def earlier(self, writing: str) -> str | None:
-        """The text before; None where there is none."""
+        """Return the message before the current one; None at the oldest. `writing` is the draft to keep."""
         if self._place == 0:
             return None
         if self._place == len(self._sent):
@@ -53,7 +54,8 @@ class Recall:
         return self._sent[self._place]
 
     def later(self) -> str | None:
-        """The text after, at last the draft; None where there is none."""
+        """Return the message after the current one, and after the newest the draft; None if the draft is already
+        shown."""
         if self._place >= len(self._sent):
             return None
         self._place += 1
@@ -66,10 +68,10 @@ _BREAKS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifie
 
 
 class ComposerField(QPlainTextEdit):
-    """Plain text only, also from the clipboard; files and pictures that are pasted or dropped are `offered`.
+    """A field for plain text. It emits `offered` with files and pictures that are pasted or dropped.
 
-    Keys reach it only from a person's own device (`InputFilter`), so that what was typed is the person's own words.
-    The end of a known task stands greyed behind the caret until it is taken: it is painted, and no part of the text.
+    Key presses that programs make up never reach it (`InputFilter`), so what was typed is the person's own words. The
+    suggested end of a known task is painted in grey behind the caret, and is no part of the text until it is accepted.
     """
 
     offered = Signal(object)
@@ -86,6 +88,8 @@ class ComposerField(QPlainTextEdit):
         self._is_typed, self._is_typing = True, False
         self._known: tuple[str, ...] = ()
         self._ghost, self._is_declined = "", False
+        self.has_found = False
+        """Whether something that fits what is typed stands beside it."""
         self.document().contentsChange.connect(self._note_change)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFont(font(theme, "text"))
@@ -105,15 +109,16 @@ class ComposerField(QPlainTextEdit):
 
     @property
     def ghost(self) -> str:
-        """The end of a known task that Tab would put behind the caret; "" where there is none."""
+        """The suggested end of the text, which Tab would insert at the caret; "" if there is no suggestion."""
         return self._ghost
 
     def complete_from(self, known: Sequence[str]) -> None:
-        """The lines that may complete what is typed, the nearest first; what was sent before comes before them."""
+        """Set the lines that may complete the text, the likeliest first. The person's earlier messages are tried
+        before them."""
         self._known = tuple(known)
 
     def take(self) -> tuple[str, bool]:
-        """What was written, to be sent, and whether the person typed all of it; the field is empty afterwards."""
+        """Empty the field. Return its text, and whether the person typed all of it."""
         text, is_typed = self.toPlainText().strip(), self._is_typed
         if text:
             self._recall.sent(text)
@@ -139,7 +144,7 @@ class ComposerField(QPlainTextEdit):
             self._look_ahead()
         elif event.key() == Qt.Key.Key_Escape:
             self.left.emit()
-        elif self._is_completed_by(event) or self._recalled(event.key()) or self._is_left_for(event.key()):
+        elif self._is_completed_by(event) or self._is_moved_from(event.key()):
             return
         else:
             self._is_typing = True
@@ -157,7 +162,7 @@ class ComposerField(QPlainTextEdit):
         self._look_ahead()  # because what is still being composed is no change of the text
 
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: FBT001 - Qt's signature
-        """Tab takes what is offered before it goes on."""
+        """Accept the completion with Tab. Without one, Tab moves the focus."""
         return (forward and self._completed()) or super().focusNextPrevChild(forward)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -166,7 +171,7 @@ class ComposerField(QPlainTextEdit):
             self._paint_ghost(QPainter(self.viewport()))
 
     def _look_ahead(self) -> None:
-        """Find the end of what is being typed; only for the person's own words on one line, with the caret behind."""
+        """Find a completion of the text, if the person typed all of it, it is one line, and the caret is at its end."""
         text, cursor = self.toPlainText(), self.textCursor()
         self._is_declined = self._is_declined and bool(text)
         is_one_line = round(self.document().size().height()) == 1 and not cursor.block().layout().preeditAreaText()
@@ -180,20 +185,22 @@ class ComposerField(QPlainTextEdit):
         self.viewport().update()
 
     def _is_completed_by(self, event: QKeyEvent) -> bool:
-        """Whether an arrow key that goes on from the end has taken what is offered."""
+        """Accept the completion if the key is the arrow in writing direction. Return whether there was one to
+        accept."""
         is_left = self.textCursor().block().textDirection() is Qt.LayoutDirection.RightToLeft
         goes_on = Qt.Key.Key_Left if is_left else Qt.Key.Key_Right
         return event.key() == goes_on and not event.modifiers() & ~_KEYPAD and self._completed()
 
     def _completed(self) -> bool:
-        """Whether there was something to take; it is not what the person typed."""
+        """Insert the completion, which does not count as typed by the person. Return whether there was one."""
         if not self._ghost:
             return False
         self.textCursor().insertText(self._ghost)
         return True
 
     def _paint_ghost(self, painter: QPainter) -> None:
-        """Behind the caret on the same baseline, as far as there is room; at the line's end the key that takes it."""
+        """Paint the completion behind the caret, cut to the room, and "Tab", the key that accepts it, at the end of
+        the line."""
         theme, block, whole = self._theme, self.textCursor().block(), QRectF(self.viewport().rect())
         line, way = block.layout().lineAt(0), block.textDirection()
         origin = self.contentOffset() + block.layout().position()
@@ -218,20 +225,27 @@ class ComposerField(QPlainTextEdit):
         painter.drawRoundedRect(cap.adjusted(0.5, 0.5, -0.5, -0.5), theme.size("grid"), theme.size("grid"))
 
     def _note_change(self, _place: int, _removed: int, added: int) -> None:
-        """What comes by any other way, such as accessibility, may be somebody else's."""
+        """Note that the text is not all typed by the person, if text was added without a key press, such as by
+        accessibility."""
         if added and not self._is_typing:
             self._is_typed = False
 
+    def _is_moved_from(self, key: int) -> bool:
+        """Handle an arrow key that leaves the text for the list or for an earlier message. Return whether it did."""
+        return (self.has_found and self._is_left_for(key)) or self._recalled(key) or self._is_left_for(key)
+
     def _recalled(self, key: int) -> bool:
-        """Whether an arrow key at the text's edge brought another text."""
+        """Show an earlier or later message if an arrow key leaves the text's first or last line. Return whether one
+        was shown."""
         line = self.textCursor().blockNumber()
         if key == Qt.Key.Key_Up and line == 0:
             return self._recall_to(earlier=True)
         return key == Qt.Key.Key_Down and line == self.blockCount() - 1 and self._recall_to(earlier=False)
 
     def _is_left_for(self, key: int) -> bool:
-        """Whether an arrow key in the empty field goes on to what is offered."""
-        if key not in (Qt.Key.Key_Up, Qt.Key.Key_Down) or self.toPlainText():
+        """Move from the field to the list of suggestions or search results, if the arrow key may. Return whether it
+        did."""
+        if key not in (Qt.Key.Key_Up, Qt.Key.Key_Down) or (self.toPlainText() and not self.has_found):
             return False
         self.choosing.emit()
         return True
@@ -245,7 +259,7 @@ class ComposerField(QPlainTextEdit):
         return True
 
     def _align(self) -> None:
-        """Let words that run from right to left begin at the right: Qt leaves them at the left."""
+        """Align a text that is written from right to left at the right, because Qt leaves it at the left."""
         is_left = self.document().firstBlock().textDirection() is Qt.LayoutDirection.RightToLeft
         wanted = Qt.AlignmentFlag.AlignRight if is_left else Qt.AlignmentFlag.AlignLeft
         option = self.document().defaultTextOption()

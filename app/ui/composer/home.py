@@ -1,4 +1,4 @@
-"""What the field offers: empty, what fits the window in front, the last tasks, and the keys; with words, their end."""
+"""The suggestions around the field: for the front window, the last tasks, and keys. Typed words get completions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from app.ui.theme.drawing import font, placed
 from app.ui.theme.theme import Theme
 
 _MOST_RECENT = 2
-_LEAST_TYPED = 2
+LEAST_TYPED = 2
 _CUT = "…"
 
 
 @dataclass(frozen=True, slots=True)
 class _Fitting:
-    """One table of `resources/suggestions.toml`."""
+    """One table of `resources/suggestions.toml`: suggestions for windows whose class or title contains one of
+    `words`."""
 
     words: tuple[str, ...]
     plain: tuple[str, ...]
@@ -32,23 +33,27 @@ class _Fitting:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """The file."""
+    """The content of `suggestions.toml`."""
 
     suggestions: tuple[str, ...]
+    opening: tuple[str, ...]
     fitting: dict[str, _Fitting]
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One thing that can be done now; `about` is where it comes from."""
+    """One line of the list above the field. `about` says where the line comes from. `key` identifies a search
+    result; it is "" for a suggested task."""
 
     text: str
     glyph: str
     about: str = ""
+    key: str = ""
 
 
 def fitting(window: str, *, has_model: bool) -> tuple[str, ...]:
-    """What fits a window, by its class and title."""
+    """Return the suggestions for a window, found by its class and title. With a model, they are tasks that need a
+    model."""
     seen = window.casefold()
     rows = resources.table("suggestions.toml", Suggestions).fitting.values()
     row = next(row for row in rows if any(word in seen for word in row.words))
@@ -56,23 +61,23 @@ def fitting(window: str, *, has_model: bool) -> tuple[str, ...]:
 
 
 def todays() -> str:
-    """Today's line of the file, in the person's language."""
+    """Return the suggestion of this day, which changes daily, in the person's language."""
     known = resources.table("suggestions.toml", Suggestions).suggestions
     return QCoreApplication.translate("Composer", known[datetime.date.today().toordinal() % len(known)])
 
 
 def rest_of(typed: str, known: Iterable[str]) -> str:
-    """What follows in the first known line that starts with the typed words; "" where none does.
+    """Return the rest of the first known line that begins with `typed`; "" if there is none or `typed` is too short.
 
-    A line that was cut when it was kept is no whole task, and one that breaks has no room.
+    Lines with a line break are skipped, and so are lines that end in `…`, because they were cut when they were saved.
     """
-    begun = typed.casefold() if len(typed.strip()) >= _LEAST_TYPED else None
+    begun = typed.casefold() if len(typed.strip()) >= LEAST_TYPED else None
     fits = (line for line in known if line[: len(typed)].casefold() == begun and len(line) > len(typed))
     return next((line[len(typed) :] for line in fits if not line.endswith(_CUT) and "\n" not in line), "")
 
 
 class _Line(QAbstractButton):
-    """One suggestion: a press does it."""
+    """One suggestion or search result in the list, as a button."""
 
     ROLE = QAccessible.Role.Button
 
@@ -89,7 +94,7 @@ class _Line(QAbstractButton):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
-        elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) or event.text().isprintable():
+        elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) or (event.text().strip() and event.text().isprintable()):
             event.ignore()  # because the list moves on, and letters belong to the field
         else:
             super().keyPressEvent(event)
@@ -121,17 +126,26 @@ class _Line(QAbstractButton):
 
 
 class HomeView(QWidget):
-    """Lines to press. `chosen` carries a line's text; `typed` the key that belongs to the field."""
+    """The list of suggestions and search results above the field. `chosen` carries the text of a pressed suggestion.
+
+    `opened` carries the key of a pressed search result, and `typed` a key press that the text field should get. `left`
+    is emitted when an arrow key leaves the list for the field.
+    """
 
     ROLE = QAccessible.Role.List
     chosen = Signal(str)
+    opened = Signal(str)
     typed = Signal(object)
+    left = Signal()
+    changed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
         self.lines: list[_Line] = []
-        self._keys = QCoreApplication.translate("Composer", "↵ send    ↑ ↓ choose    Esc close")
+        self._offered: list[Suggestion] = []
+        self._found: list[Suggestion] = []
+        self._is_below = False
         self.setAccessibleName(QCoreApplication.translate("Composer", "Suggestions"))
 
     @property
@@ -141,25 +155,46 @@ class HomeView(QWidget):
         return len(self.lines) * theme.size("button_height") + keys if self.lines else 0
 
     def offer(self, window: str, program: str, recent: Sequence[str], *, has_model: bool) -> None:
-        """What fits the `window` in front (its class and title), then the last tasks."""
+        """Show suggestions for the front `window` (its class and title) of `program`, and the person's `recent`
+        tasks."""
         tr = QCoreApplication.translate
         fits = [Suggestion(tr("Composer", text), "spark", program) for text in fitting(window, has_model=has_model)]
         again = tr("Composer", "Recent")
         last = [Suggestion(text, "history", again) for text in dict.fromkeys(recent)][:_MOST_RECENT]
-        self._show([*last, *fits])
+        self._offered, self._found = [*last, *fits], []
+        self._show_lines()
+
+    @property
+    def has_found(self) -> bool:
+        """Return whether the list shows search results for the typed words."""
+        return bool(self._found)
+
+    def show_found(self, found: Sequence[Suggestion]) -> None:
+        """Show these search results, the best one nearest to the field. Without results, show the suggestions again."""
+        if list(found) == self._found:
+            return
+        self._found = list(found)
+        self._show_lines()
+        self.changed.emit()
+
+    def put_below(self, *, is_below: bool) -> None:
+        """Set whether the list is below the field. The best line is always the one next to the field."""
+        if is_below is not self._is_below:
+            self._is_below = is_below
+            self._show_lines()
 
     def enter(self) -> None:
-        """The keyboard goes to the line next to the field."""
+        """Give the focus to the line next to the field."""
         if self.lines:
-            self.lines[-1].setFocus(Qt.FocusReason.TabFocusReason)
+            self.lines[0 if self._is_below else -1].setFocus(Qt.FocusReason.TabFocusReason)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         at = next((at for at, line in enumerate(self.lines) if line.hasFocus()), None)
         step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()), 0)
-        if at is not None and step and 0 <= at + step < len(self.lines):
-            self.lines[at + step].setFocus(Qt.FocusReason.TabFocusReason)
-        elif event.key() == Qt.Key.Key_Escape:
-            super().keyPressEvent(event)
+        if at is not None and step:
+            self._go_to(at + step)
+        elif event.key() == Qt.Key.Key_Escape or not event.text():
+            super().keyPressEvent(event)  # a key without a letter, such as Shift, begins no text
         else:
             self.typed.emit(event)
 
@@ -172,8 +207,25 @@ class HomeView(QWidget):
         painter.setPen(QColor(*theme.color("muted")))
         inset, line = theme.size("padding"), theme.type("small").line
         top = len(self.lines) * theme.size("button_height") + theme.size("grid") / 2
-        place = QRectF(inset + theme.size("gap"), top, self.width() - 2 * inset, line)
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self._keys)
+        place = QRectF(inset, top, self.width() - 2 * inset, line)
+        tr = QCoreApplication.translate
+        below, above = tr("Composer", "↵ ask Wisp    ↓ choose"), tr("Composer", "↵ ask Wisp    ↑ choose")
+        found = below if self._is_below else above
+        offered = tr("Composer", "↵ send    ↑ ↓ choose    Esc close")
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, found if self._found else offered)
+
+    def _go_to(self, at: int) -> None:
+        """Give the focus to the line with index `at`. Past the line next to the field, emit `left`; past the other
+        end, do nothing."""
+        if 0 <= at < len(self.lines):
+            self.lines[at].setFocus(Qt.FocusReason.TabFocusReason)
+        elif (at < 0) is self._is_below:
+            self.left.emit()
+
+    def _show_lines(self) -> None:
+        from_far = self._found[::-1] or self._offered
+        self._show(from_far[::-1] if self._is_below else from_far)
+        self.update()
 
     def _show(self, suggestions: Sequence[Suggestion]) -> None:
         if [line.suggestion for line in self.lines] == list(suggestions):
@@ -186,5 +238,7 @@ class HomeView(QWidget):
         high, inset = theme.size("button_height"), theme.size("gap")
         for at, line in enumerate(self.lines):
             line.setGeometry(inset, at * high, theme.size("bubble_width") - 2 * inset, high)
-            line.clicked.connect(partial(self.chosen.emit, line.suggestion.text))
+            found = line.suggestion.key
+            line.clicked.connect(partial(self.opened.emit, found) if found else partial(self.chosen.emit, line.text()))
             line.show()
+        self.update()

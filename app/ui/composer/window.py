@@ -1,4 +1,4 @@
-"""The composer: the field that the person writes in, and the bar below it. Both stay where they are."""
+"""The composer: the text field and the bar below it. Both keep their place."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ from app.ui.theme.theme import Theme
 
 
 class ComposerView(QWidget):
-    """`sent` carries the message, what is attached, and the message again where the person typed all of it, else "".
+    """The composer: the field, its attachments and its bar. `sent` carries the message, the attachments, and the typed
+    part.
 
-    Message and attachments are never both empty. `left` is Esc; `keyboard_wanted` a press into the field.
+    The typed part is the whole message if the person typed all of it, else "". Message and attachments are never both
+    empty. `left` is emitted for Esc; `keyboard_wanted` for a press into the field.
     """
 
     ROLE = QAccessible.Role.Grouping
@@ -47,6 +49,8 @@ class ComposerView(QWidget):
     files_offered = Signal(object)
     picture_offered = Signal(object)
     screenshot_wanted = Signal()
+    region_wanted = Signal()
+    rewrite_wanted = Signal()
 
     def __init__(self, theme: Theme, placeholder: str, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -69,10 +73,19 @@ class ComposerView(QWidget):
         self.screen_button = GlyphButton(theme, "camera", tr("Composer", "Attach a picture of the screen"), self)
         self.screen_button.clicked.connect(self.screenshot_wanted)
         self.header = Header(theme, self, name)
+        self.header.region_wanted.connect(self.region_wanted)
+        self.header.rewrite_wanted.connect(self.rewrite_wanted)
         self.send_button = GlyphButton(theme, "send", tr("Composer", "Send"), self)
         self.send_button.filled = True
         self.send_button.clicked.connect(self._send)
-        for keys, act in (("Ctrl+O", self.attach_files), ("F6", self.thread_wanted), ("Ctrl+H", self.history_wanted)):
+        keys_of = {
+            "Ctrl+O": self.attach_files,
+            "Ctrl+M": self.region_wanted,
+            "Ctrl+R": self.rewrite_wanted,
+            "F6": self.thread_wanted,
+            "Ctrl+H": self.history_wanted,
+        }
+        for keys, act in keys_of.items():
             QShortcut(
                 QKeySequence(keys), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut
             ).activated.connect(act)
@@ -81,24 +94,24 @@ class ComposerView(QWidget):
 
     @property
     def wanted_height(self) -> int:
-        """For what is written and attached now, in pixels."""
+        """Return the height for the current text and attachments, in pixels."""
         theme = self.theme
         field = self.field.wanted_height() + theme.size("card_padding") + theme.size("grid")
         return self._above() + field + self.header.wanted_height
 
     def body_rect(self) -> Rect:
-        """Where it is, in global device-independent pixels."""
+        """Return the composer's rectangle, in global device-independent pixels."""
         corner = self.mapToGlobal(QPoint(0, 0))
         return Rect(corner.x(), corner.y(), self.width(), self.height())
 
     def tell(self, sentence: str) -> None:
-        """A sentence about what could not be attached; an empty one takes it away."""
+        """Show a sentence about an attachment, such as why it failed. "" removes the sentence."""
         self.note.setText(sentence)
         self.note.setVisible(bool(sentence))
         self._resized()
 
     def attach_files(self) -> None:
-        """Let the person choose files."""
+        """Open a dialog in which the person chooses files to attach."""
         chosen = self.ask_files()
         if chosen:
             self.files_offered.emit([Path(name) for name in chosen])
@@ -152,14 +165,14 @@ class ComposerView(QWidget):
         return self.theme.size("bubble_width") - 2 * self.theme.size("padding")
 
     def _above(self) -> int:
-        """What chips and the note take above the field."""
+        """Return the height in pixels of the attachments and the note, which are above the field."""
         gap = self.theme.size("gap")
         chips = self.chips.height_for(self._inner_width())
         note = self.note.heightForWidth(self._inner_width()) if not self.note.isHidden() else 0
         return (chips + gap if chips else 0) + (note + gap if note else 0)
 
     def _arrange(self) -> None:
-        """From the bottom up: the bar stays where it is while the field grows."""
+        """Place the parts. The bar is at the lower edge and stays there while the field grows upwards."""
         theme, width = self.theme, self.width()
         inset, gap, side = theme.size("padding"), theme.size("gap"), self.send_button.width()
         y, inner = theme.size("card_padding"), width - 2 * inset
@@ -188,7 +201,7 @@ class ComposerView(QWidget):
         self.send_button.setEnabled(bool(self.field.toPlainText().strip() or self.chips.attached))
 
     def _offer(self, data: QMimeData) -> None:
-        """Files or a picture, pasted or dropped."""
+        """Pass on what was pasted or dropped: emit `files_offered` for local files, otherwise `picture_offered`."""
         local = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
         if local:
             self.files_offered.emit(local)

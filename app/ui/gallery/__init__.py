@@ -1,1 +1,1 @@
-"""Every state and every card with sample data: for theme authors, for tests, and for the README's pictures."""
+"""All states and cards with sample data: for theme authors, tests, and the README's pictures."""

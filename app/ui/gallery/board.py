@@ -1,4 +1,4 @@
-"""The gallery: every state of the orb, every card, every tone, live, in light and dark, side by side."""
+"""The gallery: the live orb states, cards and tones, in light and dark, side by side."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QEventLoop, QPoint, Qt, QTimer
+from PySide6.QtCore import QEventLoop, QPoint, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QInputMethodEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication, QScrollArea, QTabWidget, QWidget
 
+from app.agent.agent_events import Selected, Way
 from app.agent.recording import PastConversation, Spent
+from app.settings import tokens
 from app.ui.bubble.window import BubbleWindow
 from app.ui.composer.attachments import Attached
 from app.ui.gallery import samples
@@ -20,6 +23,7 @@ from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.pages.listing import Page
 from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
+from app.ui.pages.rewrite import RewritePage, difference
 from app.ui.presenter.view import Card, News
 from app.ui.presenter.wording import folded
 from app.ui.system.instance import Interrupts
@@ -41,7 +45,7 @@ _SAMPLES = (
 
 
 def past(now: float | None = None) -> list[PastConversation]:
-    """Sample conversations, the newest first."""
+    """Return sample conversations, the newest first. `now` is in seconds since 1970; None means this moment."""
     end = time.time() if now is None else now
     return [
         PastConversation(str(number), title, end - hours * _HOUR_S - 300, end - hours * _HOUR_S, turns, cost)
@@ -62,7 +66,7 @@ _DAY = 1_790_000_000.0
 
 
 def pages(theme: Theme) -> dict[str, Page]:
-    """Each page by its name; history, news and usage are those of the header's buttons."""
+    """Return sample pages by name, such as `history`, `news` and `usage`."""
     history, deleting = HistoryPage(theme), HistoryPage(theme)
     for page in (history, deleting):
         page.show_conversations(past(_DAY), _DAY)
@@ -72,7 +76,12 @@ def pages(theme: Theme) -> dict[str, Page]:
     usage = UsagePage(theme)
     usage.show_spent(Spent(12_840, 1_203, 96_000, 4_100, 0.06, 1), Spent(61_400, 8_822, 512_300, 20_480, 0.41, 6))
     usage.show_today(Spent(182_000, 24_010, 1_730_000, 81_000, None, 21))
-    return {"history": history, "deleting": deleting, "news": inbox, "usage": usage}
+    rewrite, (old, new) = RewritePage(theme), samples.rewritten()
+    rewrite.show_selected(
+        Selected(old, "", ""), {name: Way(name) for name in ("Shorter", "Fix spelling")}, has_model=True
+    )
+    rewrite.show_new(difference(old, new), obstacle="", is_same=False)
+    return {"history": history, "deleting": deleting, "news": inbox, "usage": usage, "rewrite": rewrite}
 
 
 Piece = TypeVar("Piece", bound=Floating)
@@ -80,14 +89,16 @@ Piece = TypeVar("Piece", bound=Floating)
 _PAUSE_MS = 1500
 _COLUMNS = 4
 _TALL_PX = 1000
+_WALLPAPER_RATIO = 1.6
 
 
 class Board(QWidget):
-    """One scheme: the pieces on a plain ground, each under its name. They are children, not windows."""
+    """All pieces of the presence in one colour scheme, by name. They are widgets inside the board, not windows."""
 
     def __init__(self, look: Theme) -> None:
         super().__init__()
         self._theme = look
+        self._wallpaper = QSvgRenderer(str(look.wallpaper)) if look.wallpaper else None
         self._around = WindowDeps(None, composited=True)
         self._ticker = Ticker(look.ms("frame"), self)
         self._makers: list[RowMaker] = []
@@ -98,17 +109,25 @@ class Board(QWidget):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the theme file."""
+        """The errors in the theme file."""
         return self._theme.problems
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        QPainter(self).fillRect(self.rect(), QColor(*self._theme.color("sunken")))
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(*self._theme.color("sunken")))
+        if self._wallpaper is not None:
+            tile = QSize(self.width(), round(self.width() / _WALLPAPER_RATIO))
+            for top in range(0, self.height(), tile.height()):
+                self._wallpaper.render(painter, QRectF(0, top, tile.width(), tile.height()))
 
     def _made(self) -> Iterator[tuple[str, Floating]]:
         for state in Orb:
             orb = self._child(OrbWindow(self._theme, self._around, self._ticker))
             orb.show_state(state, share=0.6 if state is Orb.BUSY else None, unread=3 if state is Orb.IDLE else 0)
             yield f"orb-{state.value}", orb
+        speaking = self._child(OrbWindow(self._theme, self._around, self._ticker))
+        speaking.utter("excited", "…" * 10_000)  # so long that it is said as long as anybody looks
+        yield "orb-speaking", speaking
         yield "composer", self._composer()
         yield "composer-attached", self._composer(samples.attached(), "“holidays.tif” (212.0 MB) cannot be shown.")
         yield "composer-completed", self._composing("Open the c")
@@ -175,7 +194,8 @@ class Board(QWidget):
         return bubble
 
     def _fit(self) -> None:
-        """Bubbles as high as their threads, which they only know once they are shown."""
+        """Give each bubble the height of its thread, which is only known once the thread is shown, and lay out the
+        board again."""
         for piece in self.pieces.values():
             if isinstance(piece, BubbleWindow):
                 height = piece.wanted_size(_TALL_PX).height() + 2 * piece.margin
@@ -187,7 +207,7 @@ class Board(QWidget):
         return piece
 
     def _lay_out(self) -> None:
-        """Orbs in a line, then the others in columns, each piece at the end of the shortest one."""
+        """Place the orbs in one line and the other pieces in columns below, each at the end of the shortest column."""
         x, wide = 0, self._theme.size("bubble_width") + 2 * self._theme.size("shadow_margin")
         tops = [self._theme.size("orb_hover") + 2 * self._theme.size("orb_margin")] * _COLUMNS
         for name, piece in self.pieces.items():
@@ -202,36 +222,48 @@ class Board(QWidget):
         self.setFixedSize(max(x, wide * _COLUMNS), max(tops))
 
 
-def boards(own: Path | None = None, *, reduced: bool = False) -> dict[str, Board]:
-    """A board for each scheme, with a theme file's own tokens if one is given; `reduced` holds all movement still.
-    Needs a QApplication."""
+PLAIN = {scheme: ("", scheme) for scheme in theme.SCHEMES}
+EVERY = PLAIN | {f"{kind}-{scheme}": (kind, scheme) for kind in tokens.THEMES for scheme in tokens.faces(kind)}
+"""Themes and schemes by the names of their boards."""
+
+
+def boards(
+    own: Path | None = None, *, reduced: bool = False, shown: Mapping[str, tuple[str, str]] = PLAIN
+) -> dict[str, Board]:
+    """Return a board for each theme and scheme in `shown`, by the board's name. `own` is a theme file whose tokens are
+    used too.
+
+    `reduced` stops all movement. Needs a QApplication.
+    """
     made = {}
-    for scheme in theme.SCHEMES:
-        look = theme.load(scheme, scale=drawing.system_scale(), own=own, reduced=reduced)
+    for name, (kind, scheme) in shown.items():
+        look = theme.load(scheme, kind=kind, scale=drawing.system_scale(), own=own, reduced=reduced)
         board = Board(look)
         board.setStyleSheet(drawing.sheet(look))
         board.setPalette(drawing.palette(look))
-        made[scheme] = board
+        made[name] = board
     return made
 
 
 def show(application: QApplication, made: Mapping[str, Board]) -> int:
-    """One window for each board, until all are closed."""
-    windows = []
+    """Show the boards in one window, each on a tab, until the person closes it. Returns the exit code."""
+    window = QTabWidget()
+    window.setWindowTitle("Wisp gallery")
     for scheme, board in made.items():
-        window = QScrollArea()
-        window.setWidget(board)
-        window.setWindowTitle(f"Wisp gallery: {scheme}")
-        window.resize(board.size().boundedTo(application.primaryScreen().availableSize()))
-        window.show()
-        windows.append(window)
+        scroll = QScrollArea()
+        scroll.setWidget(board)
+        window.addTab(scroll, scheme)
+    largest = max((board.size() for board in made.values()), key=lambda size: size.height())
+    window.resize(largest.boundedTo(application.primaryScreen().availableSize()))
+    window.show()
     application.setQuitOnLastWindowClosed(True)
     with Interrupts(application, application.quit) as interrupts:
         return interrupts.exit_code(application.exec())
 
 
 def shoot(made: Mapping[str, Board], folder: Path) -> list[Path]:
-    """A picture of each board and of each of its pieces, once the speech has been spoken."""
+    """Save a PNG of each board and each piece in the folder, and return the paths. Waits until all text has
+    appeared."""
     for board in made.values():
         board.move(QPoint(0, 0))
         board.show()

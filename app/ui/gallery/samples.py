@@ -1,4 +1,4 @@
-"""Sample conversations, as the events an agent would send."""
+"""Sample conversations, as events of an agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Events = Sequence[agent.AgentEvent]
 
 
 def picture(width: int = 960, height: int = 600) -> Media:
-    """A made-up screenshot: a calculator on a plain desktop."""
+    """Draw a made-up screenshot: a calculator on a plain desktop."""
     image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(QColor(86, 110, 128))
     painter = QPainter(image)
@@ -42,8 +42,13 @@ def picture(width: int = 960, height: int = 600) -> Media:
     return Media(_png(image), "image/png", width, height, "the calculator shows 84")
 
 
+def rewritten() -> tuple[str, str]:
+    """Return a text as it was selected, and as it would be replaced."""
+    return "I am  afraid that I will be late tomorow , sorry.", "I am afraid I will be late tomorrow. Sorry!"
+
+
 def attached() -> Sequence[Attached]:
-    """One of each kind of thing that goes with a message."""
+    """Return one attachment of each kind."""
     return (
         Attached("screenshot", "Screenshot", media=picture()),
         Attached("file", "Quarterly report of the northern branch, final.pdf", "/home/anna/report.pdf", 420_000),
@@ -60,7 +65,7 @@ def _png(image: QImage) -> bytes:
 
 
 def _call(call_id: str, tool: str, arguments: dict[str, object], **finish: object) -> list[agent.AgentEvent]:
-    """A whole call; without `finish` it still runs."""
+    """Return the events of one call. `finish` are the fields of its end; without them, the call still runs."""
     made: list[agent.AgentEvent] = [
         agent.TagStart(call_id, tool),
         agent.ToolRunning(call_id, tool, arguments),  # type: ignore[arg-type]
@@ -71,7 +76,7 @@ def _call(call_id: str, tool: str, arguments: dict[str, object], **finish: objec
 
 
 def at_work() -> Events:
-    """A task in the middle: speech, small actions, a look at the screen, something that runs."""
+    """Return the events of a task that runs: speech, small actions, a look at the screen, a running command."""
     return [
         agent.TurnStarted("t1", "Open the calculator and type 12*7="),
         agent.StateChanged(agent.State.THINKING),
@@ -95,7 +100,7 @@ def finished() -> Events:
 
 
 def cards() -> Events:
-    """One card in each state."""
+    """Return the events of one card in each state."""
     made: list[agent.AgentEvent] = [agent.TurnStarted("t1", "Show me every card")]
     made += _call("1", "open_app", {"name": "Text Editor"}, elapsed_s=2.2)
     made += _call("2", "computer_click", {"x": 412, "y": 80}, payload={"verified": False})
@@ -123,7 +128,7 @@ def cards() -> Events:
 
 
 def small_actions() -> Events:
-    """A run of small actions, folded."""
+    """Return the events of several small actions, which fold into one line."""
     made: list[agent.AgentEvent] = [agent.TurnStarted("t1", "Press 1 2 3 4 5")]
     for number in range(1, 8):
         made += _call(str(number), "computer_click", {"target": str(number)}, elapsed_s=0.1)
@@ -132,7 +137,7 @@ def small_actions() -> Events:
 
 
 def checklist() -> Events:
-    """A task with steps, in the middle of it."""
+    """Return the events of a half-finished task with a checklist."""
     texts = (
         "Open the letter",
         "Find the address in the contacts",
@@ -150,7 +155,7 @@ def checklist() -> Events:
 
 
 def web() -> Events:
-    """A search, and a browser after three steps."""
+    """Return the events of a web search, and of a browser after three steps."""
     visit = "https://museum.example/visit"
     results = [
         {"title": "Opening hours", "url": visit, "snippet": "Open from 10 to 18, on Thursdays to 20."},
@@ -169,7 +174,7 @@ def web() -> Events:
 
 
 def changed() -> Events:
-    """A turn that has changed files, with the offer to take that back."""
+    """Return the events of a turn that has changed files, so that the view offers to undo them."""
     made: list[agent.AgentEvent] = [agent.TurnStarted("t1", "Put the date into both letters")]
     for number, name in enumerate(("letters/anna.md", "letters/karl.md"), start=1):
         made += _call(str(number), "write_file", {"path": name}, payload={"path": name, "undoable": True})
@@ -177,12 +182,12 @@ def changed() -> Events:
 
 
 def search() -> Events:
-    """The search alone, as the newest card."""
+    """Return the events of the web search alone, so that its card is the newest one and open."""
     return web()[:4]
 
 
 def tones(theme: Theme) -> Events:
-    """One sentence in each tone of voice."""
+    """Return the events of one sentence in each tone of voice."""
     words = {
         "warm": "Good to see you again. Shall we go on with the letter?",
         "neutral": "There are four windows open.",
@@ -213,12 +218,14 @@ def approval() -> Events:
             sources=("the screen",),
             reasons=("It works in ~/Downloads, outside the workspace.",),
             scopes=(agent.Scope.ONCE, agent.Scope.TASK),
+            deed="delete ~/Downloads/old, after reading the screen, which others wrote",
+            strong=((14, 20),),
         ),
     ]
 
 
 def click_approval() -> Events:
-    """The largest of its kind: a picture of the place, and every way to answer."""
+    """Return the events of the largest approval, with a picture of the place and all possible answers."""
     shown: dict[str, Any] = {"picture": picture(480, 200), "ring": (240, 104)}
     return [
         agent.TurnStarted("t1", "Answer the mail from Jo"),
@@ -233,13 +240,15 @@ def click_approval() -> Events:
             undo="What is sent cannot be called back.",
             rule="mode ask: outward (default.toml)",
             scopes=tuple(agent.Scope),
+            deed="press “Send” in “Re: Friday”, which sends something to others",
+            strong=((14, 19),),
             **shown,
         ),
     ]
 
 
 def answer() -> Events:
-    """An answer with everything that Markdown has in it."""
+    """Return the events of an answer with all kinds of Markdown."""
     return [
         agent.TurnStarted("t1", "How do I back up my photos?"),
         *_call("1", "list_files", {"path": "Pictures"}, elapsed_s=0.4),
@@ -297,7 +306,7 @@ def trouble() -> Events:
 
 
 def view_of(events: Events) -> View:
-    """The view after these events."""
+    """Return the view that follows after these events."""
     view, presenter, now = View(), Presenter(), time.monotonic()
     for event in events:
         view = presenter.after(view, event, now)

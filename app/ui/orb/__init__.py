@@ -1,1 +1,1 @@
-"""The orb: what it looks like in each state, and the small window it lives in."""
+"""The orb: its look in each state, and its small window."""

@@ -1,4 +1,4 @@
-"""The states that the orb shows. The first painted orb imports them, and nothing of the agent with them."""
+"""The orb's states, in a module that does not import the agent, because the first paint imports it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Orb(StrEnum):
-    """SLEEP and LISTENING are the presence's own, the others follow the agent."""
+    """The orb's states. The presence sets SLEEP and LISTENING itself; the other states follow those of the agent."""
 
     IDLE = "idle"
     THINKING = "thinking"

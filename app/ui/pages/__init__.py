@@ -1,1 +1,1 @@
-"""The pages that swap inside the bubble: history, inbox, usage."""
+"""The bubble's pages: past conversations, stored things, news, and usage."""

@@ -1,4 +1,4 @@
-"""A list of things, each with a title and a quiet second line. Every page of the bubble but the usage is made of it."""
+"""A list of entries, each with a title and a muted second line. All pages but the usage page use it."""
 
 from __future__ import annotations
 
@@ -32,18 +32,20 @@ _Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True, slots=True)
 class ListEntry:
-    """One line of a list; `color` is a token of the theme."""
+    """One entry of a list. `color` is the theme's name for the glyph's colour; a `picture` (PNG) replaces the glyph."""
 
     key: str
     title: str
     below: str
     glyph: str = ""
     color: str = "muted"
+    picture: bytes = b""
 
 
 class ListView(QListWidget):
-    """`picked` is a press or Enter on an entry; `menu_wanted` its menu, by the mouse or the keyboard; `renamed` what
-    the person made of its title; `delete_wanted` the key for that."""
+    """A list of entries. `picked` is emitted for a press or Enter on an entry; `menu_wanted` asks for the entry's menu,
+    by mouse or keyboard. `renamed` carries the new title that the person wrote; `delete_wanted` is emitted for Delete.
+    """
 
     picked = Signal(str)
     menu_wanted = Signal(str, QPoint)
@@ -67,7 +69,7 @@ class ListView(QListWidget):
         self.setItemDelegate(self._lines)
 
     def show_entries(self, entries: list[ListEntry]) -> None:
-        """Show these; the current one stays current where it is still there."""
+        """Show these entries. The current entry stays current if it is still in the list."""
         current = self.current_key()
         self.clear()
         for entry in entries:
@@ -83,18 +85,17 @@ class ListView(QListWidget):
             self.setCurrentRow(0)
 
     def current_key(self) -> str:
-        """The key of the entry that the keyboard is on; empty where there is none."""
+        """Return the key of the selected entry; "" if none is selected."""
         item = self.currentItem()
         return _entry(item).key if item is not None else ""
 
     def rename_current(self) -> None:
-        """Let the person write another title, in its place."""
+        """Let the person edit the title of the selected entry, in the list."""
         self.edit(self.currentIndex())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         item = self.currentItem()
-        done = item is not None and self._done_by_key(event.key(), item)
-        if not done:
+        if item is None or not self._done_by_key(event.key(), item):
             super().keyPressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -128,7 +129,7 @@ class ListView(QListWidget):
 
 
 class _Lines(QStyledItemDelegate):
-    """Draw an entry, and let the person rename it."""
+    """Paints the entries of the list, and lets the person edit a title."""
 
     renamed = Signal(str, str)
 
@@ -159,6 +160,11 @@ class _Lines(QStyledItemDelegate):
             side = theme.size("small_glyph")
             place = QRectF(inner.left(), inner.center().y() - side / 2, side, side)
             drawing.draw(painter, entry.glyph, placed(place, box, way), theme.color(entry.color))
+            inner.setLeft(place.right() + theme.size("gap"))
+        if entry.picture:
+            side = round(box.height()) - 2 * theme.size("gap")
+            place = QRectF(inner.left(), inner.center().y() - side / 2, side, side)
+            drawing.draw_picture(painter, entry.picture, placed(place, box, way))
             inner.setLeft(place.right() + theme.size("gap"))
         if self._has_menu and hot:
             side = theme.size("small_glyph")
@@ -220,10 +226,11 @@ class Page(QWidget):
         inset = theme.size("padding")
         self.box.setContentsMargins(inset, 0, inset, theme.size("gap"))
         self.box.setSpacing(theme.size("gap"))
+        self.box.setAlignment(Qt.AlignmentFlag.AlignTop)  # so that a page without entries leaves its room below
         self.box.addLayout(self.bar)
 
     def label(self, words: str, style: str = "text", *, strong: bool = False, quiet: bool = False) -> QLabel:
-        """Plain words in the theme's type; they wrap."""
+        """Return a label that wraps and shows the words as plain text, in the theme's font."""
         return drawing.words_label(self.theme, words, style, strong=strong, quiet=quiet)
 
     def tell(self, sentence: str) -> None:
@@ -232,7 +239,7 @@ class Page(QWidget):
         self.note.setVisible(bool(sentence))
 
     def take_focus(self) -> None:
-        """Put the keyboard where it belongs when the page opens."""
+        """Give the focus to the control that the person most likely needs first. It is called when the page opens."""
         self.back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

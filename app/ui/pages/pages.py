@@ -1,4 +1,4 @@
-"""The pages: past conversations, what Wisp keeps, what happened, and what was spent."""
+"""The pages for past conversations, stored things, news, and usage."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from app.agent.recording import ExportFormat, PastConversation, Spent
 from app.ui.buttons import GlyphButton, WordButton
 from app.ui.pages.listing import ListEntry, ListView, Page
 from app.ui.presenter.view import News
-from app.ui.theme.drawing import spaced
+from app.ui.presenter.wording import without_attached
+from app.ui.theme.drawing import Menu, spaced
 from app.ui.theme.theme import Theme
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def amount(number: int) -> str:
-    """`12,345`."""
+    """Format a count, as in `12,345`."""
     return _locale().toString(number)
 
 
 def money(cost_usd: float | None) -> str:
-    """`$0.04`; a dash where the price is not known."""
+    """Format dollars, as in `$0.04`; a dash if the price is unknown."""
     if cost_usd is None:
         return "–"
     if 0 < cost_usd < 0.01:
@@ -36,7 +37,7 @@ def money(cost_usd: float | None) -> str:
 
 
 def moment(at: float, now: float) -> str:
-    """Seconds since the epoch as `14:02` today, `Yesterday, 14:02`, or the day."""
+    """Format a time (seconds since 1970) as `14:02` if it is today, as `Yesterday, 14:02`, or as a date."""
     when, today = datetime.datetime.fromtimestamp(at), datetime.datetime.fromtimestamp(now).date()
     clock = _locale().toString(QTime(when.hour, when.minute), QLocale.FormatType.ShortFormat)
     if when.date() == today:
@@ -47,7 +48,7 @@ def moment(at: float, now: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """`now`, `5 min ago`, `3 h ago`, `2 days ago`."""
+    """Format how long ago something was, given in seconds, as `now`, `5 min ago`, `3 h ago` or `2 days ago`."""
     tr = QCoreApplication.translate
     if seconds < _MINUTE:
         return tr("Page", "now")
@@ -65,7 +66,8 @@ def turns(count: int) -> str:
 
 
 def _locale() -> QLocale:
-    """The person's; where the system has none, numbers and days are still to be read by people."""
+    """Return the person's locale, or English if the system has only the "C" locale, which formats dates for
+    programs."""
     found = QLocale()
     return QLocale(QLocale.Language.English) if found.language() is QLocale.Language.C else found
 
@@ -74,7 +76,7 @@ _TYPING_MS = 150
 
 
 class SearchedPage(Page):
-    """A list that can be searched. Its entries have a menu, and are deleted only after a question."""
+    """A page with a search field and a list. Each entry has a menu. Wisp asks before it deletes an entry."""
 
     searched = Signal(str)
     renamed = Signal(str, str)
@@ -107,7 +109,7 @@ class SearchedPage(Page):
             self.box.addWidget(part)
 
     def show_entries(self, entries: list[ListEntry], nothing: str) -> None:
-        """Show these; `nothing` where there is none at all."""
+        """Show these entries. If there are none, show the sentence `nothing`, or "Nothing found." after a search."""
         self._titles = {entry.key: entry.title for entry in entries}
         self.list.show_entries(entries)
         found_none = QCoreApplication.translate("History", "Nothing found.")
@@ -116,24 +118,26 @@ class SearchedPage(Page):
         self.empty.setVisible(not entries)
 
     def pick(self, key: str) -> None:
-        """The person pressed an entry."""
+        """Open the entry that the person pressed."""
         raise NotImplementedError
 
     def menu_of(self, key: str) -> QMenu:
-        """Return what can be done with an entry."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        return menu
+        """Return the menu of an entry."""
+        return Menu(self.theme, self)
 
     def ask_to_delete(self, key: str) -> None:
-        """Before anything is gone for good, the person is asked."""
-        self.question.ask(key, self._titles.get(key, ""))
+        """Ask the person whether to delete the entry. A yes emits `deleted`."""
+        self.question.ask(key, self.question_of().format(title=self._titles.get(key, "")))
+
+    def question_of(self) -> str:
+        """Return what is asked before an entry is deleted; `{title}` stands for its title."""
+        return QCoreApplication.translate("History", "Delete “{title}” for good?")
 
     def take_focus(self) -> None:
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """From the search field the arrow leads into the list, and Enter opens what is found first."""
+        """Handle two keys in the search field: Down moves into the list, and Enter opens the selected entry."""
         if watched is self.search and isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
             if event.key() == Qt.Key.Key_Down and not self.list.isHidden():
                 self.list.setFocus(Qt.FocusReason.TabFocusReason)
@@ -148,8 +152,10 @@ class SearchedPage(Page):
 
 
 class HistoryPage(SearchedPage):
-    """Shows what it is given and says what the person wants; `chosen` opens a conversation again; `export_wanted`
-    carries a conversation, its title and the format."""
+    """The page of past conversations. `chosen` carries the id of the conversation to open again.
+
+    `export_wanted` carries a conversation's id, its title and the format of the export.
+    """
 
     chosen = Signal(str)
     new_wanted = Signal()
@@ -164,9 +170,10 @@ class HistoryPage(SearchedPage):
         self.show_conversations(())
 
     def show_conversations(self, found: Sequence[PastConversation], now: float | None = None) -> None:
-        """The newest first, as the archive gives them. `now` is in seconds since the epoch; None is this moment."""
+        """Show conversations, the newest first. `now`, in seconds since 1970, is the time for words such as
+        "Yesterday"."""
         now = now or time.time()
-        entries = [ListEntry(one.id, one.title, _below(one, now)) for one in found]
+        entries = [ListEntry(one.id, without_attached(one.title)[0] or one.title, _below(one, now)) for one in found]
         self.show_entries(entries, QCoreApplication.translate("History", "Nothing here yet."))
 
     def pick(self, key: str) -> None:
@@ -191,7 +198,7 @@ class HistoryPage(SearchedPage):
 
 
 class _Question(QWidget):
-    """Ask whether an entry shall really be deleted. Enter keeps it."""
+    """Asks whether to delete an entry. Enter answers no."""
 
     confirmed = Signal(str)
 
@@ -210,9 +217,8 @@ class _Question(QWidget):
         row.addWidget(self.delete)
         self.hide()
 
-    def ask(self, key: str, title: str) -> None:
+    def ask(self, key: str, words: str) -> None:
         self._key = key
-        words = QCoreApplication.translate("History", "Delete “{title}” for good?").format(title=title)
         self._words.setText(words)
         self.show()
         self.keep.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -235,12 +241,12 @@ _MARKS = {
     "approval": ("shield", "accent"),
     "stopped": ("stop", "muted"),
     "warning": ("alert", "warn"),
-    "error": ("notch", "bad"),
+    "error": ("notch", "warn"),
 }
 
 
 class InboxPage(Page):
-    """`chosen` carries the key of the thread's item that the news is about."""
+    """The page of the news. `chosen` carries the key of the thread's row that the chosen news is about."""
 
     chosen = Signal(str)
     cleared = Signal()
@@ -260,7 +266,8 @@ class InboxPage(Page):
             self.box.addWidget(part)
 
     def show_news(self, news: Sequence[News], now: float) -> None:
-        """The newest first. `now` is on the clock that the news were stamped with."""
+        """Show the news, the newest first. `now` is the presence's clock in seconds, by which each line tells its
+        age."""
         newest_first = list(reversed(news))
         self._items = {one.key: one.item for one in newest_first}
         self.list.show_entries([_entry(one, now) for one in newest_first])
@@ -293,20 +300,20 @@ def _words(level: str) -> str:
 
 
 class UsagePage(Page):
-    """A small table; what is not known yet is a dash."""
+    """A small table of tokens and costs. Unknown figures are dashes."""
 
     def __init__(self, theme: Theme) -> None:
         tr = QCoreApplication.translate
         super().__init__(theme, tr("Usage", "Usage"))
         self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(theme.size("gap"))
+        self._grid.setHorizontalSpacing(theme.size("padding"))
         self._grid.setVerticalSpacing(theme.size("gap"))
         self._grid.setColumnStretch(0, 1)
         rows = (
             "",
             tr("Usage", "Tokens read"),
             tr("Usage", "Tokens written"),
-            tr("Usage", "Read again"),
+            tr("Usage", "Tokens read before"),
             tr("Usage", "Cost"),
         )
         for row, name in enumerate(rows):
@@ -322,7 +329,7 @@ class UsagePage(Page):
         self.about = self.label(
             tr(
                 "Usage",
-                "A token is a piece of about four letters. What is read again costs less.",
+                "A token is a piece of about four letters. Those that the model has read before cost less.",
             ),
             "small",
             quiet=True,

@@ -1,58 +1,58 @@
-"""The bubble's pages: which one is open, what it shows, and what the person's presses in it do to the archive."""
+"""Open, fill and close the bubble's pages, and carry out the person's actions on them.
+
+One class shows every page that lists stored things: planned tasks, the memory, the tool servers.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import datetime
-import html
-import re
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from string import Template
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject, QStandardPaths, Signal
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QCoreApplication, QObject, QStandardPaths, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog, QMenu
 
 from app.agent.agent_events import AgentEvent
 from app.agent.recording import ExportFormat
-from app.base import resources
 from app.base.errors import WispError
+from app.base.paths import free
+from app.base.texts import Phrase
+from app.base.values import dataclass
 from app.ui.bridge import Agent, BackgroundTasks, Inbox
-from app.ui.machine import Collection
-from app.ui.pages.collection import CollectionPage, collection_words
-from app.ui.pages.listing import Page
-from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
+from app.ui.machine import Collection, CollectionEntry
+from app.ui.pages.guide import UNFIT, guide, markdown_guide
+from app.ui.pages.listing import ListEntry, Page
+from app.ui.pages.pages import HistoryPage, InboxPage, SearchedPage, UsagePage
 from app.ui.presenter import offers, presenter
 from app.ui.presenter.cards import frames_of
 from app.ui.presenter.view import Asked, Card, ShownPicture, View
+from app.ui.presenter.wording import without_attached
 from app.ui.theme.appearance import Look
+from app.ui.theme.theme import Theme
 from app.ui.windows.stage import Stage
 
 _ENDINGS = {ExportFormat.MARKDOWN: ".md", ExportFormat.JSON: ".json"}
 _NAME_CHARS = 60
-_COLLECTIONS = ("planned", "memory", "servers")
-_JPEG = b"\xff\xd8"
-_UNFIT = re.compile(r"[\\/:*?\"<>|\x00-\x1f]+")
+_COLLECTIONS = ("planned", "memory", "servers", "apps", "extras")
+_ON_PRESS = ("open", "get")
+_FOLLOWED_MS = 500
+_MARKDOWN = (".md", ".markdown")
 
 AskWhere = Callable[[str], str]
 """Asks the person where a file shall go, given a proposal; empty where they would rather not."""
 
 
 class Panels(QObject):
-    """The pages beside the conversation, each made when it is first opened. `agent` returns None at first."""
+    """The pages of the bubble, each created when it is first opened. `agent` is None until there is an agent."""
 
     conversation_changed = Signal()
 
     def __init__(
-        self,
-        look: Look,
-        stage: Stage,
-        inbox: Inbox,
-        background: BackgroundTasks,
-        collections: Mapping[str, Collection],
+        self, look: Look, stage: Stage, inbox: Inbox, background: BackgroundTasks, collections: Mapping[str, Collection]
     ) -> None:
         super().__init__()
         self.agent: Agent | None = None
@@ -70,7 +70,7 @@ class Panels(QObject):
         inbox.view_changed.connect(self._refresh)
 
     def toggle(self, name: str) -> None:
-        """Open the page of that name (`history`, `news`, `usage` or a collection's); where it is open, go back to the
+        """Open the page `name`: `history`, `news`, `usage` or that of a collection. If it is open, go back to the
         thread."""
         page = self._page(name)
         if self._stage.bubble.page is page and self._stage.is_open:
@@ -88,7 +88,7 @@ class Panels(QObject):
         page.take_focus()
 
     def leave(self) -> None:
-        """Back to the thread."""
+        """Go back to the thread."""
         self._stage.show_page(None, self._inbox.view)
 
     @property
@@ -148,6 +148,14 @@ class Panels(QObject):
         found = await collection.entries(search)
         if search == page.search.text().strip():  # because the person may have typed more meanwhile
             page.show_collection(found)
+        if any("stop" in one.actions for one in found) and page.isVisible():
+            QTimer.singleShot(_FOLLOWED_MS, page, lambda: self._in_background(self._listed(collection, page), page))
+
+    def get_engine(self) -> None:
+        """Open the page of small apps and get what shows them."""
+        if self._page("apps") is not self._stage.bubble.page or not self._stage.is_open:
+            self.toggle("apps")
+        self._act("apps", "get", "surfaces")
 
     def _act(self, name: str, action: str, key: str, words: str = "") -> None:
         page = self._opened[name]
@@ -161,7 +169,7 @@ class Panels(QObject):
         self._in_background(done(), page)
 
     def _refresh(self, view: View) -> None:
-        """Bring the open page up to date with what happens."""
+        """Show the view's news or usage if that page is open."""
         page = self._stage.bubble.page if self._stage.is_open else None
         if page is None:
             return
@@ -192,7 +200,7 @@ class Panels(QObject):
         return self.agent
 
     def _resting(self) -> Agent:
-        """The agent, where no turn runs: another conversation cannot begin in the middle of one."""
+        """Return the agent, to begin another conversation with it. Raises WispError while a turn runs."""
         if self._inbox.view.running:
             raise WispError(QCoreApplication.translate("Panels", "Wisp is still working. Stop it first."))
         return self._known()
@@ -235,21 +243,45 @@ class Panels(QObject):
         self.usage.show_today(await self._known().archive.spent(midnight.timestamp()))
 
     def save_guide(self, steps: Sequence[Card]) -> None:
-        """The pictures of these steps, illustrated with what each did, as one page wherever the person wants it."""
+        """Ask where to save, and save a guide with the pictures of these steps, as an HTML page or as Markdown."""
         self._background.begin(self._save_guide(steps))
 
-    async def _save_guide(self, steps: Sequence[Card]) -> None:
-        title = _wish_before(self._inbox.view, steps[0])
-        page = guide(title, frames_of(steps))
-        place = self.ask_where(str(_downloads() / f"{_file_name(title)}.html"))
-        if place:
-            saved = await _saved(place, page)
+    def save_copy(self, name: str, content: bytes) -> None:
+        """Ask the person where to save a copy of a file, and save it there. `name` is proposed."""
+        self._background.begin(self._save_copy(name, content))
+
+    async def _save_copy(self, name: str, content: bytes) -> None:
+        if place := self.ask_where(str(_downloads() / name)):
+            saved = await _saved(place, content)
             how = self._inbox.presenter
             self._inbox.change(lambda view: how.noticed(view, "info", saved))
 
+    async def _save_guide(self, steps: Sequence[Card]) -> None:
+        title = _wish_before(self._inbox.view, steps[0])
+        frames = frames_of(steps)
+        place = self.ask_where(str(_downloads() / f"{_file_name(title)}.html"))
+        if place:
+            saved = await self._save_frames(title, frames, Path(place))
+            how = self._inbox.presenter
+            self._inbox.change(lambda view: how.noticed(view, "info", saved))
+
+    async def _save_frames(self, title: str, frames: Sequence[tuple[str, ShownPicture]], place: Path) -> str:
+        if place.suffix.casefold() not in _MARKDOWN:
+            return await _saved(str(place), guide(title, frames))
+        # On a thread, because each picture is drawn on and encoded again.
+        folder = free(place.with_name(UNFIT.sub(" ", place.stem)))
+        text, pictures = await asyncio.to_thread(markdown_guide, title, frames, folder.name, self._look.theme)
+        for name, data in pictures.items():
+            await _saved(str(place.parent / name), data, in_new_folder=True)
+        return await _saved(str(place), text)
+
     def _asked_in_a_dialog(self, proposal: str) -> str:
         words = QCoreApplication.translate("Panels", "Save")
-        place, _ = QFileDialog.getSaveFileName(self._stage.bubble, words, proposal)
+        kinds = f"HTML (*.html);;Markdown (*{_MARKDOWN[0]})" if proposal.endswith(".html") else ""
+        place, chosen = QFileDialog.getSaveFileName(self._stage.bubble, words, proposal, kinds)
+        if place == proposal and chosen.startswith("Markdown"):
+            # Because some dialogs keep the name's ending: they did not ask about a file with the other one.
+            return str(free(Path(place).with_suffix(_MARKDOWN[0])))
         return place
 
 
@@ -263,8 +295,18 @@ def _done(outcome: str) -> str:
         "unbegun": tr("Collection", "It was not begun. “wisp schedule run” with its number in a terminal says why."),
         "trust": tr("Collection", "Its tools that only read run without a question."),
         "ask": tr("Collection", "Each of its tools asks again."),
+        "switch_on": tr("Collection", "It is switched on."),
+        "switch_off": tr("Collection", "It is switched off, and its tools are not offered."),
+        "sign_in": tr("Collection", "You are signed in to it."),
+        "open": tr("Collection", "Its window is open."),
+        "menu": tr("Collection", "It stands in the menu of programs now."),
+        "unmenu": tr("Collection", "It no longer stands in the menu of programs."),
+        "get": "",
+        "late": tr("Collection", "That can no longer be stopped."),
+        "stop": tr("Collection", "Stopped. Nothing was installed."),
     }
-    return words[outcome]
+    kind, _, path = outcome.partition(":")
+    return tr("Panels", "Saved: {path}").format(path=path) if kind == "saved" else words[outcome]
 
 
 def _downloads() -> Path:
@@ -273,40 +315,138 @@ def _downloads() -> Path:
 
 
 def _file_name(title: str) -> str:
-    """A title as a name that every file system takes."""
-    words = " ".join(_UNFIT.sub(" ", title).split())
+    """Return the title without characters that a file name may not have, shortened; "Wisp" if nothing is left."""
+    words = " ".join(UNFIT.sub(" ", title).split())
     return words[:_NAME_CHARS].strip(" .") or "Wisp"
 
 
-async def _saved(place: str, text: str) -> str:
-    """Write a file; the sentence that says so. Raises WispError."""
+async def _saved(place: str, content: str | bytes, *, in_new_folder: bool = False) -> str:
+    """Write a text or bytes to `place`. Returns the sentence "Saved: …". Raises WispError.
+
+    `in_new_folder` creates the folder of `place` first.
+    """
+
+    data = content.encode() if isinstance(content, str) else content
+
+    def write() -> None:
+        if in_new_folder:
+            Path(place).parent.mkdir(exist_ok=True)
+        Path(place).write_bytes(data)
+
     try:
-        # On a thread, because the disk may be slow.
-        await asyncio.to_thread(Path(place).write_text, text, encoding="utf-8")
+        await asyncio.to_thread(write)  # because the disk may be slow
     except OSError as error:
         words = QCoreApplication.translate("Panels", "It could not be saved there: {reason}")
         raise WispError(words.format(reason=error.strerror or error)) from error
     return QCoreApplication.translate("Panels", "Saved: {path}").format(path=place)
 
 
-def guide(title: str, frames: Sequence[tuple[str, ShownPicture]]) -> str:
-    """A page of HTML with everything in it: each picture with what was done, and a ring where."""
-    parts = resources.text("guide.html").split("<!-- step -->")
-    steps = (
-        Template(parts[1]).substitute(
-            number=number,
-            words=html.escape(words),
-            kind="jpeg" if picture.data.startswith(_JPEG) else "png",
-            data=base64.b64encode(picture.data).decode(),
-            left=f"{100 * picture.ring[0] / picture.width:.2f}" if picture.ring else -100,
-            top=f"{100 * picture.ring[1] / picture.height:.2f}" if picture.ring else -100,
-        )
-        for number, (words, picture) in enumerate(frames, 1)
-    )
-    return Template(parts[0]).substitute(title=html.escape(title)) + "".join(steps) + parts[2]
-
-
 def _wish_before(view: View, step: Card) -> str:
-    """Return what the person had asked for when this was done."""
+    """Return the person's last message before this step; "Wisp" if there is none."""
     at = next((at for at, item in enumerate(view.items) if item.key == step.key), 0)
-    return next((item.text for item in reversed(view.items[:at]) if isinstance(item, Asked)), "Wisp")
+    wish = next((item.text for item in reversed(view.items[:at]) if isinstance(item, Asked)), "")
+    return without_attached(wish)[0] or "Wisp"
+
+
+class CollectionPage(SearchedPage):
+    """Lists stored things. A press shows the whole entry; `acted` carries an action and the entry's key."""
+
+    acted = Signal(str, str)
+
+    def __init__(self, theme: Theme, words: CollectionWords) -> None:
+        super().__init__(theme, words.title, words.search, is_editable=bool(words.change))
+        self._words = words
+        self._entries: dict[str, CollectionEntry] = {}
+        self.show_entries([], "")  # because nothing is known before the list has come
+
+    def show_collection(self, entries: Sequence[CollectionEntry]) -> None:
+        """Show these entries, in this order."""
+        self._entries = {entry.key: entry for entry in entries}
+        rows = [ListEntry(one.key, one.title, _said(one.below, " · "), picture=one.picture) for one in entries]
+        self.show_entries(rows, self._words.nothing)
+
+    def pick(self, key: str) -> None:
+        entry = self._entries[key]
+        if action := next((one for one in _ON_PRESS if one in entry.actions), ""):
+            self.acted.emit(action, key)
+            return
+        self.tell(_said(entry.whole, " ") or entry.title)
+
+    def ask_to_delete(self, key: str) -> None:
+        if self._entries[key].is_fixed:
+            return
+        if not (file := self._entries[key].file):
+            super().ask_to_delete(key)
+            return
+        words = QCoreApplication.translate("Collection", "It stands in {file} and is only taken out there.")
+        self.tell(words.format(file=file))
+
+    def question_of(self) -> str:
+        return self._words.delete or super().question_of()
+
+    def menu_of(self, key: str) -> QMenu:
+        menu, tr = super().menu_of(key), QCoreApplication.translate
+        names = {
+            "run": tr("Collection", "Run now"),
+            "trust": tr("Collection", "Let tools that only read run without a question"),
+            "ask": tr("Collection", "Ask again"),
+            "switch_on": tr("Collection", "Switch on"),
+            "switch_off": tr("Collection", "Switch off"),
+            "sign_in": tr("Collection", "Sign in"),
+            "open": tr("Collection", "Open"),
+            "export": tr("Collection", "Save as one file"),
+            "menu": tr("Collection", "Put into the menu of programs"),
+            "unmenu": tr("Collection", "Take out of the menu of programs"),
+            "get": tr("Collection", "Get it"),
+            "stop": tr("Collection", "Stop"),
+        }
+        for action in self._entries[key].actions:
+            menu.addAction(names[action], partial(self.acted.emit, action, key))
+        if self._entries[key].is_fixed:
+            return menu
+        if self._words.change:
+            menu.addAction(self._words.change, self.list.rename_current)
+        if not self._entries[key].file:
+            menu.addAction(tr("History", "Delete…"), lambda: self.ask_to_delete(key))
+        return menu
+
+
+def _said(parts: Sequence[str | Phrase], between: str) -> str:
+    words = partial(QCoreApplication.translate, "Collection")
+    return between.join(part if isinstance(part, str) else part.said(words) for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionWords:
+    """The texts of a collection's page. `nothing` is the sentence for an empty list, `search` the field's name.
+
+    `change` names the action by which the person changes an entry's title; "" if they may not. `delete` is asked before
+    an entry is deleted; "" for the question about what nothing brings back.
+    """
+
+    title: str
+    search: str
+    nothing: str
+    change: str = ""
+    delete: str = ""
+
+
+def collection_words(name: str) -> CollectionWords:
+    """Return the page's texts for `planned`, `memory`, `apps`, `extras` or `servers`."""
+    tr = QCoreApplication.translate
+    if name == "planned":
+        nothing = tr("Collection", "Nothing is planned. Say “every day at 9 …” and Wisp asks whether to keep it.")
+        return CollectionWords(tr("Collection", "Planned"), tr("Collection", "Search what is planned"), nothing)
+    if name == "memory":
+        nothing = tr("Collection", "Nothing is remembered yet. Say “remember that …”.")
+        change = tr("Collection", "Change")
+        return CollectionWords(tr("Collection", "Memory"), tr("Collection", "Search the memory"), nothing, change)
+    if name == "apps":
+        nothing = tr("Collection", "There are no apps yet. Say “make a timer”.")
+        change = tr("History", "Rename")
+        delete = tr("Collection", "Delete “{title}” with all that it keeps? “wisp undo” in a terminal brings it back.")
+        return CollectionWords(tr("Collection", "Apps"), tr("Collection", "Search apps"), nothing, change, delete)
+    if name == "extras":
+        return CollectionWords(tr("Collection", "Extras"), tr("Collection", "Search extras"), "")
+    nothing = tr("Collection", "No tool server is added yet. “wisp mcp add” in a terminal adds one.")
+    return CollectionWords(tr("Collection", "Tool servers"), tr("Collection", "Search tool servers"), nothing)

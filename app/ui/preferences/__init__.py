@@ -1,1 +1,1 @@
-"""The settings' window, made from the catalog."""
+"""The settings' window, generated from the catalog."""

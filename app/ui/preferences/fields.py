@@ -1,14 +1,25 @@
-"""One setting: its name and meaning, and the field that fits its type."""
+"""One setting in the window: its name, its meaning, and a field for its type."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QValidator,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QComboBox,
     QDoubleSpinBox,
     QGridLayout,
@@ -22,12 +33,13 @@ from app.base import resources
 from app.base.values import dataclass
 from app.settings.catalog import ALL, Setting
 from app.settings.providers import providers
+from app.ui.buttons import DrawnButton, PushButton, is_return
 from app.ui.theme import drawing
 from app.ui.theme.theme import Theme
 
 
-class Switch(QAbstractButton):
-    """On or off, at the touch of a finger. The knob's side tells as well as the colour."""
+class Switch(DrawnButton):
+    """An on/off switch, large enough for touch. The knob's side and the colour both show the value."""
 
     def __init__(self, theme: Theme, *, on: bool) -> None:
         super().__init__()
@@ -60,12 +72,18 @@ class Switch(QAbstractButton):
 
 
 class Radio(QRadioButton):
-    """One of several."""
+    """A row of few values, all visible, of which one is chosen."""
 
     def __init__(self, theme: Theme, words: str) -> None:
         super().__init__(words)
         self._theme = theme
         self.setMinimumHeight(theme.size("switch") + 4)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_return(event):
+            self.click()
+        else:
+            super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:
         theme = self._theme
@@ -102,7 +120,7 @@ class Radio(QRadioButton):
 
 
 class Choice(QComboBox):
-    """One of a list. Scrolling the page over it changes nothing."""
+    """A drop-down list. The mouse wheel never changes its value; it scrolls the page."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -122,11 +140,23 @@ class Choice(QComboBox):
         drawing.draw(painter, "chevron", QRectF(-side / 2, -side / 2, side, side), theme.color("muted"))
 
 
-class Whole(QSpinBox):
-    """A whole number, typed or changed with the arrow keys."""
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The unit in which a number is shown: its sign `text`, and how many of the setting's own units make one of it
+    (`holds`)."""
 
-    def __init__(self, theme: Theme) -> None:
+    text: str = ""
+    holds: int = 1
+
+
+class Whole(QSpinBox):
+    """A field for a whole number."""
+
+    def __init__(self, theme: Theme, unit: Unit) -> None:
         super().__init__()
+        self._unit = unit
+        self.setSuffix(_suffix(unit))
+        self.setSingleStep(unit.holds)
         self.setGroupSeparatorShown(True)
         # The style sheet's padding does not reach the line inside.
         self.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
@@ -134,12 +164,32 @@ class Whole(QSpinBox):
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
 
+    def textFromValue(self, value: int) -> str:
+        if self._unit.holds == 1:
+            return super().textFromValue(value)
+        return self.locale().toString(value / self._unit.holds, "g", 6)
+
+    def valueFromText(self, text: str) -> int:
+        if self._unit.holds == 1:
+            return super().valueFromText(text)
+        value, _ = self.locale().toDouble(text.removesuffix(self.suffix()).strip())
+        return round(value * self._unit.holds)
+
+    def validate(self, text: str, place: int) -> tuple[QValidator.State, str, int]:
+        if self._unit.holds == 1:
+            return super().validate(text, place)
+        _, is_number = self.locale().toDouble(text.removesuffix(self.suffix()).strip())
+        return (QValidator.State.Acceptable if is_number else QValidator.State.Intermediate), text, place
+
 
 class Broken(QDoubleSpinBox):
-    """A number with as many decimals as it needs."""
+    """A field for a decimal number, with as many decimals as the number needs."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, unit: Unit) -> None:
         super().__init__()
+        self._unit = unit
+        self.setSuffix(_suffix(unit))
+        self.setSingleStep(unit.holds)
         self.setGroupSeparatorShown(True)
         # The style sheet's padding does not reach the line inside.
         self.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
@@ -148,8 +198,45 @@ class Broken(QDoubleSpinBox):
         event.ignore()
 
     def textFromValue(self, value: float) -> str:
-        text, point = super().textFromValue(value), self.locale().decimalPoint()
+        text, point = super().textFromValue(value / self._unit.holds), self.locale().decimalPoint()
         return text.rstrip("0").rstrip(point) if point in text else text
+
+    def valueFromText(self, text: str) -> float:
+        return super().valueFromText(text) * self._unit.holds
+
+
+def _suffix(unit: Unit) -> str:
+    return f" {QCoreApplication.translate('Settings', unit.text)}" if unit.text else ""
+
+
+_MODIFIERS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
+
+
+class KeyField(QLineEdit):
+    """A field that shows the key combination which the person presses in it. Backspace or Delete empties the field."""
+
+    def __init__(self, keys: str) -> None:
+        super().__init__(keys)
+        self.setReadOnly(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setPlaceholderText(QCoreApplication.translate("Settings", "Click here, then press the keys"))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_alone = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        is_function_key = Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
+        if event.key() in _MODIFIERS:
+            return
+        if is_alone and event.key() in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
+            self._take("")
+        elif is_alone and not is_function_key:
+            super().keyPressEvent(event)  # because a key alone would be taken from every program
+        else:
+            pressed = QKeySequence(event.keyCombination()).toString(QKeySequence.SequenceFormat.PortableText)
+            self._take(pressed.lower().replace("meta+", "super+"))
+
+    def _take(self, keys: str) -> None:
+        self.setText(keys)
+        self.editingFinished.emit()
 
 
 def _focus(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
@@ -160,7 +247,7 @@ def _focus(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PreferencesPage:
-    """`extra` names what stands between the main settings and the rest: keys, engines, findings or folders."""
+    """A page of settings. `extra` names what the page shows besides: keys, search engines, findings or folders."""
 
     title: str
     glyph: str
@@ -178,7 +265,7 @@ def _table() -> resources.Table:
 
 
 def pages() -> list[PreferencesPage]:
-    """All pages, in their order."""
+    """Return all pages, in order."""
     tables: list[dict[str, Any]] = _table()["page"]
     known = {setting.key: setting for setting in ALL}
     named = {key for table in tables for key in table.get("settings", ())}
@@ -195,19 +282,19 @@ def pages() -> list[PreferencesPage]:
 
 
 def label(setting: Setting[Any]) -> str:
-    """A setting's name for people, translated."""
+    """Return a setting's name for people, translated."""
     return QCoreApplication.translate("Settings", english_label(setting))
 
 
 def english_label(setting: Setting[Any]) -> str:
-    """As the table has it, or else made of the key."""
+    """Return a setting's English name from the table; if it has none there, its key in plain words."""
     name = setting.key.partition(".")[2].replace("_", " ")
     found: str = _table()["labels"].get(setting.key, name[:1].upper() + name[1:])
     return found
 
 
 def choice_label(name: str) -> str:
-    """One of a setting's choices for people, translated."""
+    """Return the translated name of one value of a setting."""
     return QCoreApplication.translate("Settings", english_choice(name))
 
 
@@ -219,15 +306,21 @@ def english_choice(name: str) -> str:
 
 
 def about(setting: Setting[Any]) -> str:
-    """What a setting does, translated."""
-    return QCoreApplication.translate("Settings", setting.description)
+    """Return what a setting does, translated."""
+    return QCoreApplication.translate("Settings", english_about(setting))
+
+
+def english_about(setting: Setting[Any]) -> str:
+    """Return what a setting does, in a person's words from the table; without them, the catalog's description."""
+    found: str = _table()["abouts"].get(setting.key, setting.description)
+    return found
 
 
 _MOST = 2_000_000_000
 
 
 class SettingField(QWidget):
-    """`chosen` carries the new value as soon as the person has made up their mind."""
+    """The field of one setting. `chosen` carries the new value once the person has finished the change."""
 
     chosen = Signal(object)
 
@@ -243,6 +336,7 @@ class SettingField(QWidget):
             drawing.words_label(theme, label(setting), strong=True),
             drawing.words_label(theme, about(setting), quiet=True),
         )
+        name.setBuddy(self.editor)  # because Qt tells screen readers the choice as a combo box's own name
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(theme.size("padding"))
@@ -257,7 +351,8 @@ class SettingField(QWidget):
             grid.addWidget(self.editor, 0, 1, 2, 1, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignTrailing)
 
     def _made(self, setting: Setting[Any], current: Any) -> tuple[QWidget, Callable[[], Any], bool]:
-        """The editor, how to read it, and whether it takes a line of its own."""
+        """Return the widget to edit the setting, a function that reads its value, and whether the widget has a line
+        of its own."""
         if isinstance(setting.default, bool):
             check = Switch(self._theme, on=bool(current))
             check.toggled.connect(self._tell)
@@ -275,8 +370,10 @@ class SettingField(QWidget):
             spin.setMinimumWidth(self._theme.size("field_width"))
             spin.editingFinished.connect(self._tell)
             return spin, spin.value, False
-        line = QLineEdit(str(current))
-        line.setPlaceholderText(str(setting.default))
+        is_key = setting.key in _table()["keys"]
+        line = KeyField(str(current)) if is_key else QLineEdit(str(current))
+        if not is_key:
+            line.setPlaceholderText(str(setting.default))
         line.editingFinished.connect(self._tell)
         return line, line.text, True
 
@@ -288,10 +385,29 @@ class SettingField(QWidget):
 
 
 def _number(theme: Theme, setting: Setting[Any], current: Any) -> QSpinBox | QDoubleSpinBox:
-    spin: QSpinBox | QDoubleSpinBox = Whole(theme) if isinstance(setting.default, int) else Broken(theme)
+    unit = Unit(**_table()["units"].get(setting.key, {}))
+    spin: QSpinBox | QDoubleSpinBox = Whole(theme, unit) if isinstance(setting.default, int) else Broken(theme, unit)
     kind = int if isinstance(setting.default, int) else float
     least = setting.minimum if setting.minimum is not None else -_MOST
     most = setting.maximum if setting.maximum is not None else _MOST
     spin.setRange(kind(least), kind(most))  # type: ignore[arg-type]
     spin.setValue(current)
     return spin
+
+
+COMMAND = re.compile(r"(?:^|: )((?:sudo|pip|wisp|dbus-run-session|\./scripts/setup) .+)$")
+"""The command at the end of what a finding says to do."""
+
+
+def copy_button(command: str) -> PushButton:
+    """Return a button that puts this command on the clipboard."""
+    tr = QCoreApplication.translate
+    made = PushButton(tr("Settings", "Copy the command"))
+    made.setAccessibleDescription(command)
+
+    def copy() -> None:
+        QGuiApplication.clipboard().setText(command)
+        made.setText(tr("Settings", "Copied."))
+
+    made.clicked.connect(copy)
+    return made

@@ -1,4 +1,4 @@
-"""The settings: what is declared in the catalog appears here, with its words, bounds and default."""
+"""The settings' window. It shows every setting that the catalog declares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QPushButton,
     QScrollArea,
     QStackedWidget,
     QVBoxLayout,
@@ -27,10 +26,11 @@ from PySide6.QtWidgets import (
 from app.base import paths
 from app.settings import store
 from app.settings.catalog import Setting
-from app.settings.providers import key_holders, providers, searchers, with_keys
+from app.settings.providers import NTFY, key_holders, providers, searchers, with_keys
 from app.settings.store import Settings
+from app.ui.buttons import PushButton
 from app.ui.machine import Machine, MachineFinding, NoMachine
-from app.ui.preferences.fields import PreferencesPage, SettingField, label, pages
+from app.ui.preferences.fields import COMMAND, PreferencesPage, SettingField, copy_button, label, pages
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, words_label
 from app.ui.theme.theme import Theme
@@ -39,13 +39,13 @@ Answer = TypeVar("Answer")
 
 
 class Questions:
-    """Holds what is under way, so that it is neither lost nor outlives its window. Needs a running event loop."""
+    """Keeps track of a window's open requests, so that they can be cancelled with it. Needs a running event loop."""
 
     def __init__(self) -> None:
         self._open: set[asyncio.Task[Any]] = set()
 
     def ask(self, question: Coroutine[Any, Any, Answer], answered: Callable[[Answer], None]) -> None:
-        """Call `answered` on the GUI thread with what comes."""
+        """Await the request, then call `answered` with its result on the GUI thread."""
 
         def done(task: asyncio.Task[Answer]) -> None:
             self._open.discard(task)
@@ -57,16 +57,16 @@ class Questions:
         task.add_done_callback(done)
 
     def forget(self) -> None:
-        """Cancel all open questions."""
+        """Cancel all open requests."""
         for task in tuple(self._open):
             task.cancel()
 
 
-_LOOKS = {"ok": ("check", "ok"), "note": ("circle", "muted"), "fail": ("alert", "bad")}
+_LOOKS = {"ok": ("check", "ok"), "note": ("circle", "muted"), "fail": ("alert", "warn")}
 
 
 class Glyph(QWidget):
-    """A glyph in one of the theme's colours."""
+    """A glyph in a colour of the theme."""
 
     def __init__(self, theme: Theme, name: str, color: str) -> None:
         super().__init__()
@@ -81,10 +81,14 @@ class Glyph(QWidget):
 
 
 class FindingsList(QWidget):
-    """Asks when it is first shown, and again by its button. `found` carries what was found. With `only_bad` it shows
-    nothing where nothing is wrong."""
+    """Shows the results of the checks of this machine. `ask_once` runs the checks, and a button runs them again.
+
+    With `only_bad`, the list shows only failed checks, and hides if no check failed. Each check that found something
+    has a button for what is to be done; `wanted` carries the setting that one opens.
+    """
 
     found = Signal(object)
+    wanted = Signal(str)
 
     def __init__(self, theme: Theme, machine: Machine, *, only_bad: bool = False) -> None:
         super().__init__()
@@ -95,7 +99,7 @@ class FindingsList(QWidget):
         self._only_bad = only_bad
         self.setHidden(only_bad)
         self.note = words_label(theme, "", quiet=True)
-        self.again = QPushButton(QCoreApplication.translate("Settings", "Check again"))
+        self.again = PushButton(QCoreApplication.translate("Settings", "Check again"))
         self.again.clicked.connect(self.ask)
         self._rows = drawing.spaced(QVBoxLayout(), theme.size("gap"))
         box = drawing.spaced(QVBoxLayout(self), theme.size("gap"))
@@ -105,19 +109,19 @@ class FindingsList(QWidget):
         box.addStretch()
 
     def ask(self) -> None:
-        """Try everything for real; the answer comes when it comes."""
+        """Run all checks in the background, and show the results."""
         self._asked = True
         self.again.setEnabled(False)
         self.note.setText(QCoreApplication.translate("Settings", "Trying what works here…"))
         self._questions.ask(self._machine.findings(), self.show_findings)
 
     def ask_once(self) -> None:
-        """Ask, unless it was asked before."""
+        """Run the checks unless they ran before."""
         if not self._asked:
             self.ask()
 
     def show_findings(self, findings: Sequence[MachineFinding]) -> None:
-        """Show these: what needs the person first, what works in one line."""
+        """Show the results: first each failed check with what to do, then the others."""
         while (old := self._rows.takeAt(0)) is not None:
             widget = old.widget()
             if widget is not None:
@@ -153,8 +157,26 @@ class FindingsList(QWidget):
         grid.addWidget(words_label(theme, f"{said}: {finding.detail}"), 0, 1)
         if finding.fix:
             grid.addWidget(_copyable(theme, finding.fix), 1, 1)
+            grid.addWidget(self._remedy(finding), 2, 1, Qt.AlignmentFlag.AlignLeading)
         row.setAccessibleName(f"{said}: {finding.verdict}. {finding.detail} {finding.fix}")
         return row
+
+    def _remedy(self, finding: MachineFinding) -> PushButton:
+        """Return the button that mends a finding, or opens where that is done; outside of Wisp, one to look again."""
+        tr = QCoreApplication.translate
+        if found := COMMAND.search(finding.fix):
+            return copy_button(found[1])
+        if not finding.opens:
+            made = PushButton(tr("Settings", "Check again"))
+            made.clicked.connect(self.ask)
+        elif Path(finding.opens).is_absolute():
+            made = PushButton(tr("Settings", "Open the file"))
+            made.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(finding.opens)))
+        else:
+            made = PushButton(tr("Settings", "Open the setting"))
+            made.clicked.connect(lambda: self.wanted.emit(finding.opens))
+        made.setAccessibleDescription(f"{_name(finding)}: {finding.fix}")
+        return made
 
 
 def _name(finding: MachineFinding) -> str:
@@ -170,7 +192,7 @@ def _copyable(theme: Theme, words: str) -> QLabel:
 
 
 class KeyRow(QWidget):
-    """The key itself is never shown again. `kept` says that there is a new one, `works` that it was tried."""
+    """A row to enter a key, which is never shown again. `kept`: a new key is stored; `works`: a test succeeded."""
 
     kept = Signal(str)
     works = Signal(str)
@@ -186,8 +208,8 @@ class KeyRow(QWidget):
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setObjectName(f"key.{provider}")
         self.field.setAccessibleName(name)
-        self.keep_button = QPushButton(tr("Settings", "Save"))
-        self.test_button = QPushButton(tr("Settings", "Test"))
+        self.keep_button = PushButton(tr("Settings", "Save"))
+        self.test_button = PushButton(tr("Settings", "Test"))
         self.keep_button.setAccessibleDescription(name)
         self.test_button.setAccessibleDescription(name)
         self.keep_button.clicked.connect(self.keep)
@@ -197,16 +219,18 @@ class KeyRow(QWidget):
         row = drawing.spaced(QHBoxLayout(), theme.size("gap"))
         for widget in (self.field, self.keep_button, self.test_button):
             row.addWidget(widget)
-        self.test_button.setVisible(provider in providers())  # search engines are tried by a search
+        self.test_button.setVisible(provider in providers())  # the others are tried by a search or a message
         box = drawing.spaced(QVBoxLayout(self), theme.count("grid"))
-        box.addWidget(words_label(theme, name, strong=True))
+        about = words_label(theme, name, strong=True)
+        about.setBuddy(self.field)
+        box.addWidget(about)
         box.addLayout(row)
         box.addWidget(self.answer)
         self.answer.hide()
         self._show_whether_known()
 
     def keep(self) -> bool:
-        """Put what was typed into the keyring, or into a file where there is none; False where nothing was typed."""
+        """Store the typed key in the keyring, or in a file if there is none. Returns False if nothing was typed."""
         key = self.field.text().strip()
         if not key:
             return False
@@ -225,7 +249,7 @@ class KeyRow(QWidget):
         return True
 
     def test(self) -> None:
-        """Ask the service with the key that was typed, or else with the one that is kept."""
+        """Ask the service whether the typed key works, else the stored one. A typed key that works is stored."""
         typed = self.field.text().strip()
         self._say(QCoreApplication.translate("Settings", "Asking…"))
         self.test_button.setEnabled(False)
@@ -249,7 +273,7 @@ class KeyRow(QWidget):
 
 
 class Folders(QWidget):
-    """A line for each folder with a button that opens it, and the promise about privacy."""
+    """Wisp's folders, each in a line with a button that opens it, and the sentence about privacy."""
 
     def __init__(self, theme: Theme, open_folder: Callable[[Path], None] | None = None) -> None:
         super().__init__()
@@ -280,7 +304,7 @@ class Folders(QWidget):
         texts.setSpacing(0)
         texts.addWidget(words_label(self._theme, words))
         texts.addWidget(words_label(self._theme, str(folder), quiet=True))
-        button = QPushButton(QCoreApplication.translate("Settings", "Open"))
+        button = PushButton(QCoreApplication.translate("Settings", "Open"))
         button.setAccessibleDescription(str(folder))
         button.clicked.connect(lambda: self._open(folder))
         row.addLayout(texts, 1)
@@ -289,12 +313,12 @@ class Folders(QWidget):
 
 
 def opened(folder: Path) -> None:
-    """Show a folder in the system's own program."""
+    """Open a folder in the system's file manager."""
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
 
 
 class SettingsWindow(QWidget):
-    """A choice is written as soon as it is made; what is wrong with one, and from when it counts, is said below."""
+    """Saves each change at once. The bottom line says what is wrong, or when the change takes effect."""
 
     changed = Signal(str)
     key_kept = Signal(str)
@@ -320,11 +344,11 @@ class SettingsWindow(QWidget):
         for page in pages():
             self._add_page(page)
         self.index.currentRowChanged.connect(self._show_page)
-        welcome = QPushButton(QCoreApplication.translate("Settings", "Show the welcome again"))
+        welcome = PushButton(QCoreApplication.translate("Settings", "Show the welcome again"))
         welcome.clicked.connect(self.welcome_wanted)
         self._lay_out(welcome)
         self.index.setCurrentRow(0)
-        self.resize(drawing.window_size(theme, "settings", self.screen()))
+        drawing.place_window(self, theme, "settings")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
@@ -333,19 +357,19 @@ class SettingsWindow(QWidget):
             super().keyPressEvent(event)
 
     def say(self, words: str) -> None:
-        """A sentence at the bottom."""
+        """Show a sentence at the bottom."""
         self.note.setText(words)
 
-    def show_key(self, provider: str) -> None:
-        """The page with the keys, and the keyboard in this provider's field."""
-        field = self.editors.get(f"key.{provider}")
+    def show_editor(self, key: str) -> None:
+        """Show the page with a setting, with the focus in its field."""
+        field = self.editors.get(key)
         for number in range(self._stack.count() if field is not None else 0):
             page = self._stack.widget(number)
             if page is not None and field is not None and page.isAncestorOf(field):
                 self.index.setCurrentRow(number)
                 field.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _lay_out(self, welcome: QPushButton) -> None:
+    def _lay_out(self, welcome: PushButton) -> None:
         inset, gap = self._theme.size("padding"), self._theme.size("gap")
         below = QHBoxLayout()
         below.addWidget(self.note, 1)
@@ -389,8 +413,12 @@ class SettingsWindow(QWidget):
             return [self._key(row.id) for row in with_keys()]
         if name == "engines":
             return [self._key(row.id) for row in searchers().values() if row.key]
+        if name == "devices":
+            return [self._key(NTFY)]
         if name == "findings":
-            return [FindingsList(self._theme, self._machine)]
+            findings = FindingsList(self._theme, self._machine)
+            findings.wanted.connect(self.show_editor)
+            return [findings]
         return [Folders(self._theme)] if name == "folders" else []
 
     def _key(self, provider: str) -> KeyRow:

@@ -1,1 +1,1 @@
-"""From the agent's events to what is on the screen: pure values, no Qt."""
+"""Turn the agent's events into the content of the screen. Pure values, no Qt."""

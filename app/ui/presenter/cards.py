@@ -1,4 +1,4 @@
-"""How a call's card opens, fills and closes."""
+"""Open, fill and close the cards of calls."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from app.ui.presenter.view import (
     Card,
     ChecklistLine,
     Item,
+    Made,
     ShownChecklist,
     ShownPicture,
     Source,
@@ -31,10 +32,12 @@ _TITLE_CHARS = 120
 _SNIPPET_CHARS = 240
 _BROWSER = "browser"
 _WEB = "web"
+_MADE = "made"
 
 
 def going_on(view: View, kind: str) -> Card | None:
-    """The card of the browser that is still open, where the thread's newest item is one."""
+    """Return the browser's card if a new call of this `kind` continues on it: it is the newest item, and the browser
+    is open."""
     last = view.items[-1] if view.items else None
     if kind != _BROWSER or not isinstance(last, Card) or last.kind != _BROWSER or not last.sights:
         return None
@@ -42,15 +45,27 @@ def going_on(view: View, kind: str) -> Card | None:
 
 
 def resumed(card: Card, event: agent.TagStart, verb: str, now: float) -> Card:
-    """The browser's card, with another step under way."""
+    """Return the browser's card with a new call on it that runs from `now` on. `verb` says what the call does."""
     return replace(card, call=event.call_id, verb=verb, status=Status.RUNNING, since=now, elapsed_s=None, sentence="")
 
 
 def finished(card: Card, event: agent.ToolFinished) -> Card:
-    """The card with what its call has shown of the web."""
+    """Return the card of a call that has ended, with what its result has: a browser step, search results, a picture
+    or an app."""
     if card.kind == _BROWSER:
         return _seen(card, event)
+    if card.kind == _MADE and event.ok:
+        return replace(card, made=_made(event.payload))
     return replace(card, sources=_sources(event.payload.get("results"))) if card.kind == _WEB else card
+
+
+def _made(payload: Mapping[str, object]) -> Made | None:
+    """Return the picture or the small app of a result; None if it has neither."""
+    file, surface = _line(payload, "file", _URL_CHARS), _line(payload, "id", _TITLE_CHARS)
+    if file:
+        prompt = str(payload.get("prompt") or "")
+        return Made(file, _line(payload, "path", _URL_CHARS), prompt, _line(payload, "size", _TITLE_CHARS))
+    return Made(surface=surface, is_live=True) if surface else None
 
 
 def _seen(card: Card, event: agent.ToolFinished) -> Card:
@@ -96,12 +111,12 @@ def _line(payload: Mapping[str, object], name: str, most: int) -> str:
 
 
 def newest_picture(card: Card) -> ShownPicture | None:
-    """Return the short text in the head of a closed card."""
+    """Return the newest picture of the card or of its browser steps; None if it has none."""
     return card.picture or next((one.picture for one in reversed(card.sights) if one.picture), None)
 
 
 def frames_of(steps: Iterable[Card]) -> tuple[tuple[str, ShownPicture], ...]:
-    """The pictures that were taken on the way, each with what was done."""
+    """Return the pictures taken during the steps, each after the words on its card ("Clicked Save")."""
     found = list[tuple[str, ShownPicture]]()
     for card in steps:
         pictures = (card.picture, *(sight.picture for sight in card.sights))
@@ -115,12 +130,12 @@ _SLACK = 200
 
 
 def added(view: View, item: Item) -> View:
-    """The item at the end of the thread."""
+    """Return the view with the item at the end of the thread."""
     return replace(view, items=(*view.items, item), serial=view.serial + 1)
 
 
 def replaced(view: View, item: Item) -> View:
-    """The item in the place of the one with its key; looked for from the end, where changes happen."""
+    """Return the view with the item in place of the one with the same key; unchanged if no item has that key."""
     for index in range(len(view.items) - 1, -1, -1):
         if view.items[index].key == item.key:
             return replace(view, items=(*view.items[:index], item, *view.items[index + 1 :]))
@@ -128,7 +143,8 @@ def replaced(view: View, item: Item) -> View:
 
 
 def dropped_below(view: View) -> View:
-    """The thread within its bounds; items go in batches, so that this costs nothing for each event."""
+    """Return the view with only the newest `KEPT_ITEMS` items. Old items go in batches, because each cut copies the
+    thread."""
     extra = len(view.items) - KEPT_ITEMS
     if extra <= _SLACK:
         return view
@@ -136,7 +152,7 @@ def dropped_below(view: View) -> View:
 
 
 def without_old_pictures(view: View) -> View:
-    """The view with only the newest pictures kept."""
+    """Return the view in which only the newest `MOST_PICTURES` cards still have their picture."""
     pictured = [item for item in view.items if isinstance(item, Card) and item.picture is not None]
     for card in pictured[:-MOST_PICTURES]:
         view = replaced(view, replace(card, picture=None))
@@ -154,12 +170,12 @@ def is_checklist(event: agent.ToolProgress) -> bool:
 
 
 def read(view: View, event: agent.ToolFinished) -> View:
-    """The view with the checklist that the model has looked at."""
+    """Return the view with the checklist, if the event ends the model's call to read the checklist; else unchanged."""
     return listed(view, event.payload) if event.ok and event.tool == _TOOL else view
 
 
 def listed(view: View, payload: Mapping[str, object]) -> View:
-    """The turn's checklist as it is now; an empty one changes nothing."""
+    """Return the view with the turn's checklist as `payload` has it. A payload without lines changes nothing."""
     steps = _steps(payload.get("items"))
     if not steps:
         return view
@@ -189,7 +205,7 @@ _SENTENCE_NAMES = ("reason", "error", "message")
 
 @dataclass(frozen=True, slots=True)
 class CardSteps:
-    """`words` translates the card's verbs."""
+    """Makes the view that follows an event of a call. `words` translates the texts on the cards."""
 
     words: Words
 
@@ -255,7 +271,9 @@ class CardSteps:
         view = replace(view, pointed=place_of(event) or view.pointed)
         card = replace(
             card,
-            verb=self.words(entry.past if event.ok else entry.failed),
+            verb=card.verb
+            if event.payload.get("interrupted")
+            else self.words(entry.past if event.ok else entry.failed),
             object=self._object(card, event.payload),
             status=_status(event),
             sentence=self._sentence(event),
@@ -271,7 +289,7 @@ class CardSteps:
         return without_old_pictures(replaced(view, card))
 
     def _sentence(self, event: agent.ToolFinished) -> str:
-        """What a failed call has to say, or the status of a command that failed; nothing for what worked."""
+        """Return why the call failed, or the exit status of a command that failed; "" for a call that worked."""
         if event.ok:
             code = event.payload.get("exit_code")
             return self.words("It ended with status {code}.").format(code=code) if code else ""
@@ -280,13 +298,14 @@ class CardSteps:
         return clip_line(for_people(_first_text(event.payload, _SENTENCE_NAMES)), _SENTENCE_CHARS)
 
     def _object(self, card: Card, known: Mapping[str, object]) -> str:
-        """The object said with what is known now; a template that lacks a word leaves what was said before."""
+        """Return the words for what the call acts on, filled with the `known` values. If some are missing, keep the
+        old words."""
         known = {"tool": readable(card.tool), **known}
         return words_for(card.tool).object_of(known, self.words, card.object) or card.object
 
 
 def readable(tool: str) -> str:
-    """A tool's name as words."""
+    """Return a tool's name as words, such as "open app" for `open_app`."""
     return clip_line(tool.replace("_", " ").replace("/", " "), 60)
 
 
@@ -295,7 +314,7 @@ def doing(card: Card) -> str:
 
 
 def open_card(view: View, call_id: str) -> Card | None:
-    """The card of a call that has not ended."""
+    """Return the card of a call that has not ended, or None."""
     for item in reversed(view.items):
         if isinstance(item, Card) and item.call_id == call_id:
             return item if item.is_open else None
@@ -303,7 +322,8 @@ def open_card(view: View, call_id: str) -> Card | None:
 
 
 def _end_of(text: str) -> tuple[str, int]:
-    """The end of a text within bounds, cut at a line's start where there is one, and how much is gone."""
+    """Return the last `KEPT_CHARS` characters of the text, from a line's start if possible, and the count of those
+    cut."""
     gone = len(text) - KEPT_CHARS
     if gone <= 0:
         return text, 0
@@ -313,7 +333,10 @@ def _end_of(text: str) -> tuple[str, int]:
 
 
 def _status(event: agent.ToolFinished) -> Status:
-    """Only what was seen to happen counts as done."""
+    """Return the state of a call that has ended. A success whose effect could not be confirmed is UNVERIFIED, not
+    OK."""
+    if event.payload.get("interrupted"):
+        return Status.STOPPED
     if not event.ok or event.payload.get("exit_code"):
         return Status.FAILED
     is_unproven = event.payload.get("proof") in _UNPROVEN
@@ -321,7 +344,8 @@ def _status(event: agent.ToolFinished) -> Status:
 
 
 def _outcome(event: agent.ToolFinished) -> str:
-    """What a call brought that showed nothing while it ran: a command's output, lines that were read."""
+    """Return the result of a call that had no output while it ran: the command's output, or the lines that were
+    read."""
     lines = event.payload.get("lines")
     if isinstance(lines, (list, tuple)):
         return _end_of(terminal_text("\n".join(str(line) for line in lines)))[0]
@@ -330,14 +354,14 @@ def _outcome(event: agent.ToolFinished) -> str:
 
 
 def place_of(event: agent.ToolFinished) -> tuple[int, int] | None:
-    """Where on the screen a call acted, in screen pixels; None where it did not, or pictures of its own show it."""
+    """Return where a call acted, in screen pixels; None if it did not, or if its own pictures show the place."""
     x, y = _number(event.payload, "x"), _number(event.payload, "y")
     has_own = event.media and "changed_part" not in event.payload
     return (int(x), int(y)) if event.ok and not has_own and x is not None and y is not None else None
 
 
 def pressed_name(event: agent.ToolFinished) -> str:
-    """What the control is called that a call pressed; empty where that is not known."""
+    """Return the name of the control that a call pressed; "" if unknown."""
     return clip_line(str(event.payload.get("target") or ""), _TITLE_CHARS)
 
 
@@ -349,7 +373,7 @@ def _picture(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> Show
 
 
 def _ring(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return the place of the last action in the picture: from the result, or from the captured region."""
+    """Return where the last action is in the picture, in its pixels; None if outside. `pointed` is in screen pixels."""
     media, part = event.media[-1], event.payload.get("changed_part")
     x, y = _number(event.payload, "x"), _number(event.payload, "y")
     region = part or event.payload.get("region")

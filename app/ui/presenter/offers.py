@@ -1,9 +1,10 @@
-"""Answers that the person may give by a press, while nothing else has been said."""
+"""Buttons below the thread's newest item, which go when somebody says something; also the inbox and the turns'
+usage."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from app.agent import agent_events as agent
@@ -19,49 +20,66 @@ _MOST = 8
 _ANSWER_CHARS = 200
 _MOST_NEAR = 3
 _HELP = "What can you do?"
+_HALF = "; "
+"""What was not understood stands before it, what could be said instead behind it."""
+_CALM = "calm"
 _QUOTED = re.compile(r"[“„]([^“”„]+)[“”]")
 _REMEDIES = {
     Remedy.AGAIN: "Try again",
     Remedy.KEY: "Add key",
     Remedy.SETTINGS: "Open settings",
     Remedy.LOG: "Show log",
+    Remedy.EXTRA: "Get the small window engine (175 MB)",
 }
 
 
 def offered(view: View, event: agent.ToolFinished) -> View:
-    """The view with a question's answers below its words; nothing for a question without any."""
+    """Return the view with a button for each answer that the model's question suggests; unchanged if there is none."""
     answers = _answers(event.payload.get("options")) if event.ok and _QUESTION in (event.tool, event.event) else ()
     return added(view, Offer(f"i{view.serial}", answers)) if answers else view
 
 
 def withdrawn(view: View) -> View:
-    """Something was said: what was offered before is gone."""
+    """Return the view without buttons for answers. It is called when the person or the model has said something."""
     if not any(isinstance(item, Offer) for item in view.items):
         return view
     return replace(view, items=tuple(item for item in view.items if not isinstance(item, Offer)))
 
 
 def proposed(view: View, sentence: str, wish: str, label: str) -> View:
-    """The view with a sentence of Wisp's own and one button below it, which says `wish`."""
+    """Return the view with a sentence said by Wisp and a button `label`, which sends `wish`. If `wish` is "", add no
+    button."""
     view = added(view, SpokenItem(f"i{view.serial}", "welcome", "warm", sentence, done=True))
     return added(view, Offer(f"i{view.serial}", (wish,), (label,))) if wish else view
 
 
 def offer_remedy(view: View, remedy: Remedy, wish: str, words: Callable[[str], str]) -> View:
-    """The view with the one button that mends a failure; `wish` is what is tried again."""
+    """Return the view with a button for `remedy`, such as "Add key". "Try again" sends `wish` again."""
     return added(view, Offer(f"i{view.serial}", (wish,), (words(_REMEDIES[remedy]),), remedy))
 
 
 def offer_nearest(view: View, wish: str, said: str, words: Callable[[str], str]) -> View:
-    """The view with what could be done instead of `wish`: what the answer quotes, and what Wisp can do."""
+    """Return the view with a button for each task that the answer `said` quotes, and one for help. `wish` itself is
+    left out."""
     quoted = (clip_line(found, _ANSWER_CHARS) for found in _QUOTED.findall(said))
     near = [found for found in dict.fromkeys(quoted) if found.casefold() not in wish.casefold()][:_MOST_NEAR]
     answers = (*near, words(_HELP))
-    return added(view, Offer(f"i{view.serial}", answers, answers))
+    return added(_calmed(view, near), Offer(f"i{view.serial}", answers, answers))
+
+
+def _calmed(view: View, near: Sequence[str]) -> View:
+    """Return the view whose last words leave out the tasks `near`, which are buttons below, and have a calm tone."""
+    last = view.items[-1] if view.items else None
+    if not isinstance(last, SpokenItem):
+        return view
+    named = next((at for at in (last.text.find(one) for one in near) if at > 0), -1)
+    cut = last.text.rfind(_HALF, 0, named) if named > 0 else -1
+    words = f"{last.text[:cut]}." if cut > 0 else last.text
+    return replace(view, items=(*view.items[:-1], replace(last, text=words, tone=_CALM)))
 
 
 def _answers(options: object) -> tuple[str, ...]:
-    """Lines that are shown, and sent, as they are."""
+    """Return the answers of a question, without repetitions. A button shows, and sends, exactly this text."""
     if not isinstance(options, (list, tuple)):
         return ()
     lines = (clip_line(option, _ANSWER_CHARS) for option in options if isinstance(option, str))
@@ -69,7 +87,7 @@ def _answers(options: object) -> tuple[str, ...]:
 
 
 def question(key: str, event: agent.ApprovalWanted) -> Approval:
-    """Everything the person must know before they answer, word for word."""
+    """Make the row that asks for an approval. It takes all texts of the event unchanged."""
     return Approval(
         key,
         event.approval_id,
@@ -84,6 +102,8 @@ def question(key: str, event: agent.ApprovalWanted) -> Approval:
         reasons=tuple(event.reasons),
         scopes=tuple(event.scopes),
         picture=_picture(event),
+        deed=event.deed,
+        strong=tuple(event.strong),
     )
 
 
@@ -97,13 +117,15 @@ def _picture(event: agent.ApprovalWanted) -> ShownPicture | None:
 _TOOLS = frozenset(
     {
         *("write_file", "replace_in_file", "delete_file", "move_file", "copy_file", "make_folder", "execute_command"),
-        *("remember", "forget"),
+        *("remember", "forget", "set_theme", "reset_theme"),
+        *("create_app", "update_app", "delete_app", "create_shortcut", "update_shortcut", "delete_shortcut"),
+        *("rename_widget", "mutate_surface_data"),
     }
 )
 
 
 def noted(view: View, event: agent.ToolFinished) -> View:
-    """The view that remembers the files which a call has changed, where the change can be undone."""
+    """Return the view with the files of this call added to `changed`, if the call changed files and can be undone."""
     if not event.ok or event.tool not in _TOOLS or event.payload.get("undoable") is not True:
         return view
     listed = [event.payload.get(name) for name in ("deleted", "paths")]
@@ -112,7 +134,8 @@ def noted(view: View, event: agent.ToolFinished) -> View:
 
 
 def ask_about_deleted(view: View, event: agent.ToolFinished) -> View:
-    """The view with Keep and Put back below the command that has deleted files which the person may miss."""
+    """Return the view with the buttons "Keep" and "Put back", if the call was a command that deleted the person's
+    files."""
     name, deleted = event.payload.get("put_back"), event.payload.get("deleted")
     if not event.ok or not name or not isinstance(name, str) or not isinstance(deleted, (list, tuple)):
         return view
@@ -121,7 +144,7 @@ def ask_about_deleted(view: View, event: agent.ToolFinished) -> View:
 
 
 def offer_takeback(view: View, event: agent.TurnEnded) -> View:
-    """The view with the offer below everything else; nothing for a turn that has changed no file."""
+    """Return the view with an offer to undo the turn; unchanged if the turn changed no file."""
     if not view.changed:
         return view
     is_mixed = any(name.startswith("#") for name in view.changed)
@@ -130,14 +153,14 @@ def offer_takeback(view: View, event: agent.TurnEnded) -> View:
 
 
 def accepted(view: View, turn_id: str) -> View:
-    """Remove a turn's offer to undo its changes, because the person has used it."""
+    """Return the view without the turn's offer to undo its changes, because the person has pressed Undo."""
     used = [item for item in view.items if isinstance(item, TakeBack) and item.turn_id == turn_id]
     changed = view.changed.difference(*(item.deleted for item in used))
     return replace(declined(view, turn_id), changed=changed)
 
 
 def declined(view: View, turn_id: str) -> View:
-    """Remove the offer, because the person keeps what was done."""
+    """Return the view without the turn's offer to undo its changes, because the person keeps them."""
     left = (item for item in view.items if not (isinstance(item, TakeBack) and item.turn_id == turn_id))
     return replace(view, items=tuple(left))
 
@@ -157,7 +180,7 @@ _LEVELS = {
 
 
 def after(view: View, event: agent.AgentEvent, now: float) -> View:
-    """Add the event to the inbox if it matters and the person is not looking at the presence."""
+    """Return the view with the event in the inbox, if it matters and the person is not looking; else unchanged."""
     if view.attended:
         return view
     if isinstance(event, agent.TurnEnded):
@@ -170,30 +193,36 @@ def after(view: View, event: agent.AgentEvent, now: float) -> View:
 
 
 def add_news(view: View, level: str, text: str, now: float) -> View:
-    """One more piece of news, about the thread's newest item."""
+    """Return the view with this text in the inbox, as news that leads to the thread's newest item."""
     item = view.items[-1].key if view.items else ""
     number = int(view.news[-1].key[1:]) + 1 if view.news else 0
     made = News(f"n{number}", level, clip_line(unmarked(text), _TEXT_CHARS), item, now)
     return replace(view, news=(*view.news, made)[-KEPT:], unread=view.unread + 1, unseen=view.unseen + 1)
 
 
+def kept(view: View, level: str, text: str, now: float) -> View:
+    """Return the view with this text as news that the person has not opened yet, although they look at the bubble."""
+    return replace(add_news(view, level, text, now), unread=view.unread)
+
+
 def seen(view: View) -> View:
-    """The person has opened the inbox."""
+    """Return the view after the person has opened the inbox."""
     return replace(view, unseen=0) if view.unseen else view
 
 
 def cleared(view: View) -> View:
-    """The person needs none of it any more."""
+    """Return the view after the person has emptied the inbox."""
     return replace(view, news=(), unseen=0)
 
 
 def turn_begun(view: View) -> View:
-    """A turn begins: the one before is part of the conversation now."""
+    """Return the view at the start of a turn: the last turn's usage is added to the conversation's, and the new one
+    is 0."""
     return replace(view, before=conversation(view), turn=Spent())
 
 
 def used(view: View, event: agent.UsageChanged) -> View:
-    """The turn has used this so far."""
+    """Return the view with what the turn has used so far."""
     spent = Spent(
         event.input_tokens,
         event.output_tokens,
@@ -206,7 +235,7 @@ def used(view: View, event: agent.UsageChanged) -> View:
 
 
 def conversation(view: View) -> Spent:
-    """All turns of the conversation; its money is not known where that of one turn is not."""
+    """Return the usage of all turns together. Its cost is None if the cost of one turn is unknown."""
     one, other = view.before, view.turn
     known = one.cost_usd is not None and other.cost_usd is not None
     return Spent(

@@ -1,7 +1,7 @@
-"""The one function of the presence: `after(view, event, now)` is the view that follows an event.
+"""Compute what the presence shows: `Presenter.after(view, event, now)` returns the view that follows an event.
 
-Bounded in memory whatever arrives: long speech is cut into several items, a card keeps the end of its text, old items
-and old pictures go.
+A view stays bounded whatever arrives: long speech is cut into several items, a card keeps only the end of its text, and
+old items and old pictures are dropped.
 """
 
 from __future__ import annotations
@@ -49,19 +49,21 @@ Step = Callable[[View, Any, float], View]
 
 
 def same(text: str) -> str:
-    """Words in the language they are written in."""
+    """Return the text unchanged: the translation of English into English."""
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Presenter:
-    """`words` translates the texts of the tables."""
+    """Makes the view that follows an event. `words` translates English texts into the person's language."""
 
     words: Words = same
 
     def after(self, view: View, event: agent.AgentEvent, now: float) -> View:
-        """The next view. `now` is in seconds on a clock that only goes forward. An event of no known kind changes
-        nothing."""
+        """Return the view after an event. `now` is in seconds on a clock that only goes forward.
+
+        An event of an unknown kind changes nothing.
+        """
         cards = CardSteps(self.words)
         steps: Mapping[type, Step] = {
             agent.TurnStarted: _turn_started,
@@ -84,9 +86,9 @@ class Presenter:
         return dropped_below(offers.after(step(view, event, now), event, now)) if step else view
 
     def noticed(self, view: View, level: str, sentence: str, now: float = 0.0, remedy: Remedy = Remedy.AGAIN) -> View:
-        """A sentence of the presence itself, and what mends it where trying again does not.
+        """Return the view with a sentence of the presence itself, and for a `remedy` other than AGAIN with its button.
 
-        A turn that a bug ended has said so already.
+        The view stays unchanged if it already reports the bug that ended the turn.
         """
         match view.items[-2:]:
             case (TurnOutcome(), Offer(remedy=Remedy.LOG)) if remedy is Remedy.LOG:
@@ -96,12 +98,15 @@ class Presenter:
         return view if remedy is Remedy.AGAIN else offers.offer_remedy(view, remedy, "", self.words)
 
     def _ended(self, view: View, event: agent.TurnEnded, now: float) -> View:
-        """A failure gets one button that mends it; what was only not understood is calm, and offers what is near."""
+        """Return the view after a turn. A failed turn gets one button that repairs the failure. If Wisp only did not
+        understand the task, the view shows no alarm and offers similar tasks."""
         wish = next((item.text for item in reversed(view.items) if _is_taken(item) and isinstance(item, Asked)), "")
         acted = any(isinstance(item, Card) for item in _of_this_turn(view))
         is_said = bool(event.text.strip()) and _was_said(view, event.text)
         is_calm = event.outcome is agent.Outcome.FAILED and not acted and is_said
         view = offers.offer_takeback(_turn_ended(view, event, now, is_calm=is_calm), event)
+        if view.lacks_extra:
+            return offers.offer_remedy(replace(view, lacks_extra=False), Remedy.EXTRA, "", self.words)
         if event.outcome is not agent.Outcome.FAILED or not wish or isinstance(view.items[-1], TakeBack):
             return view
         if is_calm:
@@ -110,17 +115,22 @@ class Presenter:
 
 
 def attended(view: View) -> View:
-    """The person looks at the bubble: nothing is unread."""
-    return replace(view, attended=True, unread=0)
+    """Return the view while the person looks at the bubble: nothing is unread, and the orb tells of no failure."""
+    return replace(view, attended=True, unread=0, orb=_seen(view))
 
 
 def unattended(view: View) -> View:
-    """The bubble is closed: what arrives from now on is unread."""
-    return replace(view, attended=False)
+    """Return the view after the bubble is closed: what arrives from now on is unread."""
+    return replace(view, attended=False, orb=_seen(view))
+
+
+def _seen(view: View) -> Orb:
+    """Return the orb's state once the person has seen the thread: a failure is told there, with what mends it."""
+    return Orb.IDLE if view.orb is Orb.ERROR else view.orb
 
 
 def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> View:
-    """The view of another conversation, as it would be now: nothing in it moves or waits. The news stay."""
+    """Return the view of another conversation, made from its `events`. Nothing runs or waits in it; the news stays."""
     view = View(attended=True, serial=before.serial, news=before.news, unseen=before.unseen)
     for event in events:
         view = how.after(view, event, 0.0)
@@ -130,13 +140,13 @@ def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> 
 
 
 def sent(view: View, text: str) -> View:
-    """Words of the person's are on their way: they show at once, and wait until the agent takes them."""
+    """Return the view with a message that the person has sent and the agent has not taken yet."""
     view = withdrawn(view)
     return added(view, Asked(_key(view), text, waits=True)) if text.strip() else view
 
 
 def asleep(view: View) -> View:
-    """Nothing has happened for a while."""
+    """Return the view with a sleeping orb, if it was idle. It is called after a time without events."""
     return replace(view, orb=Orb.SLEEP) if view.orb is Orb.IDLE and not view.running else view
 
 
@@ -150,7 +160,9 @@ def _key(view: View) -> str:
 
 def _turn_started(view: View, event: agent.TurnStarted, now: float) -> View:
     view = offers.turn_begun(withdrawn(view))
-    view = replace(view, running=True, since=now, orb=Orb.THINKING, doing="", checklist="", changed=frozenset())
+    view = replace(
+        view, running=True, since=now, orb=Orb.THINKING, doing="", checklist="", changed=frozenset(), lacks_extra=False
+    )
     return _taken(view, event.text)
 
 
@@ -159,7 +171,8 @@ def _said_meanwhile(view: View, event: agent.SaidMeanwhile, _now: float) -> View
 
 
 def _taken(view: View, text: str) -> View:
-    """The agent has these words now. They keep their place where nothing came after them, else they come last."""
+    """Return the view in which the agent has taken this message. The message moves to the end if anything came after
+    it."""
     waiting = next((item for item in view.items if isinstance(item, Asked) and item.waits and item.text == text), None)
     if waiting is None:
         return added(view, Asked(_key(view), text)) if text.strip() else view
@@ -195,12 +208,12 @@ def _said(view: View, event: agent.SayDelta, _now: float) -> View:
         if text:
             whole = view.items[-1]
             fence = open_fence(whole.text, whole.fence) if isinstance(whole, SpokenItem) else ""
-            view = added(view, SpokenItem(_key(view), event.call_id, event.tone, "", continued=True, fence=fence))
+            view = added(view, SpokenItem(_key(view), event.call_id, event.tone, "", fence=fence))
     return view
 
 
 def _room(said: SpokenItem, more: str) -> int:
-    """How many characters of `more` still go into an item, cut at a space where one is near; code at a line's end."""
+    """Return how many characters of `more` still fit into the item. The cut is at a space, in code at a line's end."""
     room = max(SAID_CHARS - len(said.text), 0)
     if len(more) <= room:
         return len(more)
@@ -211,7 +224,8 @@ def _room(said: SpokenItem, more: str) -> int:
 
 
 def _code_room(said: SpokenItem, more: str) -> int:
-    """The same within code: to its end, and at most `CODE_CHARS`."""
+    """Return how many characters of `more` still fit into an item that ends in code: to the code's end, if it is not
+    too long."""
     fence, end = open_fence(said.text, said.fence), 0
     most = max(CODE_CHARS - len(said.text), 0)
     for line in more.splitlines(keepends=True):
@@ -224,8 +238,11 @@ def _code_room(said: SpokenItem, more: str) -> int:
 
 
 def _with_outcome(view: View, event: agent.ToolFinished) -> View:
-    """What a call brought beyond its card."""
+    """Return the view with what a call adds besides its card: answers, the checklist, offers to restore files, a
+    command."""
     view = offers.ask_about_deleted(offered(cards.read(offers.noted(view, event), event), event), event)
+    if event.payload.get("remedy") == Remedy.EXTRA.value:
+        view = replace(view, lacks_extra=True)
     command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None
     if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
         return view  # because a command that is cut would read as another command
@@ -243,10 +260,10 @@ def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> Vi
     return added(view, question(key, event))
 
 
-def _approval_answered(view: View, event: agent.ApprovalAnswered, _now: float) -> View:
+def _approval_answered(view: View, event: agent.ApprovalAnswered, now: float) -> View:
     def answered(item: Item) -> Item:
         if isinstance(item, Approval) and item.approval_id == event.approval_id and item.is_open:
-            return replace(item, allowed=event.allowed, words=event.words, scope=event.scope)
+            return replace(item, allowed=event.allowed, words=event.words, scope=event.scope, at=now)
         return item
 
     asked = view.open_approval
@@ -295,7 +312,7 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float, *, is_calm: bool
 
 
 def _of_this_turn(view: View) -> tuple[Item, ...]:
-    """What came since the person's last words that the agent has taken."""
+    """Return the items after the person's last message that the agent has taken."""
     begins = (at for at in range(len(view.items) - 1, -1, -1) if _is_taken(view.items[at]))
     return view.items[next(begins, -1) + 1 :]
 
@@ -305,7 +322,7 @@ def _is_taken(item: Item) -> bool:
 
 
 def _spoken(view: View) -> str:
-    """All that was said in this turn, without blanks."""
+    """Return all that Wisp said in this turn, without blanks and line breaks."""
     return _bare("".join(item.text for item in _of_this_turn(view) if isinstance(item, SpokenItem)))
 
 
@@ -315,8 +332,8 @@ def _was_said(view: View, text: str) -> bool:
 
 
 def _said_once(view: View, final: str, *, failed: bool) -> View:
-    """The view without notes and reasons on cards that the turn's own words repeat, and without speech that only says
-    what the failure's last line says."""
+    """Return the view without repetitions of this turn: notes and reasons on cards that Wisp also said, and, after a
+    failure, speech that `final` repeats."""
     words = _spoken(view) + _bare(final)
     this_turn = {item.key for item in _of_this_turn(view)}
 

@@ -1,4 +1,4 @@
-"""What the presence shows, as values. Widgets draw exactly this and decide nothing."""
+"""What the presence shows, as values. Widgets show exactly this and decide nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from app.ui.orb.state import Orb
 
 
 class Status(StrEnum):
-    """The state of a card. WAITING: for an approval. UNVERIFIED: done, but no check showed that it worked."""
+    """The state of a card. WAITING: the call waits for an approval. UNVERIFIED: it is done, but no check showed its
+    effect."""
 
     RUNNING = "running"
     WAITING = "waiting"
@@ -24,7 +25,8 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShownPicture:
-    """An encoded picture with its size in pixels; `ring` is where it clicked, in the picture's pixels."""
+    """An encoded picture with its size in pixels. `ring` is where Wisp clicked, in the picture's pixels; None for no
+    click."""
 
     data: bytes
     width: int
@@ -35,7 +37,7 @@ class ShownPicture:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The person's own words. `waits` until the agent has taken them."""
+    """A message of the person. `waits` is True until the agent has taken the message."""
 
     key: str
     text: str
@@ -44,14 +46,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class SpokenItem:
-    """Speech, or a part of it: a long one goes on in further items, `continued` from the second on. `fence` is that of
-    the code in which it goes on. `final` ends a turn that came out well."""
+    """Speech of Wisp, or a part of it: a long speech becomes several items with one `call_id`.
+
+    `fence` is the line that opened the code block in which the item begins, "" outside of code. `final` marks the last
+    words of a turn that succeeded.
+    """
 
     key: str
     call_id: str
     tone: str
     text: str
-    continued: bool = False
     done: bool = False
     final: bool = False
     fence: str = ""
@@ -59,7 +63,7 @@ class SpokenItem:
 
 @dataclass(frozen=True, slots=True)
 class BrowserStep:
-    """What a browser showed after one step: where it was, the page, the console's new lines."""
+    """The browser after one step: what it did, the address, a picture of the page, and the new lines of its console."""
 
     action: str
     url: str
@@ -69,7 +73,7 @@ class BrowserStep:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One thing that a search in the web has found."""
+    """One result of a web search."""
 
     title: str
     url: str
@@ -77,9 +81,29 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """What a call made: a picture, by its `file`, or a small app, by the id of its `surface`.
+
+    `path` is the file as tools name it; `prompt` and `shape` are what a picture was generated from. `is_live`: the
+    card's picture follows the window of the app. `is_closed`: that window was closed when Wisp looked last. `is_hung`:
+    the person's press has made the picture the wallpaper.
+    """
+
+    file: str = ""
+    path: str = ""
+    prompt: str = ""
+    shape: str = ""
+    surface: str = ""
+    is_live: bool = False
+    is_closed: bool = False
+    is_hung: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
-    """One call. `since` is when it began, on the presence's clock; `body` holds the end of a long text. The calls of
-    one browser share a card: `call` is then the newest one's id, and `sights` has a step for each."""
+    """One call. `since` is when it began, in seconds on the presence's clock; `body` holds the end of a long text.
+    All calls of one browser share a card: `call` is the id of the newest one, and `sights` has one step for each
+    call."""
 
     key: str
     tool: str
@@ -102,6 +126,7 @@ class Card:
     url: str = ""
     sights: tuple[BrowserStep, ...] = ()
     sources: tuple[Source, ...] = ()
+    made: Made | None = None
 
     @property
     def call_id(self) -> str:
@@ -109,15 +134,17 @@ class Card:
 
     @property
     def is_open(self) -> bool:
-        """Whether its call has not ended yet."""
+        """Whether the call of the card has not ended yet."""
         return self.status in (Status.RUNNING, Status.WAITING)
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A call that waits for the person. `allowed` is None until it is answered; `closed` once the call was given up.
+    """A call that waits for the person. `allowed` is None until the person answers; `closed`: the call was given up
+    before.
 
-    The other fields are those of the question itself; `scope` is how far the answer reached.
+    `scope` is how far the answer reaches, `at` is when it came, in seconds on the presence's clock (0 if not known),
+    and `words` came with it. The other fields are those of the question.
     """
 
     key: str
@@ -137,7 +164,10 @@ class Approval:
     reasons: tuple[str, ...] = ()
     scopes: tuple[Scope, ...] = (Scope.ONCE,)
     scope: Scope = Scope.ONCE
+    at: float = 0.0
     picture: ShownPicture | None = None
+    deed: str = ""
+    strong: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -146,8 +176,8 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Answers to a question, each one line; gone as soon as anything is said. `labels` stand on the buttons in their
-    place."""
+    """The answers to a question, each one line. They go as soon as anything is said. The buttons show `labels`
+    instead of the answers, if there are labels."""
 
     key: str
     answers: tuple[str, ...]
@@ -165,7 +195,7 @@ class ChecklistLine:
 
 @dataclass(frozen=True, slots=True)
 class ShownChecklist:
-    """What a turn means to do, and how far it is."""
+    """The checklist of a turn: its lines, each done or not."""
 
     key: str
     steps: tuple[ChecklistLine, ...]
@@ -173,7 +203,7 @@ class ShownChecklist:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that the person may run themselves."""
+    """A command that the model suggests and the person may run themselves."""
 
     key: str
     text: str
@@ -181,10 +211,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """A turn that has ended and has changed `count` files, or facts that are remembered too (`is_mixed`), which can be
-    undone.
+    """The offer to undo a turn that has ended. The turn made `count` changes: to files and, with `is_mixed`, to Wisp's
+    memory.
 
-    With `deleted`, a command that has deleted them: the person keeps it so or puts them back.
+    With `deleted`, it is about these files, which a command has deleted: the person keeps them deleted or restores
+    them.
     """
 
     key: str
@@ -196,7 +227,7 @@ class TakeBack:
 
 @dataclass(frozen=True, slots=True)
 class NoticeItem:
-    """A sentence about the run itself; `level` is info, warning or error."""
+    """A message about the turn itself, such as a warning; `level` is info, warning or error."""
 
     key: str
     level: str
@@ -205,7 +236,7 @@ class NoticeItem:
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
-    """How a turn came out, with its words: the result, the question, or what went wrong."""
+    """How a turn ended, in words: the result, the question, or the error."""
 
     key: str
     outcome: Outcome
@@ -217,8 +248,8 @@ Item = Asked | SpokenItem | Card | Approval | Offer | ShownChecklist | Command |
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """An event that the person has not seen. `level`: done, question, approval, info, warning or error. `item` is the
-    key of its item in the thread. `at` is seconds on the presence's clock."""
+    """Something that happened while the person did not look. `level`: done, question, approval, info, warning or
+    error. `item` is the key of the thread's item that it is about. `at` is when, in seconds on the presence's clock."""
 
     key: str
     level: str
@@ -232,10 +263,11 @@ _NOTHING = Spent()
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything on show. `dropped` counts items that are gone from the top of a very long thread; `pointed` is where
-    on the screen it last acted and no picture has shown it yet; `checklist` is the key of this turn's checklist;
-    `changed` are the files that this turn has changed so far; `since` is when the turn began; `before` is what the
-    turns before this one used; `unseen` counts the news that the inbox has not shown yet."""
+    """Everything on show. `dropped` counts items that are gone from the top of a very long thread; `pointed` is
+    where on the screen Wisp last acted, until a picture shows it; `checklist` is the key of this turn's checklist;
+    `changed` are the files that this turn has changed so far; `since` is when the turn began; `before` is the usage
+    of the turns before this one; `unseen` counts the news since the inbox was last opened;
+    `lacks_extra`: a call of this turn failed because a part of Wisp is missing."""
 
     orb: Orb = Orb.IDLE
     items: tuple[Item, ...] = ()
@@ -253,6 +285,7 @@ class View:
     pointed: tuple[int, int] | None = None
     checklist: str = ""
     changed: frozenset[str] = frozenset()
+    lacks_extra: bool = False
     mode: str = "ask"
 
     @property
@@ -262,7 +295,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """The person's decision about a call that waits. `words` go with a no; `scope` says how far a yes reaches."""
+    """Intent: the person answers an approval. `words` explain a no to the model; `scope` says how far a yes reaches."""
 
     approval_id: str
     allow: bool
@@ -272,28 +305,28 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """The person pressed one of the answers that the model offered."""
+    """Intent: the person pressed an answer that the model offered."""
 
     words: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """The person pressed what mends a failure."""
+    """Intent: the person pressed the button that repairs a failure."""
 
     remedy: Remedy
 
 
 @dataclass(frozen=True, slots=True)
 class TakeBackTurn:
-    """The person takes back what this turn changed in files."""
+    """Intent: the person undoes what this turn changed in files."""
 
     turn_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeepTurn:
-    """The person keeps what this turn changed in files."""
+    """Intent: the person keeps what this turn changed in files."""
 
     turn_id: str
 
@@ -305,10 +338,32 @@ class OpenPicture:
 
 @dataclass(frozen=True, slots=True)
 class SaveGuide:
-    """The person keeps the pictures of these steps, with what each did."""
+    """Intent: the person saves the pictures of these steps as a guide, each with the words on its card."""
 
     steps: tuple[Card, ...]
 
 
-Intent = Decide | Choose | Mend | TakeBackTurn | KeepTurn | OpenPicture | SaveGuide
+class Use(StrEnum):
+    """What the person can do with a picture or a small app that a call made; there is a button for each."""
+
+    INSERT = "insert"
+    SAVE = "save"
+    COPY = "copy"
+    WALLPAPER = "wallpaper"
+    UNHANG = "unhang"
+    AGAIN = "again"
+    OPEN = "open"
+    PIN = "pin"
+    REVIVE = "revive"
+
+
+@dataclass(frozen=True, slots=True)
+class UseMade:
+    """Intent: the person pressed a button below a picture or a small app that a call made."""
+
+    use: Use
+    card: Card
+
+
+Intent = Decide | Choose | Mend | TakeBackTurn | KeepTurn | OpenPicture | SaveGuide | UseMade
 """What the person does in a row."""

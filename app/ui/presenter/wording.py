@@ -1,4 +1,4 @@
-"""What a card says about its call: the words are in `resources/cards.toml`, this only picks and fills them."""
+"""The words of a call's card. The texts are in `resources/cards.toml`; this module chooses and fills them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ Words = Callable[[str], str]
 
 _OBJECT_CHARS = 80
 _FIELD_CHARS = 60
+_COULD_NOT = "Could not "
 
 
 @dataclass(frozen=True, slots=True)
 class CardWords:
-    """One tool's entry of the table."""
+    """A tool's entry in `resources/cards.toml`."""
 
     glyph: str = "spark"
     present: str = ""
@@ -33,9 +34,19 @@ class CardWords:
     body: str = ""
     hidden: bool = False
 
+    def imagined(self, words: Words) -> str:
+        """Return what the tool would do in earnest: "would delete". Another language says that it was not done."""
+        failed = words(self.failed)
+        if failed != self.failed or not failed.startswith(_COULD_NOT):
+            return words("not really done: {past}").format(past=words(self.past))
+        return f"would {failed.removeprefix(_COULD_NOT)}"
+
     def object_of(self, known: Mapping[str, object], words: Words, before: str = "") -> str:
-        """The first template all of whose names are known, filled in; one line. One without names gives way to what was
-        said `before`."""
+        """Return the first template in `objects` for which `known` has all values, filled in, as one line; "" if there
+        is none.
+
+        If that template needs no values and `before` is not "", `before` is returned instead.
+        """
         for template in self.objects:
             fields = {name: _short(known.get(name)) for name in _names(template)}
             if not fields and before:
@@ -45,14 +56,38 @@ class CardWords:
         return ""
 
 
+_ATTACHED = "prompts/attached.toml"
+_PICTURES = {"region": "Part of the screen", "screenshot": "Screenshot", "pasted": "Picture"}
+"""What a person calls an attachment that is no file, by its kind."""
+
+
+def without_attached(text: str) -> tuple[str, tuple[str, ...]]:
+    """Split a sent message into the person's own words and the names of what they attached, untranslated.
+
+    The model reads more about each attachment, such as its path or its place in pixels, which a person need not see.
+    """
+    table = resources.table(_ATTACHED, dict[str, str])
+    own, mark, rest = re.sub(rf"(?:^|\s+){re.escape(table['heading'])}(?=\s- )", "\0", text, count=1).partition("\0")
+    names = (_attached_name(line, table) for line in rest.splitlines())
+    return (own.strip(), tuple(name for name in names if name)) if mark else (text, ())
+
+
+def _attached_name(line: str, table: Mapping[str, str]) -> str:
+    for kind, template in table.items():
+        pattern = re.escape(template).replace(r"\{path\}", "(?P<path>.+)")
+        if found := re.fullmatch(re.sub(r"\\{\w+\\}", ".*", pattern), line):
+            return _PICTURES.get(kind, "") or found["path"].rstrip("/").rpartition("/")[2]
+    return ""
+
+
 def words_for(tool: str) -> CardWords:
-    """The tool's words, or the generic ones for a tool that the table does not know."""
+    """Return the tool's entry in `cards.toml`, or the generic entry for a tool without one."""
     table = _table()
     return table.get(tool, table["generic"])
 
 
 def entry_of(tool: str, arguments: Mapping[str, object]) -> str:
-    """Return the table's entry for a call: some tools have one for each of their actions."""
+    """Return the name of the call's entry in `cards.toml`: `tool action` if there is such an entry, else the tool."""
     named = f"{tool} {arguments.get('action', '')}"
     return named if named in _table() else tool
 
@@ -66,7 +101,7 @@ def _names(template: str) -> list[str]:
 
 
 def _short(value: object) -> str:
-    """A value as a word of a sentence; nothing for what is not a plain value."""
+    """Return a text or number as short text for a template; "" for any other value."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return ""
     return clip_line(f"{value:g}" if isinstance(value, float) else str(value), _FIELD_CHARS)
@@ -78,7 +113,8 @@ _ODD_SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200
 
 
 def visible(text: str) -> str:
-    """Control, direction and zero-width characters, and spaces that only look like one, as `⟨U+202E⟩`."""
+    """Return the text in which every invisible character and every odd space is written as its code, such as
+    `⟨U+202E⟩`."""
     return "".join(character if _can_be_seen(character) else f"⟨U+{ord(character):04X}⟩" for character in text)
 
 
@@ -93,9 +129,10 @@ _STOPS = ".!?…\n"
 
 
 class Pacer:
-    """Shows text at a speaking pace with a breath at commas and stops, and never more than `behind_s` late.
+    """Shows text at a speaking pace and pauses at commas and stops. No text is shown more than `behind_s` after it
+    arrived.
 
-    `chars_per_s` of 0 shows everything at once.
+    With `chars_per_s` 0, everything is shown at once.
     """
 
     def __init__(self, chars_per_s: float, comma_s: float, stop_s: float, behind_s: float) -> None:
@@ -108,11 +145,11 @@ class Pacer:
         self.shown = 0
 
     def arrive(self, length: int) -> None:
-        """The text is `length` characters long now."""
+        """Note that the text now has `length` characters."""
         self._arrived.append((self._now, length))
 
     def advance(self, text: str, elapsed_s: float) -> int:
-        """How many characters of `text` are shown after `elapsed_s` more seconds."""
+        """Return how many characters of `text` to show after `elapsed_s` more seconds."""
         self._now += elapsed_s
         if not self._per_char:
             self.shown = len(text)
@@ -144,8 +181,11 @@ _READ_S = 0.9
 
 
 class Captions:
-    """What is said, cut into lines, of which one is current: the next comes when it was spoken and read, sooner while
-    more of them wait."""
+    """Cuts speech into lines and shows one at a time. The next line follows after the time to speak and read the
+    current one.
+
+    The time is shorter if several lines wait.
+    """
 
     def __init__(self, chars_per_s: float) -> None:
         self._per_char = 1 / chars_per_s
@@ -157,25 +197,31 @@ class Captions:
 
     @property
     def is_done(self) -> bool:
-        """Whether the last line was spoken and read."""
+        """Whether the last line was shown long enough to be read."""
         return not self._waiting and self._left_s <= 0
 
     def skip(self, items: Iterable[Item]) -> None:
-        """These were seen elsewhere."""
+        """Treat these items as seen, because they were visible elsewhere."""
         self._taken = {item.key: len(item.text) for item in items if isinstance(item, SpokenItem)}
         self._waiting.clear()
         self.current, self._left_s = None, 0.0
 
     def hear(self, items: Sequence[Item], *, running: bool) -> None:
-        """All items so far; a line that still grows waits for its end."""
+        """Take the speech of the thread's items. The end of a speech that still grows waits until its line is
+        complete."""
         for at, item in enumerate(items):
             if isinstance(item, SpokenItem) and self._taken.get(item.key, 0) < len(item.text):
                 is_whole = item.done or not running or at < len(items) - 1
                 self._take(item, is_whole=is_whole)
         self.advance(0.0)
 
+    def say(self, tone: str, text: str) -> None:
+        """Take words that are no speech of the thread. They are one line."""
+        self._waiting.append((tone, " ".join(text.split())))
+        self.advance(0.0)
+
     def advance(self, elapsed_s: float) -> None:
-        """Let time pass, in seconds."""
+        """Let time pass, in seconds, and show the next line when the time of the current one is over."""
         self._left_s -= elapsed_s * (1 + len(self._waiting))
         if self._left_s <= 0 and self._waiting:
             self.current = self._waiting.popleft()
@@ -192,19 +238,21 @@ class Captions:
             text = text[end:]
 
 
-_MARKS = re.compile(r"[*`#>|]+")
+TIMES = re.compile(r"(?<=[\d)])\*(?=[\d(.])")
+"""A sum's sign, which Markdown would take for a mark: `typed “12*7=”. I typed “12*7=”` is no emphasis."""
+_MARKS = re.compile(rf"(?!{TIMES.pattern})[*`#>|]+")
 """Of Markdown: a caption is plain."""
-_PAIRS = re.compile(r"(\*\*|__|~~|`+|\*)(?=\S)(.+?)(?<=\S)\1")
+_PAIRS = re.compile(rf"(?!{TIMES.pattern})(\*\*|__|~~|`+|\*)(?=\S)(.+?)(?<=\S)\1")
 _HEADS = re.compile(r"^ {0,3}(?:#{1,6} +|> ?)", re.MULTILINE)
 
 
 def unmarked(text: str) -> str:
-    """Markdown as the words alone, for places that show plain text: lists, notifications, screen readers."""
+    """Return Markdown as plain words, for lists, notifications and screen readers."""
     return _PAIRS.sub(r"\2", _HEADS.sub("", text))
 
 
 def _line_end(text: str, *, is_whole: bool) -> int:
-    """Where the first line ends: behind a sentence, else at a space; 0 where it still grows."""
+    """Return where the first line of the text ends: after a sentence, else at a space; 0 if the line still grows."""
     found = re.search(r"[.!?:…](?=\s|$)|\n", text)
     if found is not None and found.end() <= _LINE_CHARS:
         return found.end()
@@ -218,12 +266,13 @@ FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def closes(line: str, fence: str) -> bool:
-    """Whether a line ends the fenced code that began with `fence`."""
+    """Return whether a line ends the fenced code that began with `fence`."""
     return bool(FENCE.match(line)) and line.strip().startswith(fence) and not line.strip(f" \n{fence[0]}")
 
 
 def open_fence(text: str, fence: str = "") -> str:
-    """The fence of the code that `text` ends in; `fence` is the one that it begins in. Empty where it ends in prose."""
+    """Return the fence, such as `~~~`, of the code block in which the text ends; "" if it ends in prose. `fence` is
+    the one in which it begins."""
     for line in text.splitlines(keepends=True):
         found = FENCE.match(line)
         if fence and closes(line, fence):
@@ -239,7 +288,8 @@ FOLDED_FROM = 2
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The steps of a turn that are folded into one line; `rest` stood between them and shows with them."""
+    """The steps of a turn, shown as one line. `rest` are the items between the cards; they are shown when the fold
+    is open."""
 
     key: str
     cards: tuple[Card, ...]
@@ -253,7 +303,7 @@ _ASKED_WITHIN = 20
 
 
 def folded(items: Iterable[Item], opened: frozenset[str] = frozenset(), *, running: bool = False) -> tuple[Row, ...]:
-    """The rows of the thread: the person's words, how each answer was reached in one line, the answer.
+    """Return the rows of the thread: the person's words, one line for the steps to each answer, and the answer.
 
     A fold whose key is in `opened` shows its steps. While a turn runs, only steps that have ended fold.
     """
@@ -278,7 +328,8 @@ def folded(items: Iterable[Item], opened: frozenset[str] = frozenset(), *, runni
 
 
 def _turn_rows(turn: list[Item], opened: frozenset[str], *, ended: bool) -> Iterator[Row]:
-    """One turn's rows: once it has ended, all that came before its answer is one fold; until then each run of steps."""
+    """Return the rows of one turn. Once it has ended, all its steps are one fold; before, each series of ended steps
+    is one."""
     if not ended:
         yield from _run_rows(turn, opened)
         return
@@ -295,19 +346,21 @@ def _turn_rows(turn: list[Item], opened: frozenset[str], *, ended: bool) -> Iter
 
 
 def _is_step(item: Item, *, with_speech: bool) -> bool:
-    """Whether an item tells how the answer was reached, and is not part of it."""
+    """Return whether an item is a step to the answer: a card, an approval, an info notice or, `with_speech`, speech."""
     if isinstance(item, SpokenItem):
         return with_speech
     if isinstance(item, NoticeItem):
         return item.level == "info"
-    return isinstance(item, (Card, Approval))
+    # What was made stays in sight, with its buttons.
+    return isinstance(item, Approval) or (isinstance(item, Card) and item.made is None)
 
 
 def _run_rows(turn: list[Item], opened: frozenset[str]) -> Iterator[Row]:
-    """Each run of steps that have ended, but never the newest item."""
+    """Return the rows of a turn that still runs. Each series of successful steps is one fold; the newest item never
+    folds."""
     run: list[Item] = []
     for item in turn[:-1]:
-        if isinstance(item, Card) and item.status in (Status.OK, Status.UNVERIFIED):
+        if isinstance(item, Card) and item.made is None and item.status in (Status.OK, Status.UNVERIFIED):
             run.append(item)
             continue
         yield from _fold(run, opened)

@@ -1,1 +1,1 @@
-"""What the presence shares with the desktop: tray, hotkey, autostart, notifications, speech, crash reports."""
+"""What the presence uses of the desktop: tray, summon key, autostart, notifications, speech, crash reports."""

@@ -1,4 +1,5 @@
-"""Starting with the session: one entry where each system looks for such things, written and removed by a switch."""
+"""Start Wisp with the session through the system's autostart entry. Also the welcome, which shows at the first
+start."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
 
 
 class AutostartEntry(Protocol):
-    """The system's entry. All of it raises OSError where the system refuses."""
+    """The system's autostart entry for Wisp. Its methods raise OSError if the system refuses."""
 
     def is_there(self) -> bool: ...
 
@@ -28,7 +29,8 @@ class AutostartEntry(Protocol):
 
 
 class DesktopFile:
-    """The XDG autostart entry (freedesktop.org's Autostart and Desktop Entry specifications)."""
+    """The autostart entry of Linux desktops: a file in the XDG format (freedesktop.org's Autostart and Desktop Entry
+    specifications)."""
 
     def __init__(self, command: list[str], folder: Path | None = None) -> None:
         config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
@@ -40,7 +42,13 @@ class DesktopFile:
 
     def write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines = ["[Desktop Entry]", "Type=Application", "Name=Wisp", f"Exec={_exec(self._command)}", "Terminal=false"]
+        lines = [
+            "[Desktop Entry]",
+            "Type=Application",
+            "Name=Wisp",
+            f"Exec={exec_line(self._command)}",
+            "Terminal=false",
+        ]
         self.path.write_text("\n".join([*lines, "X-GNOME-Autostart-enabled=true", ""]), encoding="utf-8")
 
     def remove(self) -> None:
@@ -48,7 +56,7 @@ class DesktopFile:
 
 
 class LaunchAgent:
-    """macOS: a property list that launchd reads at the next login."""
+    """The autostart entry of macOS: a property list that launchd reads at the next login."""
 
     def __init__(self, command: list[str], folder: Path | None = None) -> None:
         self.path = (folder or Path.home() / "Library" / "LaunchAgents") / f"{_LABEL}.plist"
@@ -67,7 +75,7 @@ class LaunchAgent:
 
 
 def switched(*, on: bool) -> str:
-    """Write or remove this system's entry; what the system says against it, empty where nothing."""
+    """Write the autostart entry, or remove it if not `on`. Returns the system's error as a text, "" if it worked."""
     try:
         entry().write() if on else entry().remove()
     except OSError as error:
@@ -76,15 +84,15 @@ def switched(*, on: bool) -> str:
 
 
 def own_command() -> list[str]:
-    """What starts this Wisp again: the frozen program, the `wisp` beside this interpreter, or the package by name."""
+    """Return the command that starts this Wisp again: the frozen program, the `wisp` next to Python, or the package."""
     if getattr(sys, "frozen", False):
         return [sys.executable]
     beside = Path(sys.executable).with_name("wisp.exe" if os.name == "nt" else "wisp")
     return [str(beside)] if beside.is_file() else [sys.executable, "-m", "app"]
 
 
-def _exec(command: list[str]) -> str:
-    """A desktop entry's Exec line: every argument in quotes, with what is special inside them escaped."""
+def exec_line(command: list[str]) -> str:
+    """Return the Exec line of a desktop entry: every argument in quotes, with special characters escaped."""
     quoted = []
     for part in command:
         inside = "".join(f"\\{sign}" if sign in '"`$\\' else sign for sign in part)
@@ -97,7 +105,7 @@ if sys.platform == "win32":
     import winreg
 
     class RunKey:
-        """Windows: a value below the person's Run key."""
+        """Windows: a value in the person's Run key of the registry."""
 
         def __init__(self, command: list[str]) -> None:
             self._line = subprocess.list2cmdline(command)
@@ -122,35 +130,36 @@ if sys.platform == "win32":
                     return
 
     def entry() -> AutostartEntry:
-        """This system's entry for this Wisp."""
+        """Return the system's autostart entry that starts this Wisp."""
         return RunKey(own_command())
 
 elif sys.platform == "darwin":
 
     def entry() -> AutostartEntry:
-        """This system's entry for this Wisp."""
+        """Return the system's autostart entry that starts this Wisp."""
         return LaunchAgent(own_command())
 
 else:
 
     def entry() -> AutostartEntry:
-        """This system's entry for this Wisp."""
+        """Return the system's autostart entry that starts this Wisp."""
         return DesktopFile(own_command())
 
 
 def is_due() -> bool:
-    """Return whether the welcome has not been shown on this machine yet."""
+    """Return whether the welcome has never been shown on this machine."""
     return not _mark().exists()
 
 
 def note_done() -> None:
-    """Never again by itself. Raises OSError."""
+    """Record that the welcome was shown, so that it does not come again by itself. Raises OSError."""
     _mark().touch()
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing to do at the first run, and what takes it back."""
+    """A suggested first task (`text`) with its button's `label`, and the task that undoes it. `needs`: one of these
+    programs."""
 
     text: str
     label: str
@@ -161,7 +170,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """`resources/welcome.toml`."""
+    """The content of `resources/welcome.toml`."""
 
     sentence: str
     again: str
@@ -169,7 +178,7 @@ class Welcome:
 
 
 def welcome() -> tuple[Welcome, Wish]:
-    """How Wisp introduces itself, and the first thing that can be done here."""
+    """Return Wisp's introduction, and the first suggested task that can work on this machine."""
     found = resources.table("welcome.toml", Welcome)
     return found, next(wish for wish in found.wish if _is_possible(wish.needs))
 

@@ -1,4 +1,4 @@
-"""One summon key, on whatever system this is."""
+"""The summon key, which opens Wisp from any program, on all systems."""
 
 from __future__ import annotations
 
@@ -35,14 +35,16 @@ _FUNCTION = re.compile(r"f([1-9]|1\d|2[0-4])$")
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Modifiers (`ctrl`, `alt`, `shift`, `super`) held while `key` is pressed: a character, `f1` to `f24`, a name."""
+    """A key combination. `modifiers` are `ctrl`, `alt`, `shift`, `super`; `key` is a character, `f1` to `f24`, or a
+    name such as `space`."""
 
     modifiers: frozenset[str]
     key: str
 
 
 def parsed(text: str) -> Keys:
-    """Raises ValueError with a sentence for what is no key, or one that a person would type all the time."""
+    """Parse a text such as `ctrl+alt+space`. Raises ValueError with a sentence for an unknown key, or one used in
+    typing."""
     tr = QCoreApplication.translate
     *held, last = [part.strip().lower() for part in text.split("+")]
     key = _OTHER_NAMES.get(last, last)
@@ -60,7 +62,7 @@ def parsed(text: str) -> Keys:
 
 
 class Grab(Protocol):
-    """A key that is held against all other programs until it is closed."""
+    """A key combination that only Wisp receives, until the grab is closed."""
 
     def close(self) -> None: ...
 
@@ -75,7 +77,8 @@ class Hotkey(QObject):
         self._grab: Grab | None = None
 
     def use(self, text: str) -> str:
-        """Listen to this key from now on, to none where it is empty. What is wrong with it; empty where nothing is."""
+        """Listen to this key combination instead of the old one; "" listens to none. Returns what is wrong with it,
+        else ""."""
         self.close()
         if not text.strip():
             return ""
@@ -88,7 +91,7 @@ class Hotkey(QObject):
         return ""
 
     def close(self) -> None:
-        """Give the key back to the other programs."""
+        """Release the key for other programs."""
         if self._grab is not None:
             self._grab.close()
             self._grab = None
@@ -109,7 +112,7 @@ _NAMES = {"super": "cmd", "pageup": "page_up", "pagedown": "page_down", "escape"
 
 
 class PortableGrab(QObject):
-    """Raises ValueError where the key cannot be had."""
+    """A grab through pynput, for systems other than X11. Raises ValueError if the combination is not available."""
 
     _heard = Signal()
 
@@ -130,7 +133,7 @@ class PortableGrab(QObject):
 
 
 def written(keys: Keys) -> str:
-    """The keys in pynput's way: `<ctrl>+<alt>+<space>`."""
+    """Return the keys in pynput's notation: `<ctrl>+<alt>+<space>`."""
     parts = [*sorted(keys.modifiers), keys.key]
     return "+".join(part if len(part) == 1 else f"<{_NAMES.get(part, part)}>" for part in parts)
 
@@ -146,12 +149,14 @@ _LATIN_1 = 0x100
 
 
 class X11Grab(QObject):
-    """Calls `pressed` on the GUI thread; there is no other thread. Raises ValueError where the key cannot be had."""
+    """A grab on X11, without a thread: it calls `pressed` on the GUI thread. Raises ValueError if the grab is
+    refused."""
 
     def __init__(self, keys: Keys, pressed: Callable[[], None]) -> None:
         super().__init__()
         self._keys = keys
         self._pressed = pressed
+        self._released_at = 0
         WITNESS.prepare()
         self._display = Display()
         self._root = self._display.screen().root
@@ -164,7 +169,7 @@ class X11Grab(QObject):
         self._bell.activated.connect(self._arrived)
 
     def close(self) -> None:
-        """Give the key back."""
+        """Release the key."""
         self._bell.setEnabled(False)
         with suppress(ConnectionClosedError, OSError):  # because the display may have gone first
             self._display.close()
@@ -192,7 +197,10 @@ class X11Grab(QObject):
             self._bell.setEnabled(False)  # because the X server is gone, which Qt reports better
 
     def _heard(self, event: Any) -> None:
-        if event.type == X.KeyPress:
+        if event.type == X.KeyRelease:
+            self._released_at = event.time
+        elif event.type == X.KeyPress and event.time != self._released_at:
+            # A key that is held repeats: each repetition is a release and a press of the same millisecond.
             if WITNESS.is_persons_input(event.detail, event.time, is_key=True):
                 self._pressed()
         elif event.type == X.MappingNotify:  # because in another layout the key may have another code

@@ -1,4 +1,4 @@
-"""One presence per person and display: a second start summons the first."""
+"""Keep one presence per person and display. A second start shows the first presence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _WORD_BYTES = 64
 
 
 class Instance(QObject):
-    """The claim to be the only one. `summoned` tells that somebody started another, and what for: OPEN or WELCOME."""
+    """The claim to be the only presence. When Wisp is started again, `summoned` carries what that start wants: OPEN
+    or WELCOME."""
 
     summoned = Signal(str)
 
@@ -31,7 +32,7 @@ class Instance(QObject):
         self._server: QLocalServer | None = None
 
     def claim(self, word: str = OPEN) -> bool:
-        """True where this is the first; otherwise the first one has been summoned with the word."""
+        """Return True if this is the first presence. Otherwise send `word` to the first presence and return False."""
         name = _name()
         other = QLocalSocket()
         other.connectToServer(name)
@@ -50,7 +51,7 @@ class Instance(QObject):
         return True
 
     def release(self) -> None:
-        """Let another be the first."""
+        """Give up the claim, so that another start becomes the first presence."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -71,7 +72,8 @@ class Instance(QObject):
 
 
 def _name() -> str:
-    """A socket's path that only this person can reach, another one for each display."""
+    """Return the path of the socket by which starts find each other. Only this person can use it; each display has
+    its own."""
     display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "local"
     short = hashlib.sha256(display.encode()).hexdigest()[:8]
     return os.path.join(paths.runtime_dir(), f"presence-{short}")
@@ -81,8 +83,8 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 
 
 class Interrupts:
-    """While inside, signals and the session's end call `quit_`. Python only sees signals between its own instructions,
-    and an idle Qt loop runs none: the signal's number is written to a socket that Qt watches."""
+    """A context manager: a signal or the end of the session calls `quit_`. Python only handles signals while it runs
+    code, and an idle Qt loop runs none. So each signal's number is written to a socket, which wakes Qt."""
 
     def __init__(self, application: QApplication, quit_: Callable[[], None]) -> None:
         self._application = application
@@ -92,7 +94,7 @@ class Interrupts:
         self.is_stopped = False
 
     def exit_code(self, code: int) -> int:
-        """The exit code of what ran inside: 130 where Ctrl+C ended it, otherwise `code`."""
+        """Return the exit code of what ran inside: 130 if Ctrl+C ended it, otherwise `code`."""
         return STOPPED if self.is_stopped else code
 
     def __enter__(self) -> Interrupts:
@@ -118,6 +120,6 @@ class Interrupts:
         self._quit()
 
     def _session_ends(self, manager: QSessionManager) -> None:
-        """The autostart entry brings Wisp back, so the session need not remember it as well."""
+        """Quit, and tell the session not to start Wisp again by itself, because the autostart entry does that."""
         manager.setRestartHint(QSessionManager.RestartHint.RestartNever)
         self._quit()

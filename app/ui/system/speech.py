@@ -1,13 +1,18 @@
-"""Qt's own speech: speech-dispatcher, the Windows and the macOS voices. It comes with PySide6-Addons, an extra."""
+"""What is heard: speech through Qt (speech-dispatcher, the Windows or the macOS voices), and two soft sounds.
+
+Speech needs PySide6-Addons, an optional dependency. The sounds are played by a program of the system.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QProcess
 
 from app.agent import agent_events as agent
 from app.base import resources
@@ -26,14 +31,14 @@ class Sentence:
 
 
 class Sentences:
-    """Takes pieces of text, gives whole sentences; what is left comes with `rest`."""
+    """Makes whole sentences of pieces of text, as they arrive in a stream."""
 
     def __init__(self) -> None:
         self._tone = ""
         self._kept = ""
 
     def add(self, tone: str, text: str) -> Iterator[Sentence]:
-        """The sentences that this piece completes. Another tone ends the one that was being said."""
+        """Take a piece of text and yield the sentences that it completes. A new tone also ends the current sentence."""
         if tone != self._tone:
             yield from self.rest()
             self._tone = tone
@@ -44,12 +49,12 @@ class Sentences:
             yield from self._made(said)
 
     def rest(self) -> Iterator[Sentence]:
-        """What was said without an end."""
+        """Yield the text after the last complete sentence, and forget it."""
         said, self._kept = self._kept, ""
         yield from self._made(said)
 
     def drop(self) -> None:
-        """Forget what was not spoken yet."""
+        """Forget the text after the last complete sentence."""
         self._kept = ""
 
     def _made(self, said: str) -> Iterator[Sentence]:
@@ -60,7 +65,8 @@ class Sentences:
 
 @dataclass(frozen=True, slots=True)
 class SpeechStyle:
-    """Rate and pitch from -1 to 1, volume from 0 to 1; `pace` is a factor on how fast the text appears."""
+    """How a voice speaks: rate and pitch from -1 to 1, volume from 0 to 1. `pace` is a factor on how fast the text
+    appears."""
 
     rate: float
     pitch: float
@@ -69,7 +75,7 @@ class SpeechStyle:
 
 
 class Engine(Protocol):
-    """Says one thing at a time and calls `finished` after each."""
+    """Speaks one text at a time, and calls `finished` when it has spoken a text."""
 
     finished: Callable[[], None]
 
@@ -79,7 +85,7 @@ class Engine(Protocol):
 
 
 class Voice:
-    """A function of the agent's events. The person's own words, or a turn that is stopped, silence it."""
+    """Speaks what the agent says. It falls silent when a turn begins or is stopped."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -89,7 +95,7 @@ class Voice:
         self._speaking = False
 
     def hear(self, events: Sequence[agent.AgentEvent]) -> None:
-        """What has just happened."""
+        """Take events of the agent, and speak the sentences in them."""
         for event in events:
             if isinstance(event, agent.SayDelta):
                 self._waiting.extend(self._sentences.add(event.tone, event.text))
@@ -101,7 +107,7 @@ class Voice:
             self._next()
 
     def hush(self) -> None:
-        """Not another word of what was said so far."""
+        """Stop speaking, and drop all text that was not spoken yet."""
         self._sentences.drop()
         self._waiting.clear()
         self._speaking = False
@@ -115,7 +121,7 @@ class Voice:
 
 
 def manner_of(tone: str) -> SpeechStyle:
-    """How a tone is spoken; an unknown one is neutral."""
+    """Return how to speak in a tone; for an unknown tone, as in the neutral one."""
     manners = _manners()
     return manners.get(tone, manners["neutral"])
 
@@ -133,8 +139,10 @@ if TYPE_CHECKING:
 
 
 class QtEngine:
-    """Raises ValueError with the sentence for the person where nothing can be spoken. `name` chooses one of Qt's
-    engines (`mock` makes no sound); empty takes the system's."""
+    """Speaks through one of Qt's engines. `name` is Qt's (`mock` makes no sound); "" takes the system's engine.
+
+    Raises ValueError with a sentence for the person if nothing can be spoken.
+    """
 
     def __init__(self, name: str = "") -> None:
         tr = QCoreApplication.translate
@@ -170,5 +178,38 @@ class QtEngine:
             self.finished()
 
 
+_PLAYERS = (("pw-play",), ("paplay",), ("aplay", "--quiet"), ("afplay",))
+"""Programs that play a WAV file. The first one that is there is used."""
+_DONE = (agent.Outcome.FINISHED, agent.Outcome.UNVERIFIED, agent.Outcome.ANSWERED)
+
+Play = Callable[[str], None]
+"""Plays a sound of `resources/sounds`, by its name, and returns at once."""
+
+
+def play(name: str) -> None:
+    """Play a sound with a program of the system, without waiting. Where none is there or it fails, nothing is heard."""
+    file = str(resources.path(f"sounds/{name}.wav"))
+    if sys.platform == "win32":
+        import winsound
+
+        winsound.PlaySound(file, winsound.SND_FILENAME | winsound.SND_ASYNC | winsound.SND_NODEFAULT)
+    elif (found := next((player for player in _PLAYERS if shutil.which(player[0])), None)) is not None:
+        process = QProcess()
+        process.setProgram(found[0])
+        process.setArguments([*found[1:], file])
+        process.setStandardOutputFile(QProcess.nullDevice())
+        process.setStandardErrorFile(QProcess.nullDevice())
+        process.startDetached()
+
+
+def chime(events: Sequence[agent.AgentEvent], sound: Play = play) -> None:
+    """Play one sound if a turn in these events is done, or another if Wisp needs the person; none for a step."""
+    ends = [event.outcome for event in events if isinstance(event, agent.TurnEnded)]
+    if agent.Outcome.WAITING in ends or any(isinstance(event, agent.ApprovalWanted) for event in events):
+        sound("needs-you")
+    elif any(end in _DONE for end in ends):
+        sound("done")
+
+
 def _nothing() -> None:
-    """Until somebody wants to know."""
+    """Do nothing when a text was spoken. It stands for `finished` until that is set."""

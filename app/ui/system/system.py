@@ -1,24 +1,39 @@
-"""What ties the presence to the system around it: tray, summon key, notifications, autostart, crash reports."""
+"""Connects the presence to the desktop: tray, summon key, notifications, autostart, crash reports.
+
+A crash report is a file in the state folder, without secrets. Wisp never sends one by itself. Two kinds of failure are
+caught: an unhandled exception (in a slot, a thread or a task; the presence goes on), and a crash of the process in
+native code, which `faulthandler` writes to a file that the next start finds.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import datetime
+import faulthandler
 import logging
+import platform
 import sys
-from collections.abc import Callable
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TextIO
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.settings import catalog
+from app.agent.agent_events import AgentEvent
+from app.base import ids, logs, paths
+from app.base.texts import without_secrets
+from app.settings import catalog, tokens
 from app.settings.store import Settings
 from app.ui.approvals.devices import WITNESS
 from app.ui.presence import Presence
-from app.ui.system import autostart, crash, tray
+from app.ui.system import autostart, tray
 from app.ui.system.hotkey import Hotkey
 from app.ui.system.tray import BusNotifier, Note, Notifier, Show
 from app.ui.theme.appearance import DesktopWishes, Look, look_of
@@ -28,7 +43,12 @@ if TYPE_CHECKING:
     from dbus_fast import Message
     from dbus_fast.aio import MessageBus
 
+    from app.ui.system.speech import Voice
 
+_log = logging.getLogger(__name__)
+_FATAL = "fatal.txt"
+_REPORTS_KEPT = 10
+_LOG_CHARS = 20_000
 _PORTAL = "org.freedesktop.portal.Desktop"
 _PATH = "/org/freedesktop/portal/desktop"
 _SETTINGS = "org.freedesktop.portal.Settings"
@@ -36,12 +56,14 @@ _ANIMATIONS = ("org.gnome.desktop.interface", "enable-animations")
 _SCHEME = ("org.freedesktop.appearance", "color-scheme")
 _DARK, _LIGHT = 1, 2
 """The portal's answers about the scheme; 0 is no preference."""
+_PORTAL_LIMIT_S = 10.0
+"""For one answer of the portal, which may be starting or stuck."""
 _CLIENT_AREA_ANIMATION = 0x1042
 """SPI_GETCLIENTAREAANIMATION of SystemParametersInfo."""
 
 
 class SystemPreferences(QObject):
-    """The desktop's preferences. `changed` is emitted once for several changes together."""
+    """The desktop's preferences for programs. `changed` is emitted once for several changes at the same time."""
 
     changed = Signal()
 
@@ -58,7 +80,7 @@ class SystemPreferences(QObject):
         self._ear = _Ear(self._soon.start)
 
     async def follow(self) -> None:
-        """Ask the system, and listen from then on where it tells."""
+        """Read the desktop's preferences, and keep up with their changes if the desktop reports them."""
         if QGuiApplication.platformName() in ("xcb", "wayland"):
             await self._follow_portal()
         else:
@@ -66,7 +88,7 @@ class SystemPreferences(QObject):
             self._note(replace(self.wanted, reduced=await asyncio.to_thread(_is_reduced)))
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop following the preferences."""
         self._ear.deleteLater()
         self._application.styleHints().colorSchemeChanged.disconnect(self._soon.start)
         if self._bus is not None and self._bus.connected:
@@ -85,10 +107,10 @@ class SystemPreferences(QObject):
             await self._bus.call(Message(name, path, name, "AddMatch", signature="s", body=[rule]))
             for key in (_ANIMATIONS, _SCHEME):
                 asked = Message(_PORTAL, _PATH, _SETTINGS, "Read", signature="ss", body=list(key))
-                answer = await self._bus.call(asked)
+                answer = await asyncio.wait_for(self._bus.call(asked), _PORTAL_LIMIT_S)
                 if answer is not None and answer.message_type is MessageType.METHOD_RETURN:
                     self._told(key, answer.body[0])
-        except (OSError, EOFError, DBusError, InvalidAddressError) as error:
+        except (OSError, EOFError, TimeoutError, DBusError, InvalidAddressError) as error:
             _log.info("The desktop does not say what it wants of its programs: %s", error)
 
     def _heard(self, message: Message) -> None:
@@ -110,7 +132,8 @@ class SystemPreferences(QObject):
 
 
 class _Ear(QWidget):
-    """A hidden widget that hears of font changes. A filter on the application would run for every event."""
+    """A hidden widget that notices changes of the font. An event filter on the application would run for every
+    event."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__()
@@ -123,7 +146,7 @@ class _Ear(QWidget):
 
 
 def _bare(value: Any) -> Any:
-    """What is inside a variant; the portal's Read wraps twice."""
+    """Return the value inside D-Bus variants, which may be nested: the portal's Read wraps its answer twice."""
     from dbus_fast import Variant
 
     while isinstance(value, Variant):
@@ -154,14 +177,8 @@ else:
         return told.stdout.strip() == "1"
 
 
-if TYPE_CHECKING:
-    from app.ui.system.speech import Voice
-
-_log = logging.getLogger(__name__)
-
-
 class System(QObject):
-    """Stands ready while the presence lives; needs a running event loop."""
+    """Connects the presence to the services of the desktop. Needs a running event loop."""
 
     def __init__(self, application: QApplication, presence: Presence, look: Look, settings: Settings) -> None:
         super().__init__()
@@ -180,15 +197,17 @@ class System(QObject):
         self._bus = BusNotifier(look.name, presence.open)
         self.notifier = Notifier(self._ways(), on=settings[catalog.NOTIFICATIONS])
         presence.inbox.view_changed.connect(self.notifier.show_view)
+        presence.inbox.events_shown.connect(self._chime)
         if self._tray is not None:
             presence.inbox.view_changed.connect(self._tray.show_view)
-        self._reports = crash.Reports(self._failed)
+        self._reports = CrashReports(self._failed)
         self._open_reports()
         self._start_with_the_session(settings)
         self.apply(settings)
+        tokens.note_shown(look.theme.scheme)
 
     def apply(self, settings: Settings) -> None:
-        """Apply the person's settings, the theme among them."""
+        """Apply all settings that concern the presence and the desktop."""
         before, self._settings = self._settings, settings
         if _looks(before) != _looks(settings):
             self._restyle()
@@ -198,19 +217,24 @@ class System(QObject):
         if problem := self.hotkey.use(settings[catalog.SUMMON_KEY]):
             self._presence.tell("warning", problem)
 
+    def follow(self, settings: Settings) -> None:
+        """Apply the settings if some that change the look are different from before."""
+        if _looks(self._settings) != _looks(settings):
+            self.apply(settings)
+
     def show_crash_note(self) -> None:
-        """A word about what failed before, where the person has not had it yet."""
-        found = crash.unseen()
+        """Show a note if there is a report of an earlier crash that the person has not seen."""
+        found = unseen_reports()
         if not found:
             return
         tr = QCoreApplication.translate
         sentence = tr("Crash", "Wisp failed the last time. A report was saved on this computer; nothing was sent.")
-        answers = {tr("Crash", "Open folder"): self._open_folder, tr("Crash", "Dismiss"): crash.dismiss}
+        answers = {tr("Crash", "Open folder"): self._open_folder, tr("Crash", "Dismiss"): dismiss_reports}
         self._note = NoteWindow(self._look, "alert", sentence, answers)
         self._note.show_beside(self._presence.orb.rest_rect(), self._presence.stage.placement.screen())
 
     def close(self) -> None:
-        """Let go of everything; a clean end."""
+        """Release all services and note a clean end, so that the next start reports no crash."""
         self._asking.cancel()
         self._preferences.close()
         self._speak(on=False)
@@ -226,11 +250,12 @@ class System(QObject):
         """Build and apply the look again, after the person or the system changed a preference."""
         self._look = look_of(self._application, self._settings, self._look, self._preferences.wanted)
         self._presence.restyle(self._look)
+        tokens.note_shown(self._look.theme.scheme)
         if self._tray is not None:
             self._tray.restyle(self._look.theme)
 
     def _summoned(self) -> None:
-        """The key opens, and closes again where the keyboard is in the composer."""
+        """Open the bubble when the summon key is pressed. If the bubble already has the keyboard, close the bubble."""
         stage = self._presence.stage
         if stage.is_open and stage.bubble.isActiveWindow():
             self._presence.close()
@@ -238,7 +263,6 @@ class System(QObject):
             self._presence.open()
 
     def _speak(self, *, on: bool) -> None:
-        """Speak from now on, or not."""
         if on is (self._voice is not None):
             return
         if self._voice is not None:
@@ -254,6 +278,12 @@ class System(QObject):
             self._presence.tell("warning", str(error))
             return
         self._presence.inbox.events_shown.connect(self._voice.hear)
+
+    def _chime(self, events: Sequence[AgentEvent]) -> None:
+        if self._settings[catalog.SOUNDS]:
+            from app.ui.system.speech import chime
+
+            chime(events)
 
     def _ways(self) -> tuple[Show, ...]:
         ways: list[Show] = []
@@ -281,11 +311,13 @@ class System(QObject):
         self._presence.tell("error", sorry.format(path=report))
 
     def _open_folder(self) -> None:
-        crash.dismiss()
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(crash.folder())))
+        dismiss_reports()
+        self._presence.close()  # because the folder's window may open below the bubble
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(crash_folder())))
 
     def _start_with_the_session(self, settings: Settings) -> None:
-        """Write the autostart entry if the person wants one and it is missing. Only the settings remove it."""
+        """Write the autostart entry if the person wants one and it is missing. Only a change in the settings removes
+        it."""
         entry = autostart.entry()
         try:
             if settings[catalog.AUTOSTART] and not entry.is_there():
@@ -295,6 +327,110 @@ class System(QObject):
 
 
 def _looks(settings: Settings) -> tuple[object, ...]:
-    """The choices that the looks are made of."""
+    """Return the values of the settings that decide the look, to compare them with others."""
     chosen = settings[catalog.THEME], settings[catalog.REDUCED_MOTION], settings[catalog.POINTER_RING]
-    return (*chosen, settings[catalog.NAME])
+    return (*chosen, settings[catalog.NAME], settings[catalog.FONTS])
+
+
+class CrashReports:
+    """Writes a report for each failure, once for equal failures in a run, and calls `told` with the report's path."""
+
+    def __init__(self, told: Callable[[Path], None]) -> None:
+        self._told = told
+        self._seen: set[str] = set()
+        self._lock = threading.Lock()
+        self._fatal: TextIO | None = None
+
+    def open(self) -> None:
+        """Catch unhandled errors from now on. Raises OSError if the folder cannot be written."""
+        self._fatal = (crash_folder() / _FATAL).open("w", encoding="utf-8")
+        faulthandler.enable(self._fatal)
+        sys.excepthook = self._unhandled
+        threading.excepthook = lambda args: self._in_thread(args.exc_type, args.exc_value, args.exc_traceback)
+
+    def close(self) -> None:
+        """Note a clean end, so that the next start finds no crash."""
+        sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+        if self._fatal is not None:
+            faulthandler.disable()
+            self._fatal.close()
+            self._fatal = None
+            (crash_folder() / _FATAL).unlink(missing_ok=True)
+
+    def of_loop(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        """Report an exception of a task or callback that nothing awaited. This is asyncio's exception handler."""
+        error = context.get("exception")
+        if isinstance(error, Exception):
+            self._unhandled(type(error), error, error.__traceback__)
+        else:
+            loop.default_exception_handler(dict(context))
+
+    def _in_thread(self, kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+        self._unhandled(kind, error or kind(), trace)
+
+    def _unhandled(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, Exception):
+            sys.__excepthook__(kind, error, trace)  # because Ctrl+C and exits are no crashes
+            return
+        _log.error("Nobody handled this.", exc_info=(kind, error, trace))
+        text = "".join(traceback.format_exception(kind, error, trace))
+        where = traceback.extract_tb(trace)[-1:] if trace else []
+        mark = f"{kind.__name__} {[(frame.filename, frame.lineno) for frame in where]}"
+        with self._lock:
+            is_new = mark not in self._seen
+            self._seen.add(mark)
+        if is_new:
+            with contextlib.suppress(OSError):  # because a full disk must not raise inside the exception hook
+                self._told(write_report(text))
+
+
+def crash_folder() -> Path:
+    """Return the folder of the crash reports."""
+    made = paths.state_dir() / "crashes"
+    made.mkdir(mode=0o700, exist_ok=True)
+    return made
+
+
+def write_report(failure: str) -> Path:
+    """Write a report about a failure, without secrets, and return its path. Raises OSError."""
+    now = datetime.datetime.now().astimezone()
+    path = crash_folder() / f"crash-{now:%Y%m%d-%H%M%S}-{ids.unique()[:6]}.txt"
+    parts = [*_facts(now), "", failure.strip(), "", "The end of the log:", _end_of_log()]
+    path.write_text(without_secrets("\n".join(parts)), encoding="utf-8")
+    for old in sorted(crash_folder().glob("crash-*.txt"))[:-_REPORTS_KEPT]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def unseen_reports() -> list[Path]:
+    """Return the reports that the person has not seen, the newest last. If the last process crashed in native code,
+    write a report of that first."""
+    fatal = crash_folder() / _FATAL
+    if fatal.is_file():
+        text = fatal.read_text(encoding="utf-8", errors="replace")
+        fatal.unlink(missing_ok=True)
+        if text.strip():
+            write_report(text)
+    marks = crash_folder() / "seen"
+    known = set(marks.read_text(encoding="utf-8").split()) if marks.is_file() else set()
+    return [path for path in sorted(crash_folder().glob("crash-*.txt")) if path.name not in known]
+
+
+def dismiss_reports() -> None:
+    """Mark all reports as seen by the person."""
+    names = [path.name for path in sorted(crash_folder().glob("crash-*.txt"))]
+    (crash_folder() / "seen").write_text("\n".join(names), encoding="utf-8")
+
+
+def _facts(now: datetime.datetime) -> Iterator[str]:
+    from PySide6.QtCore import qVersion
+
+    yield f"Wisp, {now.isoformat(timespec='seconds')}"
+    yield f"Python {platform.python_version()}, Qt {qVersion()}, {platform.platform()}"
+
+
+def _end_of_log() -> str:
+    try:
+        return logs.path().read_text(encoding="utf-8", errors="replace")[-_LOG_CHARS:]
+    except OSError:
+        return "(there is none)"

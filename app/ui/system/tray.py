@@ -1,4 +1,4 @@
-"""The tray's icon and menu, where the desktop has a tray."""
+"""The tray icon and its menu, on desktops with a tray."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 from app.agent.agent_events import Outcome
 from app.base.texts import clip_line
 from app.base.values import dataclass
+from app.ui.orb.painting import OrbFrame, paint
 from app.ui.orb.state import Orb
-from app.ui.orb.window import OrbFrame, paint
 from app.ui.presenter.view import SpokenItem, TurnOutcome, View
 from app.ui.presenter.wording import unmarked
 from app.ui.theme.theme import Theme
@@ -24,7 +24,7 @@ from app.ui.theme.theme import Theme
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What the menu does."""
+    """What the entries of the tray menu do."""
 
     toggle: Callable[[], None]
     stop: Callable[[], None]
@@ -32,9 +32,12 @@ class Actions:
     quit: Callable[[], None]
 
 
-def menu_for(actions: Actions, *, is_open: bool, running: bool) -> QMenu:
-    """What can be done now: `is_open` and `running` are how things stand."""
-    menu, tr = QMenu(), QCoreApplication.translate
+def menu_for(actions: Actions, *, is_open: bool, running: bool, menu: QMenu | None = None) -> QMenu:
+    """Return a menu for the current state. `is_open`: the bubble is open; `running`: a turn runs.
+
+    With `menu`, the entries are added to that menu.
+    """
+    menu, tr = menu if menu is not None else QMenu(), QCoreApplication.translate
     menu.addAction(tr("Menu", "Close") if is_open else tr("Menu", "Open"), actions.toggle)
     stop = menu.addAction(tr("Menu", "Stop"), actions.stop)
     stop.setEnabled(running)
@@ -49,7 +52,7 @@ _CHARS = 240
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A short headline and its text; `urgent` where the person is waited for."""
+    """A notification: a short headline and a text. `urgent`: Wisp waits for the person."""
 
     title: str
     text: str
@@ -57,7 +60,8 @@ class Note:
 
 
 def worth_telling(before: View, after: View) -> Note | None:
-    """Return the news between two views, or None if there is none or the person saw it."""
+    """Return a notification if `after` needs one that `before` did not: a question, or the end of a turn, that the
+    person does not see in the bubble; else None."""
     tr = QCoreApplication.translate
     asked = after.open_approval
     if asked is not None and before.open_approval is None and not before.attended:
@@ -85,7 +89,7 @@ _SIDE_PX = 64
 
 
 class Tray(QObject):
-    """Follows the view: the icon is the orb in its state."""
+    """The tray icon: the orb in its current state."""
 
     def __init__(self, theme: Theme, actions: Actions, name: str) -> None:
         super().__init__()
@@ -107,13 +111,14 @@ class Tray(QObject):
         self._icon.setIcon(self._drawn(view.orb))
 
     def restyle(self, theme: Theme) -> None:
-        """The orb's other colours."""
+        """Paint the orb in the colours of this theme."""
         self._theme = theme
         self._icons.clear()
         self._icon.setIcon(self._drawn(Orb.IDLE))
 
     def show_note(self, note: Note) -> bool:
-        """A balloon from the icon; False where the tray shows none. A click on it opens the presence."""
+        """Show the notification at the icon. Returns False if the tray cannot. A click on the notification opens the
+        presence."""
         if not QSystemTrayIcon.supportsMessages():
             return False
         self._icon.showMessage(note.title, note.text, self._drawn(Orb.NEEDS_YOU if note.urgent else Orb.IDLE))
@@ -155,7 +160,7 @@ _DEFAULT = "default"
 
 
 class BusNotifier:
-    """Show notifications over D-Bus. Connects at the first one. A newer notification replaces the last one."""
+    """Shows notifications over D-Bus, and connects when the first one comes. Each replaces the one before."""
 
     def __init__(self, name: str, clicked: Callable[[], None]) -> None:
         self._name = name
@@ -165,7 +170,7 @@ class BusNotifier:
         self._reads_markup = False
 
     async def show(self, note: Note) -> bool:
-        """Show a notification. Returns False if the desktop has no notification service."""
+        """Show the notification. Returns False if the desktop has no notification service."""
         from dbus_fast import Variant
         from dbus_fast.errors import DBusError, InvalidAddressError
 
@@ -184,7 +189,7 @@ class BusNotifier:
         return bool(answer)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._bus is not None and self._bus.connected:
             self._bus.disconnect()
         self._bus = None
@@ -206,15 +211,12 @@ class BusNotifier:
         self._reads_markup = bool(abilities) and "body-markup" in abilities[0]
 
     async def _call(self, service: str, path: str, member: str, signature: str, body: list[Any]) -> list[Any]:
-        """What the service answers; empty where it answers with an error."""
+        """Call a method of a D-Bus service and return its answer; [] if it answers with an error."""
         from dbus_fast import Message, MessageType
 
         assert self._bus is not None
-        answer = await self._bus.call(
-            Message(
-                destination=service, path=path, interface=service, member=member, signature=signature, body=body
-            )  # both services name their interface like themselves
-        )
+        # Both services name their interface like themselves.
+        answer = await self._bus.call(Message(service, path, service, member, signature=signature, body=body))
         return list(answer.body) if answer is not None and answer.message_type is MessageType.METHOD_RETURN else []
 
 
@@ -223,7 +225,7 @@ Show = Callable[[Note], Awaitable[bool]]
 
 
 class Notifier(QObject):
-    """`ways` are tried in their order until one has shown the note. Needs a running event loop."""
+    """Shows notifications. `ways` are tried in order until one succeeds. Needs a running event loop."""
 
     def __init__(self, ways: tuple[Show, ...], *, on: bool) -> None:
         super().__init__()
@@ -233,7 +235,7 @@ class Notifier(QObject):
         self._telling: set[asyncio.Task[None]] = set()
 
     def show_view(self, view: View) -> None:
-        """The view has become this."""
+        """Show a notification if this view needs one that the view before did not."""
         note = worth_telling(self._seen, view) if self.on else None
         self._seen = view
         if note is not None:

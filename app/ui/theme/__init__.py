@@ -1,1 +1,1 @@
-"""Tokens, fonts, icons and movement: how everything looks."""
+"""The look of everything: tokens, fonts, icons and motion."""

@@ -1,16 +1,14 @@
-"""How the presence looks on this desktop: the person's choices, and the system's where they made none."""
+"""How the presence looks on this desktop: as the person has set it, otherwise as the system wants it."""
 
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from app.base import paths
 from app.base.values import dataclass
-from app.settings import catalog
+from app.settings import catalog, tokens
 from app.settings.store import Settings
 from app.ui.theme import drawing, theme
 from app.ui.theme.motion import Ticker
@@ -20,7 +18,8 @@ from app.ui.windows.floating import WindowDeps, surroundings
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The theme, what the windows stand on, and the clock of their movements. `rings`: show where it acts."""
+    """The theme, what all windows share, and the clock of their animations. `rings`: the person wants a ring where
+    Wisp acts."""
 
     theme: Theme
     around: WindowDeps
@@ -34,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DesktopWishes:
-    """What the desktop asks of its programs beyond what Qt knows. `dark` is None where it has no wish."""
+    """Wishes of the desktop that Qt does not report: `reduced` motion, and `dark` colours, None without a wish."""
 
     reduced: bool = False
     dark: bool | None = None
@@ -46,8 +45,10 @@ _NOTHING = DesktopWishes()
 def look_of(
     application: QApplication, settings: Settings, before: Look | None = None, wanted: DesktopWishes = _NOTHING
 ) -> Look:
-    """Theme and surroundings as the person and the system want them; the application is dressed in them. What the
-    windows stand on and their clock go on from the look `before`."""
+    """Return the look that the person and the system want, and give it to Qt's own widgets too.
+
+    With `before`, the new look shares the window connections and the clock of that look.
+    """
     chosen = theme_of(application, settings, wanted)
     dress(application, chosen)
     return Look(
@@ -60,12 +61,15 @@ def look_of(
 
 
 def theme_of(application: QApplication, settings: Settings, wanted: DesktopWishes) -> Theme:
-    """The tokens that hold now. What is wrong with the person's own theme file is logged."""
+    """Return the theme for the settings and the desktop's wishes. Errors in the person's theme file go to the log."""
     chosen = theme.load(
         scheme_of(application, settings[catalog.THEME], dark=wanted.dark),
+        kind=settings[catalog.THEME],
         scale=drawing.system_scale(),
         reduced=wanted.reduced or settings[catalog.REDUCED_MOTION],
-        own=_own_theme(),
+        own=tokens.own_file(),
+        fonts=tokens.fonts_of(settings[catalog.FONTS]),
+        avatar=settings[catalog.AVATAR],
     )
     for problem in chosen.problems:
         _log.warning("%s", problem)
@@ -73,20 +77,15 @@ def theme_of(application: QApplication, settings: Settings, wanted: DesktopWishe
 
 
 def dress(application: QApplication, chosen: Theme) -> None:
-    """Give Qt's own widgets the theme's colours and shapes."""
+    """Give Qt's own widgets the colours and shapes of the theme."""
     application.setPalette(drawing.palette(chosen))
     application.setStyleSheet(drawing.sheet(chosen))
 
 
 def scheme_of(application: QApplication, choice: str, *, dark: bool | None = None) -> str:
-    """`light` or `dark`: as chosen, or as the system has it."""
+    """Return `light` or `dark`: the person's choice, or else the system's."""
     if choice in theme.SCHEMES:
         return choice
     if dark is None:
         dark = application.styleHints().colorScheme() is Qt.ColorScheme.Dark
     return "dark" if dark else "light"
-
-
-def _own_theme() -> Path | None:
-    own = paths.config_dir() / "theme.toml"
-    return own if own.is_file() else None

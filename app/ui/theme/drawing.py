@@ -1,4 +1,4 @@
-"""Fonts, and the style sheet that Qt's own widgets follow, both made from tokens."""
+"""Fonts, style sheet, palette, glyphs and mirrored places for the widgets, made from the theme's tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import TypeVar
 
-from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QByteArray, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -14,13 +14,16 @@ from PySide6.QtGui import (
     QFontMetrics,
     QGuiApplication,
     QIcon,
+    QImage,
     QPainter,
+    QPainterPath,
     QPalette,
     QPixmap,
-    QScreen,
+    QRegion,
+    QResizeEvent,
 )
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QBoxLayout, QLabel, QMenu, QWidget
 
 from app.base import resources
 from app.ui.theme.theme import Color, Theme
@@ -28,29 +31,43 @@ from app.ui.theme.theme import Color, Theme
 _TOKEN = re.compile(r"@(\w+)(:px)?")
 _USUAL_POINTS = 10.0
 _LEAST, _MOST = 1.0, 2.0
+_DISPLAYED = {"answer", "heading", "title"}
+"""Text styles that a theme's display font is for. What is read at length is in its text font."""
 _TALLEST = 100_000
+_PNG = b"\x89PNG\r\n"
 Box = TypeVar("Box", bound=QBoxLayout)
 
 
 def system_scale() -> float:
-    """How much larger than usual the person reads, 1 to 2, from the system's font."""
+    """Return how much larger than usual the person's system font is, from 1 to 2."""
     points = QGuiApplication.font().pointSizeF()
     return max(_LEAST, min(points / _USUAL_POINTS, _MOST)) if points > 0 else _LEAST
 
 
 def font(theme: Theme, name: str, *, strong: bool = False) -> QFont:
-    """The font of a text style; `code` is the system's monospace."""
+    """Return the font of a text style: in the theme's family if installed, else the system's. `code` is monospace."""
     if name == "code":
         found = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     else:
         found = QFont(QApplication.font())
+    role = "mono" if name == "code" else "display" if name in _DISPLAYED else "system"
+    if wanted := theme.families(role):
+        found.setFamilies([*_installed(wanted), *found.families()])
     found.setPixelSize(theme.type(name).size)
     found.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
     return found
 
 
+@lru_cache(maxsize=64)
+def _installed(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the wanted font families that are installed. Qt would replace a missing one with some similar font."""
+    there = set(QFontDatabase.families())
+    return tuple(family for family in wanted if family in there)
+
+
 def lines_of(metrics: QFontMetrics, width: int, text: str) -> tuple[Qt.TextFlag, QRect]:
-    """How a painted text is broken to fit a width, between its words where they are short enough, and what it takes."""
+    """Return the flag that breaks the text at this width (between words if they fit), and the size of the broken
+    text."""
     room, flags = QRect(0, 0, width, _TALLEST), Qt.TextFlag.TextWordWrap
     box = metrics.boundingRect(room, flags, text)
     if box.width() > width:
@@ -60,7 +77,7 @@ def lines_of(metrics: QFontMetrics, width: int, text: str) -> tuple[Qt.TextFlag,
 
 
 def sheet(theme: Theme) -> str:
-    """The style sheet with the theme's tokens filled in."""
+    """Return the style sheet for Qt's own widgets, with the theme's tokens filled in."""
 
     def value(found: re.Match[str]) -> str:
         name, is_size = found.group(1), found.group(2)
@@ -71,7 +88,7 @@ def sheet(theme: Theme) -> str:
 
 
 def palette(theme: Theme) -> QPalette:
-    """The palette for everything that paints itself: menus, dialogs, selections."""
+    """Return the palette for what Qt paints without the style sheet: menus, dialogs, selections."""
     made = QPalette()
     roles = {
         QPalette.ColorRole.Window: "paper",
@@ -96,7 +113,7 @@ def palette(theme: Theme) -> QPalette:
 
 
 def words_label(theme: Theme, words: str, style: str = "", *, strong: bool = False, quiet: bool = False) -> QLabel:
-    """Plain text that wraps; `quiet` is muted and, without a `style`, small."""
+    """Return a label of plain text that wraps. `quiet` makes it muted and, without a `style`, small."""
     made = QLabel(words)
     made.setFont(font(theme, style or ("small" if quiet else "text"), strong=strong))
     made.setTextFormat(Qt.TextFormat.PlainText)
@@ -113,10 +130,29 @@ def spaced(box: Box, spacing: int) -> Box:
     return box
 
 
-def window_size(theme: Theme, name: str, screen: QScreen) -> QSize:
-    """How large a window of this name is: no larger than the screen has room for beside a title bar."""
+def place_window(window: QWidget, theme: Theme, name: str) -> None:
+    """Set a window's size (from the theme, at most the screen's), its place in the middle of the screen, and its
+    icon."""
+    free = window.screen().availableGeometry()
     wanted = QSize(theme.size(f"{name}_width"), theme.size(f"{name}_height"))
-    return wanted.boundedTo(screen.availableSize() - QSize(0, theme.size("header_height")))
+    window.resize(wanted.boundedTo(free.size() - QSize(0, theme.size("header_height"))))
+    window.move(free.center() - window.rect().center())
+    window.setWindowIcon(QIcon(str(resources.path("wisp.svg"))))
+
+
+class Menu(QMenu):
+    """A menu with round corners, even without a compositor. It is deleted once it is closed."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._radius = theme.size("button_radius")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        outline = QPainterPath()
+        outline.addRoundedRect(QRectF(self.rect()), self._radius, self._radius)
+        self.setMask(QRegion(outline.toFillPolygon().toPolygon()))
 
 
 @cache
@@ -131,16 +167,32 @@ def _renderer(name: str, color: Color) -> QSvgRenderer:
 
 
 def draw(painter: QPainter, name: str, rect: QRectF, color: Color) -> None:
-    """Paint the glyph into a square."""
+    """Paint the glyph `name` into a square."""
     painter.save()
     painter.setOpacity(painter.opacity() * color.alpha / 255)
     _renderer(name, color._replace(alpha=255)).render(painter, rect)
     painter.restore()
 
 
+@lru_cache(maxsize=64)
+def _decoded(png: bytes) -> QImage:
+    return QImage.fromData(png) if png.startswith(_PNG) else QImage()  # an SVG would be drawn here otherwise
+
+
+def draw_picture(painter: QPainter, png: bytes, rect: QRectF) -> None:
+    """Paint a PNG into the middle of a rectangle, as large as fits, in its own proportions."""
+    image = _decoded(png)
+    place = QRectF(QPointF(0, 0), image.size().toSizeF().scaled(rect.size(), Qt.AspectRatioMode.KeepAspectRatio))
+    place.moveCenter(rect.center())
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    painter.drawImage(place, image)
+    painter.restore()
+
+
 @lru_cache(maxsize=256)
 def pixmap(name: str, size: int, color: Color, ratio: float) -> QPixmap:
-    """The glyph as a picture of `size` device-independent pixels."""
+    """Return the glyph `name` as a picture of `size` device-independent pixels; `ratio` is the screen's scale."""
     picture = QPixmap(QSize(round(size * ratio), round(size * ratio)))
     picture.setDevicePixelRatio(ratio)
     picture.fill(Qt.GlobalColor.transparent)
@@ -158,13 +210,13 @@ _MIRRORED = Qt.LayoutDirection.RightToLeft
 
 
 def placed(rect: QRectF, box: QRectF, direction: Qt.LayoutDirection) -> QRectF:
-    """Mirror the rectangle inside its box for right-to-left layouts."""
+    """Return the rectangle, mirrored inside `box` if the direction is right to left."""
     if direction is not _MIRRORED:
         return rect
     return QRectF(box.left() + box.right() - rect.right(), rect.top(), rect.width(), rect.height())
 
 
 def put(child: QWidget, rect: QRect, width: int) -> None:
-    """Give a child its place in a parent of that width."""
+    """Place a child in a parent of that `width`, mirrored if the layout runs from right to left."""
     left = rect.x() if child.layoutDirection() is not _MIRRORED else width - rect.x() - rect.width()
     child.setGeometry(left, rect.y(), rect.width(), rect.height())

@@ -1,4 +1,4 @@
-"""Movement: one clock for everything that moves, which runs only while something does."""
+"""Animations: one clock for all, which runs only while something moves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Step = Callable[[float], bool]
 
 
 class Ticker(QObject):
-    """Calls its steps once a frame. Without steps there is no timer."""
+    """Calls each of its steps once a frame. Its timer only runs while there are steps."""
 
     def __init__(self, frame_ms: int, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,7 +28,8 @@ class Ticker(QObject):
         return self._timer.isActive()
 
     def run(self, name: str, step: Step) -> None:
-        """From the next frame on call `step`; a running one of the same name ends."""
+        """Call `step` at each frame with the seconds since the last one, until it returns False. Replaces a step of
+        this name."""
         self._steps[name] = step
         if not self._timer.isActive():
             self._last = time.monotonic()
@@ -48,7 +49,8 @@ class Ticker(QObject):
 
 
 class Glide:
-    """A value on its way: `at(seconds)` eases from where it is to where it goes, ease-out cubic."""
+    """A number that moves to a goal: `go` sets the goal, `advance` lets time pass. The movement slows down (ease-out
+    cubic)."""
 
     def __init__(self, value: float) -> None:
         self._from = self._to = value
@@ -79,7 +81,7 @@ class Glide:
 
 
 class Growth:
-    """A rectangle on its way to another one, ease-out cubic."""
+    """A rectangle that moves to another one as `advance` lets time pass. The movement slows down (ease-out cubic)."""
 
     def __init__(self, start: QRectF, end: QRectF, duration_ms: int) -> None:
         self._start, self.goal = start, end
@@ -103,7 +105,7 @@ class Growth:
 
 
 def fade_in(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
-    """Let a window appear softly; it is shown, transparent, when this returns. Only where there is a compositor."""
+    """Show the window transparent, and make it opaque step by step. Without a compositor it is opaque at once."""
     glide = Glide(0.0)
     glide.go(1.0, duration_ms)
     window.setWindowOpacity(0.0)
@@ -117,7 +119,8 @@ def fade_in(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
 
 
 def fade_out(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
-    """Let a window go softly; it is hidden in the end, and as opaque as before. Only where there is a compositor."""
+    """Make the window transparent step by step, then hide it and set it opaque again. Without a compositor it stays
+    opaque until it is hidden."""
     glide = Glide(window.windowOpacity())
     glide.go(0.0, duration_ms)
 
@@ -136,5 +139,5 @@ def _coords(rect: QRectF) -> tuple[float, float, float, float]:
 
 
 def eased(share: float) -> float:
-    """Ease-out cubic of 0 to 1."""
+    """Return the share, 0 to 1, of a way that is covered after a `share` of the time (ease-out cubic)."""
     return float(1 - (1 - max(0.0, min(share, 1.0))) ** 3)

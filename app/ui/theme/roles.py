@@ -7,10 +7,15 @@ the factory for each widget once a program listens on the accessibility bus.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
-from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleInterface
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleAnnouncementEvent, QAccessibleInterface
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
+
+from app.agent import agent_events as agent
+from app.ui.presenter.wording import unmarked
 
 _PRESS = QAccessibleActionInterface.pressAction
 _faces: dict[int, QAccessibleInterface] = {}
@@ -20,12 +25,12 @@ _faces: dict[int, QAccessibleInterface] = {}
 @runtime_checkable
 class Pressable(Protocol):
     def press(self) -> None:
-        """What a click on it does."""
+        """Do what a click on the widget does."""
         ...
 
 
 class _Face(QAccessibleWidget):
-    """A widget as the accessibility bus sees it."""
+    """Describes a widget to the accessibility bus."""
 
     def __init__(self, widget: QWidget, role: QAccessible.Role) -> None:
         super().__init__(widget, role)
@@ -58,7 +63,7 @@ class _Face(QAccessibleWidget):
         return self._children().index(shown) if shown in self._children() else -1
 
     def _children(self) -> list[QWidget]:
-        """From top to bottom, as they are read: they may have been made in any order."""
+        """Return the visible children from top to bottom, the order in which they are read aloud."""
         if (shown := self._shown) is None:
             return []
         found = [child for child in shown.children() if isinstance(child, QWidget) and not child.isHidden()]
@@ -77,7 +82,7 @@ class _Face(QAccessibleWidget):
 
 
 def install() -> None:
-    """From now on widgets with a `ROLE` have it; a second time changes nothing."""
+    """Register the factory that describes widgets with a `ROLE` to screen readers. A second call changes nothing."""
     if not _installed:
         _installed.append(True)
         QAccessible.installFactory(_made)
@@ -94,3 +99,14 @@ def _made(_kind: str, thing: object) -> QAccessibleInterface | None:
     face = _faces[number] = _Face(thing, role)
     thing.destroyed.connect(lambda: _faces.pop(number, None))
     return face
+
+
+def announce(source: QObject, events: Sequence[agent.AgentEvent]) -> None:
+    """Let a screen reader speak the ends of turns, questions and notices in `events`. `source` is the object that
+    speaks."""
+    if not QAccessible.isActive():
+        return
+    for event in events:
+        words = {agent.TurnEnded: "text", agent.ApprovalWanted: "sentence", agent.Notice: "sentence"}.get(type(event))
+        if words and (text := getattr(event, words)):
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(source, unmarked(text)))

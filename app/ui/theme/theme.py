@@ -5,42 +5,22 @@ A theme file with errors never stops Wisp: `problems` names each error, and the 
 
 from __future__ import annotations
 
-import tomllib
+import colorsys
+import hashlib
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from app.base import resources
 from app.base.values import dataclass, field
-
-SCHEMES = ("light", "dark")
-_LINEAR_LIMIT = 0.04045
-
-
-class Color(NamedTuple):
-    """Red, green, blue and alpha, 0 to 255."""
-
-    red: int
-    green: int
-    blue: int
-    alpha: int = 255
-
-    def faded(self, opacity: float) -> Color:
-        """The same colour with its alpha multiplied by `opacity`, 0 to 1."""
-        return self._replace(alpha=round(self.alpha * max(0.0, min(opacity, 1.0))))
-
-    def mixed(self, other: Color, share: float) -> Color:
-        """`share` (0 to 1) of the other colour in this one."""
-        return Color(*(round(a + (b - a) * share) for a, b in zip(self, other, strict=True)))
-
-    @property
-    def hex(self) -> str:
-        return f"#{self.alpha:02x}{self.red:02x}{self.green:02x}{self.blue:02x}"
+from app.settings import tokens
+from app.settings.tokens import SCHEMES as SCHEMES  # noqa: PLC0414 - drawing knows the theme by this module
+from app.settings.tokens import Color as Color  # noqa: PLC0414
+from app.settings.tokens import contrast as contrast  # noqa: PLC0414
+from app.settings.tokens import parse_color as parse_color  # noqa: PLC0414
 
 
 class Type(NamedTuple):
-    """A text style: size of the letters and of the line, in pixels."""
+    """A text style: the size of the letters and the height of a line, in pixels."""
 
     size: int
     line: int
@@ -48,7 +28,8 @@ class Type(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """All tokens of one scheme. Names are those of the files; an unknown name is a bug and raises KeyError."""
+    """All tokens of one scheme, by the names in the theme file. Asking for an unknown name is a bug and raises
+    KeyError."""
 
     scheme: str
     _colors: Mapping[str, Color]
@@ -63,39 +44,46 @@ class Theme:
     scale: float = 1.0
     reduced: bool = False
     problems: tuple[str, ...] = field(default=())
+    name: str = ""
+    _fonts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    wallpaper: Path | None = None
+
+    def families(self, role: str) -> tuple[str, ...]:
+        """Return the fonts for a role (`display`, `system`, `mono`), the best first; () means the system's font."""
+        return self._fonts.get(role, ())
 
     def color(self, name: str) -> Color:
         return self._colors[name]
 
     def tone(self, name: str) -> Color:
-        """The colour of a tone of voice; an unknown tone is neutral."""
+        """Return the colour of a tone of voice. An unknown tone is neutral."""
         return self._tones.get(name, self._tones["neutral"])
 
     def tempo(self, name: str) -> float:
-        """Factor on the pace of speech; 0 shows the text at once."""
+        """Return how fast text in this tone appears, as a factor on the usual pace; 0 shows the text at once."""
         return self._tempo.get(name, self._tempo["neutral"])
 
     def orb(self, state: str) -> tuple[Color, ...]:
-        """Lit side, body and far side of the orb in a state."""
+        """Return the orb's colours in a state: those of its lit side, its body and its far side."""
         return self._orb[state]
 
     def size(self, name: str) -> int:
-        """Device-independent pixels, grown with the person's font size."""
+        """Return a size in device-independent pixels, scaled with the person's font size."""
         return round(self._sizes[name] * self.scale)
 
     def count(self, name: str) -> int:
-        """A number of things (lines): not scaled."""
+        """Return a number of things, such as lines. It is not scaled."""
         return self._sizes[name]
 
     def ratio(self, name: str) -> float:
         return self._ratios[name]
 
     def ms(self, name: str) -> int:
-        """A duration in milliseconds, as written."""
+        """Return a duration in milliseconds. Reduced motion does not change it."""
         return self._times[name]
 
     def motion_ms(self, name: str) -> int:
-        """The duration of a movement; with reduced motion everything is one short fade."""
+        """Return the duration of an animation in milliseconds. With reduced motion, all have the same short one."""
         return self._times["reduced"] if self.reduced else self._times[name]
 
     def pace(self, name: str) -> float:
@@ -110,44 +98,32 @@ class Theme:
         return tuple(self._tones)
 
 
-def contrast(one: Color, other: Color) -> float:
-    """The contrast ratio of two opaque colours, 1 to 21 (WCAG 2.2, relative luminance)."""
-    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
+def load(
+    scheme: str,
+    *,
+    kind: str = "",
+    scale: float = 1.0,
+    reduced: bool = False,
+    own: Path | None = None,
+    fonts: Mapping[str, tuple[str, ...]] | None = None,
+    avatar: str = "",
+) -> Theme:
+    """Load the theme `kind` (the plain one for "") in a scheme. Tokens of the person's own file replace its tokens.
 
-
-def _luminance(color: Color) -> float:
-    red, green, blue = (_linear(channel / 255) for channel in color[:3])
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(channel: float) -> float:
-    return channel / 12.92 if channel <= _LINEAR_LIMIT else float(((channel + 0.055) / 1.055) ** 2.4)
-
-
-def parse_color(text: str) -> Color:
-    """`#RRGGBB` or `#RRGGBBAA`; raises ValueError with a sentence."""
-    digits = text.removeprefix("#")
-    if len(digits) not in (6, 8) or not text.startswith("#"):
-        raise ValueError(f"{text!r} is not a colour like #1A2B3C.")
-    try:
-        return Color(*bytes.fromhex(digits))
-    except ValueError:
-        raise ValueError(f"{text!r} is not a colour like #1A2B3C.") from None
-
-
-def load(scheme: str, *, scale: float = 1.0, reduced: bool = False, own: Path | None = None) -> Theme:
-    """The theme of a scheme, with the tokens of the person's own file (if any) on top."""
-    tree = _built_in(scheme)
-    problems: list[str] = []
-    if own is not None:
-        tree = _merged(tree, _read_own(own, problems), own.name, problems)
-    colors = {name: parse_color(value) for name, value in tree["colors"].items()}
+    `fonts` are tried before the theme's own. `avatar` is any word, which gives the resting orb a hue of its own. The
+    other states keep their hues, because these say what the orb does.
+    """
+    found = tokens.face(kind, scheme)
+    tree, problems = tokens.with_own(found.tree, own)
+    first = fonts or {}
     return Theme(
-        scheme=scheme,
-        _colors=colors,
+        scheme=found.scheme,
+        _colors={name: parse_color(value) for name, value in tree["colors"].items()},
         _tones={name: parse_color(value) for name, value in tree["tones"].items()},
-        _orb={name: _stops(value) for name, value in tree["orb"].items()},
+        _orb={
+            name: _turned(_stops(value), avatar) if avatar and name in _RESTING else _stops(value)
+            for name, value in tree["orb"].items()
+        },
         _sizes=tree["sizes"],
         _ratios=tree["ratios"],
         _times=tree["times"],
@@ -156,7 +132,10 @@ def load(scheme: str, *, scale: float = 1.0, reduced: bool = False, own: Path | 
         _tempo=tree["tempo"],
         scale=scale,
         reduced=reduced,
-        problems=tuple(problems),
+        problems=problems,
+        name=found.theme,
+        _fonts={role: (*first.get(role, ()), *found.fonts.get(role, ())) for role in tokens.FONT_ROLES},
+        wallpaper=found.wallpaper,
     )
 
 
@@ -164,57 +143,16 @@ def _stops(value: str | list[str]) -> tuple[Color, ...]:
     return tuple(parse_color(one) for one in ([value] if isinstance(value, str) else value))
 
 
-@cache
-def _built_in(scheme: str) -> dict[str, dict[str, Any]]:
-    common = dict(resources.table("themes/common.toml", resources.Table))
-    colors = resources.table(f"themes/{scheme}.toml", resources.Table)
-    tones = resources.table("speech.toml", resources.Table)["tones"]
-    common["tempo"] = {tone: manner["pace"] for tone, manner in tones.items()}
-    return {**common, **{name: colors[name] for name in ("colors", "tones", "orb")}}
+_RESTING = frozenset({"idle", "sleep"})
 
 
-def _read_own(path: Path, problems: list[str]) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        problems.append(f"The theme file {path.name} cannot be read ({error}); the built-in theme is used.")
-        return {}
-
-
-def _merged(
-    tree: Mapping[str, Mapping[str, Any]], own: Mapping[str, Any], name: str, problems: list[str]
-) -> dict[str, dict[str, Any]]:
-    merged = {group: dict(tokens) for group, tokens in tree.items()}
-    for group, tokens in own.items():
-        if group not in merged or not isinstance(tokens, dict):
-            problems.append(f"{name}: there is no group {group!r} in a theme.")
-            continue
-        for token, value in tokens.items():
-            problem = _misfit(merged[group].get(token), value)
-            if problem:
-                problems.append(f"{name}: {group}.{token}: {problem}")
-            else:
-                merged[group][token] = value
-    return merged
-
-
-def _misfit(known: Any, value: Any) -> str:
-    """Why a value cannot stand where `known` stood; empty if it can."""
-    if known is None:
-        return "there is no such token."
-    if isinstance(known, list):
-        if not isinstance(value, list) or len(value) != len(known):
-            return f"it takes {len(known)} values."
-        return next((why for old, new in zip(known, value, strict=True) if (why := _misfit(old, new))), "")
-    if isinstance(known, str):
-        return _bad_color(value)
-    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1_000_000
-    return "" if fits else f"{value!r} is not a number of 0 or more."
-
-
-def _bad_color(value: Any) -> str:
-    try:
-        parse_color(str(value))
-    except ValueError as error:
-        return str(error)
-    return ""
+def _turned(stops: tuple[Color, ...], word: str) -> tuple[Color, ...]:
+    """Return the colours with their hue shifted. The word alone decides how far, so the same word gives the same
+    colours."""
+    angle = hashlib.sha256(word.encode()).digest()[0] / 256
+    turned = []
+    for stop in stops:
+        hue, light, depth = colorsys.rgb_to_hls(*(channel / 255 for channel in stop[:3]))
+        red, green, blue = (round(channel * 255) for channel in colorsys.hls_to_rgb((hue + angle) % 1, light, depth))
+        turned.append(Color(red, green, blue, stop.alpha))
+    return tuple(turned)

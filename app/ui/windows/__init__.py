@@ -1,1 +1,1 @@
-"""The windows of the presence: where they stand, and how they step aside."""
+"""The windows of the presence: where they are placed, and how they are hidden while Wisp captures or clicks."""

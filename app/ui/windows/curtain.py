@@ -1,7 +1,7 @@
-"""Gets the presence out of the way of a capture or a click, from any thread and without asking the GUI thread.
+"""Hide the presence's windows during a capture or click, from any thread, without waiting for the GUI thread.
 
-On X11 the windows' shapes are emptied: they stay mapped, keep the focus and their place in the stack, and come back
-exactly as they were. Elsewhere they become fully transparent and let input through, which only the GUI thread can do.
+On X11 the windows get empty shapes: they stay mapped, keep the focus and their place in the stack, and come back
+exactly as they were. Elsewhere they become transparent and let clicks through, which only the GUI thread can do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from PySide6.QtCore import QObject, Qt, QThread, Signal
 from PySide6.QtGui import QGuiApplication, QWindow
 
 from app.base.errors import NeedsPerson
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.ids import WINDOW_MARK
 from app.ui.windows.floating import Marked, PointRequest, WindowDeps
 
@@ -36,7 +36,7 @@ GONE = "The display has gone, so Wisp has ended."
 
 @contextmanager
 def until_the_display_goes() -> Iterator[None]:
-    """What talks to the X server while it ends fails at any place; that is NeedsPerson, with a sentence."""
+    """Raise NeedsPerson with a sentence in place of the errors that come when the X server ends."""
     try:
         from Xlib.error import ConnectionClosedError
     except ImportError:  # because other systems have no X server
@@ -49,7 +49,7 @@ def until_the_display_goes() -> Iterator[None]:
 
 
 class XConnection:
-    """One connection to the X server named by DISPLAY. Raises Xlib's DisplayError where there is none."""
+    """A connection to the X server that DISPLAY names. Raises Xlib's DisplayError if it cannot connect."""
 
     def __init__(self) -> None:
         from Xlib.display import Display
@@ -69,7 +69,7 @@ class XConnection:
             return bool(self._display.get_selection_owner(self._display.intern_atom("_NET_WM_CM_S0")))
 
     def mark(self, window_id: int, pid: int) -> None:
-        """Leave the mark by which every Wisp knows this one's windows, and take away those of Wisps that ended."""
+        """Mark a window of the process `pid` as one of Wisp's, and remove marks of processes that ended."""
         from Xlib import X, Xatom
         from Xlib.error import XError
 
@@ -94,6 +94,11 @@ class XConnection:
             self._display.ungrab_server()
             self._display.sync()
 
+    def active_window_atom(self) -> int:
+        """Return the atom of the property in which the window manager publishes the focused window."""
+        with self._lock:
+            return int(self._display.intern_atom("_NET_ACTIVE_WINDOW"))
+
     def active_window(self) -> int:
         """Return the id of the focused window as the window manager publishes it, or 0."""
         from Xlib import X
@@ -104,7 +109,7 @@ class XConnection:
             return int(found.value[0]) if found is not None and len(found.value) else 0
 
     def name_of(self, window_id: int) -> tuple[str, str]:
-        """A window's program and title, as they tell them; empty where they do not."""
+        """Return a window's program and title, as the window reports them; "" for what it does not report."""
         from Xlib import X
         from Xlib.error import XError
 
@@ -133,7 +138,7 @@ class XConnection:
             self._display.flush()
 
     def give_up_keyboard(self) -> None:
-        """Let the keyboard go to whatever is under the pointer: no other window had it before."""
+        """Take the keyboard from all windows, because no other window had it before. Keys then reach no window."""
         from Xlib import X
 
         with self._lock:
@@ -141,7 +146,7 @@ class XConnection:
             self._display.flush()
 
     def idle_s(self) -> float:
-        """Seconds since the last input from anyone; 0 where the server does not say."""
+        """Return the seconds since the last input by a person or program; 0 if the server does not report it."""
         from Xlib.ext import screensaver
 
         with self._lock:
@@ -149,7 +154,7 @@ class XConnection:
             return screensaver.query_info(self._display.screen().root).idle / 1000 if known else 0.0
 
     def set_input(self, window_id: int, rects: Sequence[Rect]) -> None:
-        """Where the window takes clicks, in its own pixels."""
+        """Set the areas in which the window takes clicks, in pixels of the window."""
         from Xlib.ext import shape
 
         with self._lock:
@@ -158,9 +163,9 @@ class XConnection:
             self._display.sync()
 
     def steady(self, window_id: int, ground: int, *, above: bool) -> None:
-        """Let what is drawn stay where it is while the window grows: towards its top where `above`, else its bottom.
+        """Keep the painted content in place while the window grows: upwards if `above`, else downwards.
 
-        Otherwise the server fills the new part with whatever is there, until the window is painted.
+        The server fills the new part with the colour `ground` (0xRRGGBB) until the window is painted.
         """
         from Xlib import X
         from Xlib.error import XError
@@ -175,7 +180,7 @@ class XConnection:
                 _log.debug("The window went away meanwhile: %s", error)
 
     def shown_at(self, window_id: int) -> Rect | None:
-        """Where a window is on the screen, in screen pixels; None while it is not mapped."""
+        """Return where a window is, in screen pixels; None while it is not mapped."""
         from Xlib import X
         from Xlib.error import XError
 
@@ -194,7 +199,7 @@ class XConnection:
             self._lock.release()
 
     def vanish(self, window_id: int) -> list[tuple[int, Shape]]:
-        """Cut everything away from a window and the frame around it; the answer brings them back."""
+        """Make a window and its frame invisible. Returns each one's id and shape, from which `appear` restores them."""
         from Xlib.error import XError
 
         with self._lock:
@@ -206,28 +211,28 @@ class XConnection:
         return found
 
     def cut_away(self, window_ids: Sequence[int]) -> None:
-        """Leave nothing of windows to be seen or clicked."""
+        """Make these windows invisible and let clicks pass through them."""
         with self._lock:
             for window_id in window_ids:
                 self._reshape(window_id, [])
             self._display.sync()
 
     def unmap(self, window_ids: Sequence[int]) -> None:
-        """Take windows from the screen until they are shown again."""
+        """Remove windows from the screen until they are shown again."""
         with self._lock:
             for window_id in window_ids:
                 self._display.create_resource_object("window", window_id).unmap()
             self._display.sync()
 
     def appear(self, shapes: Sequence[tuple[int, Shape]]) -> None:
-        """Give windows their shapes back."""
+        """Give windows the shapes back that `vanish` returned."""
         with self._lock:
             for window_id, rects in shapes:
                 self._reshape(window_id, rects)
             self._display.sync()
 
     def pixels(self, area: Rect) -> bytes:
-        """What the screen shows in an area; empty where that is off the screen."""
+        """Return the screen's pixels in an area; empty if the area is off the screen."""
         from Xlib import X
         from Xlib.error import XError
 
@@ -244,7 +249,7 @@ class XConnection:
             return bytes(image.data)
 
     def _with_frames(self, window_id: int) -> list[Any]:
-        """The window and what the window manager put around it, inside first."""
+        """Return the window and the windows that the window manager put around it, from the inside out."""
         root = self._display.screen().root
         window = self._display.create_resource_object("window", window_id)
         found = [window]
@@ -282,7 +287,7 @@ def _bounds(window: Any) -> Shape:
 
 
 def _told(error: object, _request: object) -> None:
-    """Errors without an asker: a window that went away meanwhile."""
+    """Log an error that the X server sends without a waiting call, such as for a window that is gone."""
     _log.debug("X said: %s", error)
 
 
@@ -293,7 +298,7 @@ _PROBE_PX = 160
 
 
 class X11Curtain:
-    """Talks to the X server itself; the GUI thread may be busy, blocked or gone."""
+    """Hides windows through its own connection to the X server, so it also works while the GUI thread is busy."""
 
     def __init__(self, around: WindowDeps, server: XConnection) -> None:
         self._around = around
@@ -304,29 +309,29 @@ class X11Curtain:
         self._hidden: list[tuple[int, Shape]] = []
 
     def close(self) -> None:
-        """Hang up; the curtain is not used any more, and who waits goes on."""
+        """Close the connection and end all waits. The curtain must not be used after that."""
         self._pause.set()
         self._server.close()
 
     def covers(self, area: Rect) -> bool:
-        """Whether a window of ours is showing inside `area`, in screen pixels."""
+        """Return whether a window of Wisp is visible inside `area`, in screen pixels."""
         return bool(self._inside(area, self._around.covering()))
 
-    def point_at(self, place: Rect, name: str) -> Future[Marked] | None:
-        """Show a mark around a place, in screen pixels; what it covers, once it shows."""
+    def point_at(self, place: Rect, name: str, came_from: Point) -> Future[Marked] | None:
+        """Mark a place in screen pixels. The future gets what the mark covers; None if no marks are wanted."""
         if not self._around.shows_marks:
             return None
-        asked = PointRequest(place, name)
+        asked = PointRequest(place, name, came_from)
         self._around.came_back.pointed.emit(asked)
         return asked.shown
 
     def unmark(self) -> None:
-        """Take the mark from the screen at once, even while the GUI thread is busy."""
+        """Remove the mark from the screen at once, even while the GUI thread is busy."""
         self._server.unmap(self._around.marking())
         self._around.came_back.unmarked.emit()
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
-        """While inside, no window of ours shows within `area` or takes input there."""
+        """Return a context manager inside which no window of Wisp is visible or takes clicks in `area` (pixels)."""
         return self._drawn_back(area)
 
     @contextmanager
@@ -361,9 +366,9 @@ class X11Curtain:
             self._server.cut_away([window_id for window_id, _ in self._hidden])
 
     def _wait_until_gone(self, probes: list[Rect], before: list[bytes]) -> None:
-        """Wait until the windows below are painted: the pixels changed, and were then equal in two captures.
+        """Wait until the windows below are painted: the pixels have changed, and then stay equal in two captures.
 
-        The wait has a limit, because the windows below may look the same, or never paint.
+        The wait has a limit, because the windows below may have the same pixels, or never paint.
         """
         limit = time.monotonic() + _GONE_LIMIT_S
         last = before
@@ -384,7 +389,7 @@ class X11Curtain:
 
 
 class QtCurtain(QObject):
-    """For systems where only the GUI thread may touch windows. It is asked, and waited for no longer than allowed."""
+    """Hides windows through the GUI thread, where no other thread may. Each wait for that thread has a limit."""
 
     _asked = Signal(object)
 
@@ -395,25 +400,25 @@ class QtCurtain(QObject):
         self._asked.connect(lambda job: job())
 
     def close(self) -> None:
-        """Disconnect from the GUI thread."""
+        """Stop passing work to the GUI thread."""
         self._asked.disconnect()
 
     def covers(self, area: Rect) -> bool:
-        """Whether a window of ours is showing inside `area`, in screen pixels."""
+        """Return whether a window of Wisp is visible inside `area`, in screen pixels."""
         found: list[bool] = []
         self._on_gui_thread(lambda: found.append(any(_place(window).overlap(area) for window in _windows())))
         return bool(found and found[0])
 
     def point_at(self, place: Rect, name: str) -> None:
-        """Show nothing: here a mark would be in captures. The presence marks what was acted on afterwards."""
+        """Show no mark before the act, because captures would contain it. The presence shows a mark after the act."""
         return
 
     def unmark(self) -> None:
-        """Do nothing: no mark is shown."""
+        """Do nothing, because this curtain shows no marks."""
         return
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
-        """While inside, no window of ours shows within `area` or takes input there."""
+        """Return a context manager inside which no window of Wisp is visible or takes clicks in `area` (pixels)."""
         return self._drawn_back(area)
 
     @contextmanager
@@ -443,12 +448,12 @@ class QtCurtain(QObject):
 
 
 def curtain_for(around: WindowDeps) -> X11Curtain | QtCurtain:
-    """The curtain of this system. X11's has a connection of its own: the GUI's may be busy."""
+    """Return the curtain for this system. On X11 it gets its own connection, because the GUI's may be busy."""
     return QtCurtain() if around.server is None else X11Curtain(around, XConnection())
 
 
 def _probe(place: Rect, area: Rect) -> Rect:
-    """The middle of what the window shows in the area, small enough to be read often."""
+    """Return a small rectangle in the middle of the part of `place` in `area`, to see whether it changes."""
     shared = place.overlap(area) or place
     width, height = min(shared.width, _PROBE_PX), min(shared.height, _PROBE_PX)
     return Rect(shared.center.x - width // 2, shared.center.y - height // 2, width, height)
@@ -459,7 +464,7 @@ def _windows() -> list[QWindow]:
 
 
 def _place(window: QWindow) -> Rect:
-    """A window's place in physical pixels: distances within a screen grow, the screen's own corner does not."""
+    """Return a window's rectangle in screen pixels. Distances within a screen are scaled, its corner is not."""
     ratio, screen, box = window.devicePixelRatio(), window.screen().geometry(), window.geometry()
     x = screen.x() + round((box.x() - screen.x()) * ratio)
     y = screen.y() + round((box.y() - screen.y()) * ratio)

@@ -1,18 +1,30 @@
-"""A window of the presence: frameless, on top, never in the task bar, and solid only where it is drawn.
+"""The windows of the presence: frameless, on top, never in the task bar, and clickable only where they are drawn.
 
-Where there is a compositor it is translucent with a soft shadow, and takes clicks only on its body; without one its
-shape is cut to the body and it is opaque.
+With a compositor a window is translucent, has a soft shadow, and takes clicks only on its body. Without one it is
+opaque, and its shape is cut to the body.
 """
 
 from __future__ import annotations
 
 import os
+import struct
 import threading
 from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QAbstractNativeEventFilter,
+    QByteArray,
+    QCoreApplication,
+    QObject,
+    QPoint,
+    QRect,
+    QRectF,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -20,6 +32,7 @@ from PySide6.QtGui import (
     QHideEvent,
     QPainter,
     QPainterPath,
+    QPen,
     QRegion,
     QResizeEvent,
     QShowEvent,
@@ -27,7 +40,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.values import dataclass, field
 from app.ui.theme.theme import Theme
 
@@ -40,7 +53,7 @@ Marked = tuple[Rect, ...]
 
 
 class _Bell(QObject):
-    """Carries word from the curtain's thread to the GUI's."""
+    """Signals by which the curtain's thread reaches the GUI thread."""
 
     rung = Signal()
     pointed = Signal(object)
@@ -49,18 +62,22 @@ class _Bell(QObject):
 
 @dataclass(frozen=True, slots=True)
 class PointRequest:
-    """A place, in screen pixels, to be marked with its name. `shown` gets what the mark covers."""
+    """A request to show a mark around a place (screen pixels) with a name, and a trail from where the pointer was.
+
+    `shown` gets the areas that the mark covers.
+    """
 
     place: Rect
     name: str
+    came_from: Point
     shown: Future[Marked] = field(default_factory=Future)
 
 
 @dataclass
 class WindowDeps:
-    """What the windows stand on: the X server where there is one, and the ids of all windows of ours that show.
+    """What all windows share: the connection to the X server, if any, and the ids of Wisp's visible windows (`shown`).
 
-    `marks` are those among them that only mark what is acted on; `shows_marks` says whether the person wants any.
+    `marks` are the ids of windows that only mark what Wisp acts on. `shows_marks`: the person wants such marks.
     """
 
     server: XConnection | None = None
@@ -74,45 +91,47 @@ class WindowDeps:
     marked: QWindow | None = None
 
     def look(self) -> None:
-        """Notice a compositor that came or went."""
+        """Update `composited`, because a compositor may have started or ended since."""
         if self.server is not None:
             self.composited = self.server.is_composited()
 
     def mark(self) -> None:
-        """Tell every Wisp of the display that all windows of this application are a Wisp's."""
+        """Mark the windows of this process as Wisp's, so that every Wisp on the display knows them."""
         if self.server is not None:
             self.marked = QWindow()
             self.marked.create()
             self.server.mark(self.marked.winId(), os.getpid())
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection to the X server."""
         if self.server is not None:
             self.server.close()
             self.server = None
 
     def ids(self) -> tuple[int, ...]:
-        """Of the windows that show; any thread."""
+        """Return the ids of Wisp's visible windows. May be called on any thread."""
         with self.lock:
             return tuple(self.shown)
 
     def covering(self) -> tuple[int, ...]:
-        """Of those that show and are no marks; any thread."""
+        """Return the ids of Wisp's visible windows that are no marks. May be called on any thread."""
         with self.lock:
             return tuple(self.shown - self.marks)
 
     def marking(self) -> tuple[int, ...]:
-        """Of those that are marks; any thread."""
+        """Return the ids of the visible marks. May be called on any thread."""
         with self.lock:
             return tuple(self.marks)
 
     def vanish(self, window_id: int) -> None:
-        """Mark a window as hidden by the curtain: its shape may not change until it is back. Any thread."""
+        """Note that the curtain hides a window. Its shape may not change until `appear`. May be called on any
+        thread."""
         with self.lock:
             self.vanished.add(window_id)
 
     def appear(self) -> None:
-        """All are back, with the shapes they had; what changed meanwhile is made up for. Any thread."""
+        """Note that the curtain shows all windows again, and let them apply shapes set meanwhile. May be called on
+        any thread."""
         with self.lock:
             self.vanished.clear()
         self.came_back.rung.emit()
@@ -123,7 +142,7 @@ class WindowDeps:
 
 
 def surroundings() -> WindowDeps:
-    """Of the running application. On X11 this connects to the server."""
+    """Make what the windows of this application share. On X11 this connects to the server."""
     if QGuiApplication.platformName() != "xcb":
         return WindowDeps(None, composited=QGuiApplication.platformName() != "offscreen")
     from app.ui.windows.curtain import XConnection
@@ -134,8 +153,46 @@ def surroundings() -> WindowDeps:
     return found
 
 
+_XCB = b"xcb_generic_event_t"
+_PROPERTY = struct.Struct("=BBHII")
+"""Kind, padding, sequence, window, atom: the beginning of an event about a property."""
+_PROPERTY_CHANGED = 28
+
+
+class FocusWatch(QAbstractNativeEventFilter):
+    """Emits `changed` when the window manager publishes another focused window, by the events that Qt gets anyway."""
+
+    def __init__(self, atom: int) -> None:
+        super().__init__()
+        self._atom = atom
+        self._bell = _Bell()
+        self._is_on = False
+        self.changed = self._bell.rung
+
+    def set_on(self, *, is_on: bool) -> None:
+        """Watch, or stop watching: every event of the application passes the watch while it is on."""
+        application = QCoreApplication.instance()
+        if application is None or is_on is self._is_on:
+            return
+        self._is_on = is_on
+        if is_on:
+            import ctypes  # only now, because the first paint needs none of it
+
+            self._read = ctypes.string_at
+            application.installNativeEventFilter(self)
+        else:
+            application.removeNativeEventFilter(self)
+
+    def nativeEventFilter(self, kind: QByteArray | bytes | bytearray | memoryview, message: int) -> tuple[bool, int]:
+        if kind == _XCB:
+            what, _, _, _, atom = _PROPERTY.unpack(self._read(int(message), _PROPERTY.size))
+            if (what, atom) == (_PROPERTY_CHANGED, self._atom):
+                self._bell.rung.emit()
+        return False, 0
+
+
 class Floating(QWidget):
-    """`body()` is the part that is drawn solid; everything else is shadow."""
+    """A window of the presence. `body()` is its solid part; the shadow is around that."""
 
     ROLE = QAccessible.Role.Window
 
@@ -165,11 +222,11 @@ class Floating(QWidget):
 
     @property
     def margin(self) -> int:
-        """Room around the body for its shadow; none where a shadow cannot be drawn."""
+        """The space in pixels around the body for its shadow; 0 if no shadow can be drawn."""
         return self.theme.size("shadow_margin") if self.around.composited else 0
 
     def body(self) -> QRectF:
-        """The solid part, in the window's coordinates."""
+        """Return the rectangle of the solid part, in the window's coordinates."""
         margin = self.margin
         return QRectF(self.rect()).adjusted(margin, margin, -margin, -margin)
 
@@ -177,20 +234,20 @@ class Floating(QWidget):
         return rounded(self.body(), self.theme)
 
     def place_body(self, rect: Rect) -> None:
-        """Put the window so that its body is at `rect` (global, device-independent pixels)."""
+        """Move the window so that its body is at `rect` (global, device-independent pixels)."""
         margin = self.margin
         self.setGeometry(
             QRect(rect.x, rect.y, rect.width, rect.height).adjusted(-margin, -margin, margin, margin),
         )
 
     def body_rect(self) -> Rect:
-        """Where the body is, in global device-independent pixels."""
+        """Return where the body is, in global device-independent pixels."""
         body = self.body().toRect()
         corner = self.mapToGlobal(QPoint(body.x(), body.y()))
         return Rect(corner.x(), corner.y(), body.width(), body.height())
 
     def shape(self) -> None:
-        """Cut the window (or, with a compositor, only its input) to the body."""
+        """Cut the window to its body. With a compositor, only limit the area that takes clicks to the body."""
         if not (self.isVisible() and self.isWindow() and self.around.may_shape(int(self.winId()))):
             return
         region = QRegion(self.body_path().toFillPolygon().toPolygon())
@@ -201,13 +258,13 @@ class Floating(QWidget):
             self.around.server.set_input(int(self.winId()), [_scaled(rect, ratio) for rect in rects_of(region)])
 
     def confirm_shape(self) -> None:
-        """Shape again at the first painting: window managers overlook an input shape that came before them."""
+        """Set the shape once more at the first paint, because some window managers ignore an input shape set before."""
         if not self._managed:
             self._managed = True
             QTimer.singleShot(0, self, self.shape)
 
     def paint_base(self, painter: QPainter) -> None:
-        """The body's ground, hairline and shadow."""
+        """Paint the body's background, hairline and shadow."""
         self.confirm_shape()
         theme, path = self.theme, self.body_path()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -219,10 +276,10 @@ class Floating(QWidget):
         painter.fillPath(path, QColor(*theme.color("paper")))
         half = theme.count("hairline") / 2
         edge = QPainterPath()
-        radius = theme.size("radius") - half
+        radius = max(theme.size("radius") - half, 0)
         edge.addRoundedRect(self.body().adjusted(half, half, -half, -half), radius, radius)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QColor(*theme.color("edge" if self.around.composited else "hairline")))
+        painter.setPen(QPen(QColor(*theme.color("edge" if self.around.composited else "hairline")), 2 * half))
         painter.drawPath(edge)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -244,8 +301,14 @@ class Floating(QWidget):
         self.shape()
 
     def _paint_shadow(self, painter: QPainter) -> None:
-        """A soft shadow of many faint outlines: no blur, no cached picture, only painted when something changed."""
+        """Paint a soft shadow as many faint outlines. It needs no blur and no cached picture.
+
+        A theme with hard shadows has one flat shape instead.
+        """
         theme, body = self.theme, self.body()
+        if apart := theme.count("hard_shadow"):
+            painter.fillPath(rounded(body.translated(apart, apart), theme), QColor(*theme.color("shadow")))
+            return
         reach, drop = theme.size("shadow_margin") - theme.count("grid"), theme.count("grid") * 2
         opacity = theme.ratio("shadow_opacity")
         painter.setPen(Qt.PenStyle.NoPen)
@@ -258,14 +321,14 @@ class Floating(QWidget):
 
 
 def rounded(body: QRectF, theme: Theme) -> QPainterPath:
-    """The outline of a body."""
+    """Return the outline of the body with the theme's round corners."""
     path, radius = QPainterPath(), theme.size("radius")
     path.addRoundedRect(body, radius, radius)
     return path
 
 
 def rects_of(region: QRegion) -> list[QRect]:
-    """What a region is made of."""
+    """Return the rectangles of a region."""
     return [QRect(rect) for rect in cast(Iterable[QRect], region)]
 
 

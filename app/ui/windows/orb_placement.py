@@ -1,4 +1,4 @@
-"""Where things stand on the screen: pure geometry in device-independent pixels, and the file that remembers it."""
+"""Where the windows go on the screen: geometry in device-independent pixels, and the file that stores the places."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _FILE = "places.json"
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Where the surface goes. `above`: it grows upwards from its lower edge. `seed`: its part next to the orb, from
-    which it opens."""
+    """Where the bubble goes: its rectangle `body`. `above`: it grows upwards, and its lower edge stays. `seed` is
+    the part next to the orb, from which the bubble grows when it opens."""
 
     body: Rect
     seed: Rect
@@ -31,12 +31,12 @@ class Arrangement:
 
 
 def layout_name(screens: Sequence[Rect]) -> str:
-    """A name for a set of monitors; the same monitors in the same places have the same name."""
+    """Return a name for a set of monitors. The same monitors in the same places have the same name."""
     return " ".join(f"{s.width}x{s.height}+{s.x}+{s.y}" for s in sorted(screens, key=lambda s: (s.x, s.y)))
 
 
 def screen_of(rect: Rect, screens: Sequence[Rect]) -> Rect:
-    """The screen that holds most of a rectangle, or the nearest one."""
+    """Return the screen that contains most of a rectangle, or the nearest one."""
 
     def shared(screen: Rect) -> int:
         part = screen.overlap(rect)
@@ -53,14 +53,15 @@ def _distance(screen: Rect, point: Point) -> int:
 
 
 def kept_inside(rect: Rect, screen: Rect) -> Rect:
-    """The rectangle moved by as little as it takes to be on the screen."""
+    """Return the rectangle, moved as little as possible to be on the screen."""
     x = max(screen.x, min(rect.x, screen.right - rect.width))
     y = max(screen.y, min(rect.y, screen.bottom - rect.height))
     return Rect(x, y, rect.width, rect.height)
 
 
 def snapped(rect: Rect, screen: Rect, gap: int, reach: int) -> Rect:
-    """The rectangle at `gap` from every edge of the screen that it is within `reach` of; always on the screen."""
+    """Return the rectangle, moved to distance `gap` from each screen edge that is closer than `reach`, and inside
+    the screen."""
     rect = kept_inside(rect, screen)
     x = _snapped(rect.x, screen.x + gap, screen.right - gap - rect.width, reach)
     y = _snapped(rect.y, screen.y + gap, screen.bottom - gap - rect.height, reach)
@@ -73,16 +74,18 @@ def _snapped(value: int, low: int, high: int, reach: int) -> int:
     return high if value >= high - reach else value
 
 
-def first_place(screen: Rect, size: Size, gap: int) -> Rect:
-    """Where an orb that has never been moved sits: at the lower right."""
-    return Rect(screen.right - gap - size.width, screen.bottom - gap - size.height, size.width, size.height)
+def first_place(screen: Rect, size: Size, gap: int, rank: int = 0) -> Rect:
+    """Return the place of an orb that was never moved: at the lower right, above the orbs of `rank` other presences."""
+    bottom = screen.bottom - gap - rank * (size.height + gap)
+    wanted = Rect(screen.right - gap - size.width, bottom - size.height, size.width, size.height)
+    return kept_inside(wanted, screen)
 
 
 def arranged(screen: Rect, orb: Rect, wanted: Size, gap: int) -> Arrangement:
-    """Beside the orb on the side with more room, or above or below it where neither side is wide enough.
+    """Return where a bubble of size `wanted` goes: beside the orb, on the side with more room. If both sides are too
+    narrow, it goes above or below the orb.
 
-    One edge is level with the orb and stays there however high the surface is; it is cut to what the screen has room
-    for.
+    One edge is level with the orb and stays there when the height changes. The height is cut to the room on the screen.
     """
     left = orb.center.x > screen.center.x
     above = orb.center.y > screen.center.y
@@ -100,8 +103,22 @@ def arranged(screen: Rect, orb: Rect, wanted: Size, gap: int) -> Arrangement:
     return Arrangement(body, seed, above)
 
 
+def clear_of(window: Rect, taken: Rect, screen: Rect, gap: int) -> Rect | None:
+    """Return where a window goes so that it is `gap` away from `taken`, moved sideways as little as possible.
+
+    None if neither side of `taken` has room for it on the screen.
+    """
+    window = kept_inside(window, screen)
+    taken = Rect(taken.x - gap, taken.y - gap, taken.width + 2 * gap, taken.height + 2 * gap)
+    if window.overlap(taken) is None:
+        return window
+    sides = (Rect(x, window.y, window.width, window.height) for x in (taken.x - window.width, taken.right))
+    fits = [side for side in sides if screen.x <= side.x and side.right <= screen.right]
+    return min(fits, key=lambda side: abs(side.x - window.x), default=None)
+
+
 def remember(layout: str, place: Point) -> None:
-    """Keep where the orb was put on this set of monitors. Raises OSError."""
+    """Save the orb's place on this set of monitors. Raises OSError."""
     known = _read() | {layout: [place.x, place.y]}
     path = paths.state_dir() / _FILE
     beside = path.with_suffix(".new")
@@ -129,18 +146,18 @@ _log = logging.getLogger(__name__)
 
 
 class OrbPlacement:
-    """The orb's place on the monitors that are there now."""
+    """Puts the orb in its place on the current monitors, and remembers the place."""
 
     def __init__(self, orb: OrbWindow, theme: Theme) -> None:
         self._orb = orb
         self._theme = theme
 
     def screen(self) -> Rect:
-        """What the orb's screen has free of panels."""
+        """Return the part of the orb's screen that panels leave free."""
         return screen_of(self._orb.rest_rect(), _screens())
 
     def take(self) -> None:
-        """Put the orb where it was last put on these monitors, or where a new one sits."""
+        """Put the orb at its last place on this set of monitors; on a new set, at the first place."""
         side, screens = self._theme.size("orb"), _screens()
         known = remembered(layout_name(screens))
         primary = QGuiApplication.primaryScreen()
@@ -148,10 +165,12 @@ class OrbPlacement:
             wanted = Rect(known.x, known.y, side, side)
             self._orb.put(kept_inside(wanted, screen_of(wanted, screens)))
         elif primary is not None:
-            self._orb.put(first_place(_rect(primary), Size(side, side), self._theme.size("screen_gap")))
+            gap = self._theme.size("screen_gap")
+            self._orb.put(first_place(_rect(primary), Size(side, side), gap, paths.rank()))
 
     def retake(self) -> None:
-        """The monitors are others now: where it was last put on these, or else as near as it can to where it is."""
+        """Put the orb in its place after the monitors changed: the last place on this set, or the nearest visible
+        place."""
         screens, now = _screens(), self._orb.rest_rect()
         if not screens:
             return  # because for a moment there may be no monitor while they change
@@ -162,7 +181,7 @@ class OrbPlacement:
         self._orb.put(snapped(now, screen_of(now, screens), gap, reach))
 
     def settle(self, rect: Rect) -> None:
-        """Place the orb where it was dropped: snap it to a near edge, and store the place."""
+        """Handle the end of a drag: move the orb to a screen edge if one is near, and save its place."""
         screens, gap, reach = _screens(), self._theme.size("screen_gap"), self._theme.size("snap")
         place = snapped(rect, screen_of(rect, screens), gap, reach)
         self._orb.put(place)
@@ -173,7 +192,8 @@ class OrbPlacement:
 
 
 def logical(x: int, y: int) -> Point:
-    """A screen pixel in device-independent ones: distances within a screen shrink, its own corner does not."""
+    """Convert a place from screen pixels to device-independent pixels. Distances within a screen are scaled; its
+    corner is not."""
     for screen in QGuiApplication.screens():
         box, ratio = screen.geometry(), screen.devicePixelRatio()
         place = Point(box.x() + round((x - box.x()) / ratio), box.y() + round((y - box.y()) / ratio))
@@ -183,13 +203,13 @@ def logical(x: int, y: int) -> Point:
 
 
 def from_pixels(rect: Rect) -> Rect:
-    """A rectangle of screen pixels in device-independent ones."""
+    """Convert a rectangle from screen pixels to device-independent pixels."""
     corner, end = logical(rect.x, rect.y), logical(rect.right - 1, rect.bottom - 1)
     return Rect(corner.x, corner.y, end.x - corner.x + 1, end.y - corner.y + 1)
 
 
 def to_pixels(rect: Rect) -> Rect:
-    """A rectangle of device-independent pixels in screen ones, all of it."""
+    """Convert a rectangle from device-independent pixels to whole screen pixels, rounded outwards."""
     middle = rect.center
     for screen in QGuiApplication.screens():
         box, ratio = screen.geometry(), screen.devicePixelRatio()
@@ -201,7 +221,7 @@ def to_pixels(rect: Rect) -> Rect:
 
 
 def screen_at(place: Point) -> Rect:
-    """The screen that a point is on, or the nearest one."""
+    """Return the screen that contains a point, or the nearest one."""
     return screen_of(Rect(place.x, place.y, 1, 1), _screens())
 
 
@@ -219,7 +239,7 @@ _QUIET_MS = 100
 
 
 class Monitors(QObject):
-    """`changed` comes when there has been no further change for a moment."""
+    """Watches the monitors. `changed` is emitted a moment after the last of several changes."""
 
     changed = Signal()
 

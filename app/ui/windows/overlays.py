@@ -1,4 +1,4 @@
-"""A picture in its full size, in a window of its own; Esc or a click closes it."""
+"""Small windows of the presence: a full-size picture, rings on the screen, notes, and the line beside the orb."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -19,16 +19,17 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPixmap,
+    QPolygonF,
     QRegion,
     QShowEvent,
 )
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from app.base.geometry import Rect, Size
+from app.base.geometry import Point, Rect, Size
 from app.ui.bubble.speech import TONE_GLYPHS
 from app.ui.buttons import WordButton, state_words
 from app.ui.cards.contents import elapsed_words
-from app.ui.cards.picture import paint_click_ring
+from app.ui.cards.picture import paint_click_ring, paint_trail, trail_to
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import ShownPicture, View
 from app.ui.presenter.wording import Captions, visible
@@ -42,7 +43,7 @@ from app.ui.windows.floating import Floating, WindowDeps, rects_of
 
 
 class PictureWindow(Floating):
-    """At most as large as the screen allows; the click's ring is drawn on it."""
+    """Shows a picture in full size, at most as large as the screen, with a ring where Wisp clicked."""
 
     def __init__(self, theme: Theme, around: WindowDeps) -> None:
         super().__init__(theme, around, takes_focus=True)
@@ -51,7 +52,7 @@ class PictureWindow(Floating):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def show_picture(self, picture: ShownPicture, screen: Rect) -> None:
-        """Show it in the middle of a screen and take the keyboard: the person asked for it."""
+        """Show the picture in the middle of a screen and take the keyboard, because the person asked for it."""
         self._picture = picture
         self._pixmap.loadFromData(picture.data)
         self.setAccessibleName(picture.label)
@@ -67,7 +68,7 @@ class PictureWindow(Floating):
         self.activateWindow()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Space):
+        if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self.hide()
         else:
             super().keyPressEvent(event)
@@ -96,9 +97,11 @@ _FADES_FROM = 0.6
 
 
 class RingWindow(Floating):
-    """A ring around what is about to be acted on, or was, with its name beside it.
+    """A ring around what Wisp is about to act on, with its name beside it, and a trail from where the pointer was.
 
-    It goes when the act comes. Where nothing could be marked before, it comes after the act and goes by itself.
+    All of it disappears when Wisp acts.
+
+    On systems where no ring can show before the act, it shows after the act and disappears by itself.
     """
 
     def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker) -> None:
@@ -106,7 +109,7 @@ class RingWindow(Floating):
         self._ticker = ticker
         self._spent_s = 0.0
         self._name = ""
-        self._ring, self._label = QRectF(), QRectF()
+        self._ring, self._label, self._trail = QRectF(), QRectF(), QPolygonF()
         self._shown: Callable[[], None] = _nothing
         around.came_back.unmarked.connect(self.hide)
         # The attribute WA_TransparentForMouseEvents is not enough: on X11 the window would still take the clicks.
@@ -116,8 +119,11 @@ class RingWindow(Floating):
         self.setWindowFlag(Qt.WindowType.X11BypassWindowManagerHint)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)  # so that clicks reach the program below
 
-    def point_at(self, place: Rect, name: str, screen: Rect, shown: Callable[[], None] | None = None) -> None:
-        """Show it around a place, in device-independent pixels, and `name` beside it; `shown` is called once it does.
+    def point_at(
+        self, place: Rect, came_from: Point, name: str, screen: Rect, shown: Callable[[], None] | None = None
+    ) -> None:
+        """Show the ring around `place` (device-independent pixels), with `name` beside it. `shown` is called once the
+        ring is visible.
 
         A small place gets a ring of the usual size around its middle.
         """
@@ -129,15 +135,19 @@ class RingWindow(Floating):
         ring_wide, ring_high = max(place.width + 2 * gap, side), max(place.height + 2 * gap, side)
         wide = math.ceil(text.horizontalAdvance(self._name)) + 2 * gap if name else 0
         high = theme.type("small").line + gap if name else 0
-        width = max(ring_wide, wide)
-        is_above = place.center.y + ring_high // 2 + high > screen.bottom
-        left = min(max(place.center.x - width // 2, screen.x), max(screen.right - width, screen.x))
-        top = place.center.y - ring_high // 2 - (high if is_above else 0)
-        middle = place.center.x - left
-        self._ring = QRectF(middle - ring_wide / 2, high if is_above else 0, ring_wide, ring_high)
-        start = min(max(middle - wide / 2, 0), width - wide)
-        self._label = QRectF(start, 0 if is_above else ring_high, wide, high)
-        self.setGeometry(left, top, width, ring_high + high)
+        middle, top = place.center.x, place.center.y - ring_high // 2
+        ring = QRectF(middle - ring_wide / 2, top, ring_wide, ring_high)
+        start = max(min(middle - wide / 2, screen.right - wide), screen.x)
+        label = QRectF(start, top - high if ring.bottom() + high > screen.bottom else ring.bottom(), wide, high)
+        trail = trail_to(ring, QPointF(came_from.x, came_from.y), _WIDTH * 2)
+        whole = ring.united(label).united(trail.boundingRect()).toAlignedRect()
+        self.setGeometry(whole.intersected(QRect(screen.x, screen.y, screen.width, screen.height)))
+        corner = QPointF(self.x(), self.y())
+        self._ring, self._label, self._trail = (
+            ring.translated(-corner),
+            label.translated(-corner),
+            trail.translated(-corner),
+        )
         self.setAccessibleName(name)
         self._spent_s = 0.0
         self._shown()
@@ -150,33 +160,35 @@ class RingWindow(Floating):
 
     @property
     def marked(self) -> tuple[Rect, ...]:
-        """Return what it covers, in screen pixels."""
+        """The areas that the ring, its name and its trail cover, in screen pixels."""
         corner = self.geometry().topLeft()
         covered = (rect.translated(corner).adjusted(-1, -1, 1, 1) for rect in rects_of(self._region()))
         return tuple(orb_placement.to_pixels(Rect(r.x(), r.y(), r.width(), r.height())) for r in covered)
 
     def body_path(self) -> QPainterPath:
-        """A ring with a hole; without a compositor the window is cut to it."""
-        path, inner = QPainterPath(), _WIDTH + 1
+        """Return the outline of the ring, with its hole, of the name and the trail. Without a compositor, the window is
+        cut to this outline."""
+        path, trail, inner = QPainterPath(), QPainterPath(), _WIDTH + 1
         path.addRoundedRect(self._ring, *self._round(self._ring))
         hole = self._ring.adjusted(inner, inner, -inner, -inner)
         radius = max(self._round(self._ring)[0] - inner, 0.0)
         path.addRoundedRect(hole, radius, radius)
         path.addRoundedRect(self._label, *self._round(self._label))
-        return path
+        trail.addPolygon(self._trail)
+        return path.united(trail)
 
     def _region(self) -> QRegion:
         return QRegion(self.body_path().toFillPolygon().toPolygon())
 
     def _round(self, box: QRectF) -> tuple[float, float]:
-        """A circle around a point; corners around a control, so that its own stay free."""
+        """Return the radii of the corners: a full circle around a point, smaller corners around a larger place."""
         whole = min(box.height(), box.width()) / 2
         is_circle = box.height() == box.width() or box == self._label
         radius = whole if is_circle else min(whole, self.theme.size("card_radius"))
         return radius, radius
 
     def shape(self) -> None:
-        """Its input shape is empty whatever happens; only the picture is cut, and only where it must be."""
+        """Cut the window to the outline if there is no compositor. The window never takes clicks in any case."""
         if not self.around.composited:
             super().shape()
 
@@ -204,6 +216,7 @@ class RingWindow(Floating):
                 painter.setPen(QPen(QColor(*theme.color(name).faded(opacity)), width))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRoundedRect(line, radius, radius)
+            paint_trail(painter, self._trail, theme.color("accent"), opacity)
         else:
             painter.fillRect(self.rect(), QColor(*theme.color("accent")))
         self._paint_label(painter, opacity)
@@ -237,7 +250,7 @@ class RingWindow(Floating):
 
 
 def _nothing() -> None:
-    """Nobody waits for the ring."""
+    """Do nothing when the ring shows. It stands for `shown` if nobody waits."""
 
 
 Answers = Mapping[str, Callable[[], None]]
@@ -245,7 +258,7 @@ Answers = Mapping[str, Callable[[], None]]
 
 
 class NoteWindow(Floating):
-    """Does not take the keyboard by itself; a click on it does nothing but what its buttons say."""
+    """A note with buttons that never takes the keyboard."""
 
     def __init__(self, look: Look, glyph: str, sentence: str, answers: Answers) -> None:
         super().__init__(look.theme, look.around)
@@ -272,7 +285,7 @@ class NoteWindow(Floating):
         box.addLayout(row)
 
     def show_beside(self, orb: Rect, screen: Rect) -> None:
-        """On the side of the orb with more room."""
+        """Show the note beside the orb, on the side with more room."""
         theme, margin = self.theme, self.margin
         width = theme.size("bubble_width")
         height = self._box.heightForWidth(width + 2 * margin) - 2 * margin
@@ -295,14 +308,18 @@ class NoteWindow(Floating):
 
 
 class CaptionWindow(Floating):
-    """One line beside the orb while the surface is closed: what is said, else what is done. `clicked` is the press.
+    """One line beside the orb while the bubble is closed: what Wisp says, or else what it does. `clicked` is emitted
+    for a press on the line.
 
-    Once the turn has ended and its words were read, it goes.
+    The line disappears once the turn has ended and there was time to read its words. What the person planned, such as
+    a reminder, stays until the person opens the bubble or a turn begins.
     """
 
     ROLE = QAccessible.Role.Button
     clicked = Signal()
     resized = Signal()
+    uttered = Signal(str, str)
+    """The tone and the words of the line of speech that shows from now on."""
 
     def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker) -> None:
         super().__init__(theme, around)
@@ -311,6 +328,8 @@ class CaptionWindow(Floating):
         self._captions = Captions(theme.pace("chars_per_s"))
         self._view = View()
         self._tone, self._words, self._elapsed = "", "", ""
+        self._uttered: tuple[str, str] | None = None
+        self._stays = False
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._seconds = QTimer(self)
         self._seconds.setInterval(1000)
@@ -321,23 +340,35 @@ class CaptionWindow(Floating):
         self._end.timeout.connect(self.hide)
 
     def show_view(self, view: View) -> None:
-        """Say how things are now. What was said before it shows was seen in the surface."""
-        if not self.isVisible():
+        """Show the state of this view. Speech from before the line showed is skipped, because the person saw it in
+        the bubble."""
+        if not (self.isVisible() or self._stays):
             self._captions.skip(view.items)
         self._view = view
         self._captions.hear(view.items, running=view.running)
         if not self._captions.is_done:
             self._ticker.run(self._step, self._advance)
+        self._stays = self._stays and not view.running
         if view.running:
             self._end.stop()
             self._seconds.start()
         else:
             self._seconds.stop()
-            self._end.start()
+            if not self._stays:
+                self._end.start()
         self._tell()
 
+    def show_planned(self, view: View, sentence: str) -> None:
+        """Say what came of something planned, such as a reminder. The person may be away, so it stays."""
+        if not self.isVisible():
+            self._captions.skip(view.items)
+        self._captions.say("warm", sentence)
+        self._stays = True
+        self._end.stop()
+        self.show_view(view)
+
     def press(self) -> None:
-        """Return what a click does."""
+        """Do what a click does."""
         self.clicked.emit()
 
     def body_size(self) -> QSize:
@@ -349,6 +380,7 @@ class CaptionWindow(Floating):
         return QSize(wide, theme.size("minimised_height"))
 
     def hideEvent(self, event: QHideEvent) -> None:
+        self._stays = False
         self._seconds.stop()
         self._end.stop()
         self._ticker.end(self._step)
@@ -403,6 +435,9 @@ class CaptionWindow(Floating):
         if speaks and said is not None and view.orb is not Orb.NEEDS_YOU:
             self._tone, self._words = said
             self._elapsed = ""
+            if said is not self._uttered:
+                self._uttered = said
+                self.uttered.emit(*said)
         else:
             done = tr("State", "Done") if view.orb in (Orb.IDLE, Orb.SLEEP) else state_words(view.orb)
             self._tone = ""

@@ -1,4 +1,4 @@
-"""The windows beside the orb: created when first needed, placed on the side with more room, shown and hidden.
+"""The orb and the windows beside it: created when first needed, placed on the side with more room, shown and hidden.
 
 The stage decides nothing: it emits the person's actions as signals, and shows what the presence passes in.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 
 from app.base.geometry import Point, Rect, Size
 from app.settings.catalog import PROVIDER
@@ -40,10 +40,12 @@ from app.ui.theme.appearance import Look
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 from app.ui.windows import orb_placement
-from app.ui.windows.floating import PointRequest
-from app.ui.windows.orb_placement import Arrangement, OrbPlacement, from_pixels
+from app.ui.windows.floating import FocusWatch, PointRequest
+from app.ui.windows.orb_placement import Arrangement, OrbPlacement
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
     from app.ui.bubble.window import BubbleWindow
     from app.ui.buttons import BarChoice
     from app.ui.composer.window import ComposerView
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class Stage(QObject):
-    """The orb exists from the start; everything else when it is first needed."""
+    """The orb and the windows beside it. The orb exists from the start; a window is created when it is first needed."""
 
     said = Signal(str, object, str)
     left = Signal()
@@ -75,9 +77,13 @@ class Stage(QObject):
         self.orb.moved.connect(self._settle)
         self._bubble: BubbleWindow | None = None
         self._before = 0
+        """The window that gets the keyboard back: the one that had it last beside Wisp's own."""
+        self._watch: FocusWatch | None = None
         self._choices: tuple[BarChoice, ...] = ()
         self.recent: tuple[str, ...] = ()
         """The last tasks, the newest first."""
+        self.commands: tuple[str, ...] = ()
+        """The beginnings of what can be written instead of a task, such as `/server:prompt`."""
         self._caption: CaptionWindow | None = None
         self._viewer: PictureWindow | None = None
         self._ring: RingWindow | None = None
@@ -109,6 +115,7 @@ class Stage(QObject):
             composer.keyboard_wanted.connect(self.take_keyboard)
             composer.thread_wanted.connect(made.enter_thread)
             composer.history_wanted.connect(lambda: self.page_wanted.emit("history"))
+            made.installEventFilter(self)
             self._bubble = made
             self.composer_made.emit(composer)
         return self._bubble
@@ -125,6 +132,7 @@ class Stage(QObject):
             self._caption = CaptionWindow(self._look.theme, self._look.around, self._look.ticker)
             self._caption.clicked.connect(self.unfolded)
             self._caption.resized.connect(self._place_caption)
+            self._caption.uttered.connect(self.orb.utter)
         return self._caption
 
     @property
@@ -132,22 +140,39 @@ class Stage(QObject):
         return self._bubble is not None and self._bubble.isVisible() and not self._bubble.is_leaving
 
     def surface_id(self) -> int:
-        """The surface's window; 0 where there is none yet."""
+        """Return the id of the bubble's window; 0 if the bubble was not created yet."""
         return int(self._bubble.winId()) if self._bubble is not None else 0
 
     def take_keyboard(self) -> None:
-        """The field with the keyboard in it; who had it before gets it back with the next wish."""
-        server, bubble = self._look.around.server, self.bubble
-        active = server.active_window() if server is not None else 0
-        if active not in self._look.around.ids():
-            self._before = active
+        """Give the text field the keyboard, and note which window had it, for `return_keyboard`."""
+        bubble = self.bubble
+        self._note_program()
         self._forget_the_gone()
         bubble.engage()
-        bubble.composer.field.complete_from((*self.recent, *(line.text() for line in bubble.home.lines)))
+        lines = (line.text() for line in bubble.home.lines)
+        bubble.composer.field.complete_from((*self.recent, *self.commands, *lines))
         bubble.composer.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Note which window has the keyboard when the pointer enters the bubble: a click may take it."""
+        if event.type() in (QEvent.Type.Enter, QEvent.Type.Show):
+            self._note_program()
+        return super().eventFilter(watched, event)
+
+    def _note_program(self) -> None:
+        """Note which other window has the keyboard. While the bubble is open, do so whenever another one gets it."""
+        server = self._look.around.server
+        active = server.active_window() if server is not None else 0
+        if active and active not in self._look.around.ids():
+            self._before = active
+        if server is not None and self._watch is None:
+            self._watch = FocusWatch(server.active_window_atom())
+            self._watch.changed.connect(self._note_program, Qt.ConnectionType.QueuedConnection)
+        if self._watch is not None:
+            self._watch.set_on(is_on=self.is_open)
+
     def return_keyboard(self) -> None:
-        """Give the keyboard to whatever had it; the surface stays where the window manager can do that."""
+        """Give the keyboard back to the window that had it before the bubble. The bubble stays visible if possible."""
         server = self._look.around.server
         if not self.is_open or not self.bubble.isActiveWindow():
             return
@@ -160,45 +185,57 @@ class Stage(QObject):
             server.activate(self._before)
 
     def give_up_keyboard(self) -> None:
-        """Where no other window had it: again and again, because the window manager may hear of it too early."""
+        """Let no window have the keyboard if none had it before the bubble. This may need several calls."""
         server = self._look.around.server
         self._forget_the_gone()
         if server is not None and not self._before:
             server.give_up_keyboard()
 
     def _forget_the_gone(self) -> None:
-        """Forget who had it, where that window shows no more: window managers may go on naming it as the active one."""
+        """Forget the noted window if it is not visible any more. The window manager may still name it."""
         server = self._look.around.server
         if server is not None and self._before and server.shown_at(self._before) is None:
             self._before = 0
 
     def has_returned(self) -> bool:
-        """Whether the keyboard is still where it was given back to."""
+        """Return whether the window that had the keyboard before the bubble has it now."""
         server = self._look.around.server
         return server is not None and server.active_window() == self._before
 
     def hide_shortly(self) -> None:
-        """Away and there again without the keyboard: only so does it leave where no other window can have it."""
+        """Hide the bubble and show it again, so that it loses the keyboard.
+
+        That is the only way if no other window can take the keyboard.
+        """
         self.bubble.hide()
         self.bubble.show()
 
     def hide(self) -> None:
-        """Only the orb is left."""
+        """Hide everything but the orb."""
         if self.is_open:
             self.bubble.leave_to(self._arranged())
             self.bubble.show_page(None)
 
     def show_progress(self, view: View) -> None:
-        """While the surface is closed, one line beside the orb says how the work goes on."""
+        """Show the progress of a turn in the line beside the orb, unless the bubble is open."""
         if self.is_open or not (view.running or (self._caption is not None and self._caption.isVisible())):
             return
         self.caption.show_view(view)
+        self._show_caption()
+
+    def show_planned(self, view: View, sentence: str) -> None:
+        """Say what came of something planned in the line beside the orb, unless the bubble is open."""
+        if not self.is_open:
+            self.caption.show_planned(view, sentence)
+            self._show_caption()
+
+    def _show_caption(self) -> None:
         if not self.caption.isVisible():
             self._place_caption()
             self.caption.show()
 
     def restyle(self, look: Look) -> None:
-        """Another look from now on. The windows beside the orb go; new ones come when they are needed."""
+        """Use another look: close the windows beside the orb. New ones are created in that look when needed."""
         self._look = look
         for window in (self._bubble, self._caption, self._viewer, self._ring):
             if window is not None:
@@ -210,14 +247,14 @@ class Stage(QObject):
         self.placement = OrbPlacement(self.orb, look.theme)
 
     def fill(self, view: View) -> None:
-        """The thread as the view has it; its newest card is open."""
+        """Show the view's thread in the bubble, with the newest card open."""
         bubble, rows = self.bubble, self._row_maker()
         newest = next((item.key for item in reversed(view.items) if isinstance(item, Card)), "")
         rows.note_newest(newest, bubble.thread_view.realised)
         bubble.show_view(view, folded(view.items, rows.open_folds, running=view.running))
 
     def show_bubble(self, view: View, *, writes: bool = False) -> None:
-        """Beside the orb; only a person who `writes` needs it with nothing in it, and gives it the keyboard."""
+        """Show the bubble beside the orb. With `writes` it gets the keyboard. An empty bubble shows only then."""
         if not (view.items or writes or self.bubble.page):
             return
         if self._caption is not None:
@@ -234,13 +271,13 @@ class Stage(QObject):
             self.take_keyboard()
 
     def show_choices(self, choices: tuple[BarChoice, ...]) -> None:
-        """The settings that can be switched in the bar."""
+        """Show the settings that can be changed in the bar."""
         self._choices = choices
         if self._bubble is not None:
             self._bubble.header.show_choices(choices)
 
     def _offer(self) -> None:
-        """What fits the window that has the keyboard now."""
+        """Show suggestions in the bubble that suit the window which has the keyboard now."""
         server = self._look.around.server
         front = server.active_window() if server is not None else 0
         program, title = server.name_of(front) if server is not None and front else ("", "")
@@ -248,7 +285,7 @@ class Stage(QObject):
         self.bubble.home.offer(f"{program} {title}", program, self.recent, has_model=has_model)
 
     def show_page(self, page: Page | None, view: View) -> None:
-        """A page in the surface, with the keyboard in it: the person asked for it. None shows the thread again."""
+        """Show a page with the keyboard in the bubble, because the person asked for it. None: the thread."""
         self.bubble.show_page(page)
         if page is not None:
             self.show_bubble(view)
@@ -256,44 +293,75 @@ class Stage(QObject):
         self.place()
 
     def show_thread(self) -> None:
-        """What happens now is more than any page."""
+        """Show the thread instead of a page, because the person wants to see what happens now."""
         if self._bubble is not None:
             self._bubble.show_page(None)
 
     def engage(self) -> None:
-        """The keyboard goes into the thread, where there is one: the person asked for it."""
+        """Give the keyboard to the thread if the bubble is open, because the person asked for it."""
         if self.is_open:
             self.bubble.engage()
             self.bubble.enter_thread()
 
     def follow(self) -> None:
-        """Go to the thread's end, where something is going to happen."""
+        """Scroll to the end of the thread and stay there, because a new row is about to come."""
         if self._bubble is not None:
             self._bubble.thread_view.follow()
 
     def point_out(self, request: PointRequest) -> None:
-        """A ring around what is about to be acted on. The request is answered once the ring shows."""
+        """Show a ring around the place where Wisp is about to act. Answer the request once the ring is visible."""
         if request.shown.set_running_or_notify_cancel():  # false where the act has gone on without it
-            place, shown = from_pixels(request.place), request.shown
-            ring = self._point_at(place, request.name, lambda: shown.set_result(ring.marked))
+            shown, was = request.shown, request.came_from
+            way = orb_placement.from_pixels(request.place), orb_placement.logical(was.x, was.y)
+            ring = self._point_at(*way, request.name, lambda: shown.set_result(ring.marked))
 
     def point_at(self, place: Point, name: str) -> None:
-        """A ring around a place on the screen that was acted on, and what is there, for a moment."""
-        self._point_at(Rect(place.x, place.y, 1, 1), name)
+        """Show a ring for a moment around the place where Wisp acted, with the control's name."""
+        self._point_at(Rect(place.x, place.y, 1, 1), place, name)
 
-    def _point_at(self, place: Rect, name: str, shown: Callable[[], None] | None = None) -> RingWindow:
+    def _point_at(
+        self, place: Rect, came_from: Point, name: str, shown: Callable[[], None] | None = None
+    ) -> RingWindow:
         if self._ring is None:
             from app.ui.windows.overlays import RingWindow
 
             self._ring = RingWindow(self._look.theme, self._look.around, self._look.ticker)
-        self._ring.point_at(place, name, orb_placement.screen_at(place.center), shown)
+        self._ring.point_at(place, came_from, name, orb_placement.screen_at(place.center), shown)
         return self._ring
 
     def place(self) -> None:
-        """The windows beside the orb, wherever it is."""
+        """Move the open windows to their places beside the orb."""
         self._place_caption()
         if self.is_open:
             self.bubble.move_to(self._arranged())
+
+    def show_beside(self, window: QWidget) -> None:
+        """Show another window of Wisp, in front and with the keyboard, where neither orb nor bubble covers it.
+
+        Without room for both, `left` is emitted, so that the bubble closes. A window that is not covered stays where
+        the person has moved it.
+        """
+        screen, gap = self.placement.screen(), self._look.theme.size("gap")
+        frame, title = window.frameGeometry(), 0 if window.isVisible() else self._look.theme.size("header_height")
+        rect = Rect(frame.x(), frame.y(), frame.width(), frame.height() + title)  # its frame comes when it is shown
+        found = orb_placement.clear_of(rect, self._taken(), screen, gap)
+        if found is None:
+            if self.is_open:
+                self.left.emit()
+            found = orb_placement.clear_of(rect, self.orb.rest_rect(), screen, gap)
+        if found is not None and (found.x, found.y) != (rect.x, rect.y):
+            window.move(found.x, found.y)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+
+    def _taken(self) -> Rect:
+        """Return what orb and bubble may cover together, whatever the bubble shows."""
+        theme, screen, orb = self._look.theme, self.placement.screen(), self.orb.rest_rect()
+        most = Size(theme.size("bubble_width"), round(screen.height * theme.ratio("bubble_height")))
+        body = orb_placement.arranged(screen, orb, most, theme.size("gap")).body
+        left, top = min(orb.x, body.x), min(orb.y, body.y)
+        return Rect(left, top, max(orb.right, body.right) - left, max(orb.bottom, body.bottom) - top)
 
     def _arranged(self) -> Arrangement:
         theme, screen = self._look.theme, self.placement.screen()
@@ -302,7 +370,7 @@ class Stage(QObject):
         return orb_placement.arranged(screen, self.orb.rest_rect(), wanted, theme.size("gap"))
 
     def screens_changed(self) -> None:
-        """Monitors came, went or changed."""
+        """Move the orb and the windows to fitting places after the monitors changed."""
         self.placement.retake()
         self.place()
 
@@ -321,6 +389,7 @@ class Stage(QObject):
             made.intended.connect(self.intended)
             made.keyboard_wanted.connect(self.engage)
             made.folds_changed.connect(self.rows_changed)
+            made.uttered.connect(self.orb.utter)
             self._rows = made
         return self._rows
 
@@ -332,7 +401,7 @@ class Stage(QObject):
         self._viewer.show_picture(picture, self.placement.screen())
 
     def _settle(self, rect: Rect) -> None:
-        """Handle the end of a drag of the orb."""
+        """Handle the end of a drag of the orb: save its place, and move the windows beside it."""
         self.placement.settle(rect)
         self.place()
 
@@ -348,14 +417,15 @@ _QUIET: Mapping[type[Item], type[RowWidget]] = {
 
 
 class RowMaker(QObject):
-    """Makes rows and passes on what the person does with them. `opened` says which cards and folds are open."""
+    """Makes the thread's widgets, passes on what the person does in them, and remembers which are open."""
 
     intended = Signal(object)
     keyboard_wanted = Signal()
     folds_changed = Signal()
+    uttered = Signal(str, str)
 
     def __init__(self, theme: Theme, ticker: Ticker, before: RowMaker | None = None) -> None:
-        """`before` made the rows in another look: what was spoken and opened there stays so."""
+        """Take over from `before`, the maker in the old look, what was spoken and what the person opened."""
         super().__init__()
         self._theme = theme
         self._ticker = ticker
@@ -369,17 +439,17 @@ class RowMaker(QObject):
         return frozenset(key for key, is_open in self._chosen.items() if is_open and key.startswith("f"))
 
     def note_newest(self, key: str, rows: dict[str, RowWidget]) -> None:
-        """The newest card is open; the one before closes, unless the person has chosen otherwise."""
+        """Open the newest card and close the one before, except where the person opened or closed one themselves."""
         if key == self._newest:
             return
         for old in (self._newest, key):
             widget = rows.get(old)
             if isinstance(widget, CardRow) and old not in self._chosen:
-                widget.set_open(is_open=old == key)
+                widget.set_open(is_open=old == key or widget.is_of_something_made)
         self._newest = key
 
     def make(self, row: Row) -> RowWidget:
-        """A widget for a row; the thread shows the row in it."""
+        """Make the widget for a row. It is empty until the thread calls its `show_row`."""
         made = self._widget(row)
         made.intended.connect(self.intended)
         return made
@@ -402,11 +472,12 @@ class RowMaker(QObject):
         if isinstance(row, SpokenItem):
             said = SaidRow(self._theme, self._ticker, self._turns, at_once=row.key in self._spoken)
             said.begun.connect(partial(self._spoken.add, row.key))
+            said.uttered.connect(self.uttered)
             return said
         return _QUIET[type(row)](self._theme, self._ticker)
 
     def _card(self, row: Card) -> CardRow:
-        is_open = self._chosen.get(row.key, row.key == self._newest)
+        is_open = self._chosen.get(row.key, row.key == self._newest or row.made is not None)
         card = CardRow(self._theme, self._ticker, is_open=is_open)
         card.toggled.connect(lambda key: self._toggle_card(key, card))
         return card
