@@ -2,145 +2,126 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from app.agent.deps import ConversationRequests, Remind
+from app.agent.deps import ConversationRequests, Remind, SessionDeps
 from app.agent.policy import Mode, Policy
 from app.agent.policy.call_analysis import CommandClassifier, NobodyKnows
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.rules import check_lasting
-from app.base import paths
-from app.base.clock import Clock
-from app.base.errors import NeedsPerson
+from app.agent.policy.unattended import Waiting, waiting
+from app.agent.served_tools import DeclaredServerTools
+from app.agent.surface_answers import AnsweringParts, Ask, SurfaceAnswers
+from app.base import paths, resources
+from app.base.clock import Clock, SystemClock
 from app.base.values import dataclass
 from app.desktop.desktop import Desktop
-from app.protocol.call import JsonValue
+from app.desktop.wallpaper import DesktopWallpaper
+from app.protocol.call import ToolCall
+from app.providers.images import PictureMaker
+from app.providers.profiles import OFFLINE
+from app.services.agenda import Agenda
 from app.services.browser.session import BrowserSession
-from app.services.files import places, survey
+from app.services.browser.transfers import PageFiles
+from app.services.files import survey
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.moving import Moves
 from app.services.files.places import Workspace
+from app.services.files.workspace import workspace_of
+from app.services.mcp.prompts import PromptCommands
 from app.services.mcp.servers import McpServers
 from app.services.memory import FactStore
+from app.services.notifications import DeviceNotifier
 from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import Sandbox
-from app.services.schedule import Agenda
 from app.services.skills import Skills
+from app.services.surfaces.client import ServedApps, SurfaceEngine
+from app.services.surfaces.store import SurfaceStore
 from app.services.tasks import Checklist
+from app.services.themes import Appearance, active_theme
 from app.services.web.pages import Pages
 from app.services.web.search import WebSearch
-from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES
-from app.settings.store import Current, Settings, key_of
+from app.settings.catalog import COMMAND_SANDBOX, LANGUAGE, MODE, PROVIDER, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
+from app.settings.store import Current, Settings, key_of, load
 from app.tools.browser import BROWSER, Browsing
 from app.tools.computer import COMPUTER, Computer
-from app.tools.conversation import SAY, TASKS, Speech, Tasks, checklist_payload
+from app.tools.conversation import SAY, TASKS, Speech, Tasks
+from app.tools.drawing.drawings import DRAWING, Drawings
+from app.tools.drawing.looks import LOOKS, Looks
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
 from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
 from app.tools.mcp import MCP, McpTools, ServerHints
 from app.tools.memory import MEMORY, MemoryTools, PastWords, Reminders
 from app.tools.pictures import ModelSight
-from app.tools.registry import DOCS, Registry, ToolDocs
+from app.tools.registry import DOCS, Registry, ToolDocs, unkept
 from app.tools.schedule import SCHEDULES, ScheduleTools
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
 from app.tools.skills import SKILLS, SkillHints, SkillTools
 from app.tools.subagent import GOALS, Goals
+from app.tools.surfaces import SURFACES, SurfaceDocs, SurfaceHints, SurfaceTools
 from app.tools.watching import WATCHING, Watching
 from app.tools.web import WEB, Web
 from app.tools.windows import WINDOWS, WindowTools
 
 
 def registry() -> Registry:
-    """The shapes of all tools; no service is opened for it."""
+    """Return the registry of all tools. Opens no service."""
     return Registry(
         *(SAY, DOCS, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
         *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, BROWSER, MCP, TASKS, MEMORY, SKILLS),
-        SCHEDULES,
+        *(SCHEDULES, SURFACES, LOOKS, DRAWING),
     )
 
 
 def nearby() -> Registry:
-    """The tools that a goal is pursued with: the screen, and words to end with."""
+    """Return the tools of a subagent that pursues a goal: it can use the screen, speak, and end."""
     return Registry(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS)
 
 
 def checkpoints() -> Checkpoints:
-    """The copies that make changes of files undoable, shared by all sessions of this person."""
+    """Return the store of old file contents, which makes changes undoable. All sessions of this person share it."""
     return Checkpoints(paths.data_dir() / "checkpoints")
 
 
 def agenda(clock: Clock) -> Agenda:
-    """What is to be done later, and the inbox, shared by all sessions of this person."""
+    """Return the schedules and the inbox, which all sessions of this person share."""
     return Agenda(paths.data_dir() / "agenda.db", clock)
 
 
 def memory(clock: Clock) -> FactStore:
-    """What this person wants remembered, shared by all sessions."""
+    """Return the facts about this person, which all sessions share."""
     return FactStore(paths.data_dir() / "memory.db", clock)
 
 
-def reminding(own: Belongings) -> Remind:
-    """What a model is reminded of before each pass: rules and facts of the person, skills, and tool servers."""
-    facts, skills, servers = Reminders(own.memory), SkillHints(Skills(own.workspace.folder)), ServerHints(own.servers)
+def reminding(own: Belongings, provider: DeclaredServerTools) -> Remind:
+    """Return the function that adds the person's rules and facts, the skills and the tool servers to each pass.
+
+    What `provider` declares of the tool servers is not described again.
+    """
+    facts, skills = Reminders(own.memory), SkillHints(Skills(own.workspace.folder))
+    servers = ServerHints(own.servers, provider.declared_servers)
+    surfaces = SurfaceHints(own.surfaces)
 
     async def remind(said: str) -> tuple[Mapping[str, str], bool]:
         remembered = await facts(said)
-        return {**remembered, **await skills(said), **await servers()}, bool(remembered)
+        return {**remembered, **await skills(said), **await servers(), **await surfaces()}, bool(remembered)
 
     return remind
 
 
-def workspace_of(settings: Settings) -> Path:
-    """The folder it works in: the one that was chosen, else `Wisp` in the home folder, which is made for that."""
-    chosen = _chosen_workspace(settings)
-    if not places.why_no_workspace(chosen, _home()):
-        return chosen
-    own = _home() / str(places.table()["workspace"]["default"])
-    try:
-        own.mkdir(exist_ok=True)
-    except OSError as error:
-        raise NeedsPerson(
-            f"Wisp needs a folder to work in, and {own} cannot be made ({error.strerror}). "
-            "Name another one: wisp --workspace FOLDER"
-        ) from error
-    return own
-
-
-def why_moved(settings: Settings) -> str:
-    """Why it works in another folder than it was started in or given, as a sentence; empty where it does not."""
-    chosen = _chosen_workspace(settings)
-    why = places.why_no_workspace(chosen, _home())
-    if not why:
-        return ""
-    return (
-        f"{chosen} {why}, which is no folder to work in: Wisp works in {workspace_of(settings)}. "
-        "Choose another one with --workspace or in the settings (files.workspace)."
-    )
-
-
-def _chosen_workspace(settings: Settings) -> Path:
-    chosen = Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
-    return Path(os.path.realpath(chosen))
-
-
-def _home() -> Path:
-    return Path(os.path.realpath(Path.home()))
-
-
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """What the handlers are given: the desktop, the files and commands, the conversation and its checklist.
+    """The parts that the tool handlers use: desktop, files, commands, conversation, checklist and others.
 
-    `sight` is how the model in use sees.
+    `sight` says what pictures the model in use can see.
     """
 
     desktop: Desktop
@@ -155,12 +136,16 @@ class Belongings:
     past: PastWords
     browser: BrowserSession
     servers: McpServers
+    prompts: PromptCommands
     agenda: Agenda
+    surfaces: SurfaceStore
+    engine: SurfaceEngine
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
-    """The objects that run the tools, one for each family."""
+    """Return the objects that run the tools, one for each family."""
     desktop, clock, workspace, processes = own.desktop, own.clock, own.workspace, own.processes
+    docs = SurfaceDocs(own.surfaces)
     return (
         Speech(),
         ToolDocs(registry().specs),
@@ -168,25 +153,62 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Computer(desktop, own.sight),
         Goals(desktop, own.sight),
         ScreenReading(desktop, own.sight),
-        WindowTools(desktop, own.sight),
-        Files(workspace),
-        Edits(workspace, own.changes),
+        WindowTools(desktop, own.sight, partial(own.engine.open_called, own.surfaces)),
+        Files(workspace, docs),
+        Edits(workspace, own.changes, Appearance()),
+        Looks(Appearance(), PictureMaker(Current(), key_of), Pages()),
         Arrangements(Moves(workspace, checkpoints())),
         Searches(workspace),
         Code(workspace),
         Commands(workspace, processes, clock, own.conversation.is_yolo),
         Waits(workspace, processes, clock),
         Web(Pages(own_ports=processes.open_ports), WebSearch(Current(), key_of), workspace),
-        Browsing(own.browser),
-        McpTools(own.servers),
+        Browsing(own.browser, PageFiles(workspace, own.changes)),
+        McpTools(own.servers, ServedApps(own.surfaces, own.engine)),
         Tasks(own.conversation, own.checklist),
         MemoryTools(own.memory, own.past),
         SkillTools(Skills(workspace.folder)),
-        ScheduleTools(own.agenda, str(workspace.folder), partial(check_lasting, specs=registry().specs)),
+        ScheduleTools(
+            own.agenda,
+            workspace.folder,
+            partial(check_lasting, specs=registry().specs),
+            foresee=foresee,
+            devices=DeviceNotifier(Current(), key_of),
+        ),
+        SurfaceTools(own.surfaces, own.engine, docs, lambda: active_theme().handbook),
+        Drawings(workspace, own.changes, PictureMaker(Current(), key_of), Pages(), _wallpaper(desktop)),
     )
 
 
-_MINUTE_S = 60.0
+def answering(own: Belongings, session: SessionDeps, ask: Ask, now: Callable[[], Settings]) -> SurfaceAnswers:
+    """Return the object that answers what surfaces ask for, by the session's policy, model and tools.
+
+    `ask` asks the person.
+    """
+    return SurfaceAnswers(
+        AnsweringParts(
+            engine=own.engine,
+            servers=own.servers,
+            provider=session.provider,
+            model=session.model,
+            can_answer=session.provider.name != OFFLINE,
+            policy=session.policy,
+            registry=session.registry,
+            executor=session.executor,
+            pages=Pages(),
+            search=WebSearch(now, key_of),
+            maker=PictureMaker(now, key_of),
+            now=now,
+            ask=ask,
+            audit=session.audit or unkept,
+            clock=session.clock,
+        )
+    )
+
+
+def _wallpaper(desktop: Desktop) -> DesktopWallpaper | None:
+    """Return the access to the desktop's wallpaper; None in a dry run, where nothing really happens."""
+    return None if desktop.name == "headless" else DesktopWallpaper()
 
 
 def judged_by(
@@ -195,27 +217,30 @@ def judged_by(
     allowed: Sequence[str] = (),
     own_ports: Callable[[], Collection[int]] = tuple,
 ) -> Policy:
-    """What decides about calls. Without `commands` nothing is known of what a command would be. `allowed` are rules in
-    their short form for this run; raises BadRules where one cannot be used. `own_ports` are served by its commands.
+    """Return the policy for these settings. Without `commands`, nothing is known about what a shell command would do.
+
+    `allowed` are rules in their short form that allow something in this run. `own_ports` are the ports that the
+    conversation's commands serve. Raises BadRules for an unusable rule.
     """
     around = PolicyDeps(
         commands or NobodyKnows(),
-        yolo_s=settings[YOLO_MINUTES] * _MINUTE_S,
+        yolo_s=settings[YOLO_MINUTES] * 60.0,
         own_keys=(settings[STOP_KEY], settings[SUMMON_KEY]),
         tools=registry().specs,
         allowed=allowed,
         own_ports=own_ports,
+        language=settings[LANGUAGE] or resources.system_language(),
     )
     return Policy(workspace_of(settings), Mode(settings[MODE]), surroundings=around)
 
 
 def wall_of(settings: Settings) -> Sandbox:
-    """What keeps commands inside the workspace; it knows itself whether it can stand here."""
+    """Return the sandbox for commands. The sandbox itself reports whether it works on this machine."""
     return bubblewrap.wall(workspace_of(settings), wanted=settings[COMMAND_SANDBOX] == "sandbox")
 
 
 def commands_of(settings: Settings, clock: Clock) -> tuple[Processes, CommandJudge]:
-    """The commands of this person, those of earlier starts included, and their judge: both know the same wall."""
+    """Return this person's commands, earlier starts included, and their judge, which uses the same sandbox."""
     wall = wall_of(settings)
     deletions = Deletions(Path(os.path.realpath(workspace_of(settings))), checkpoints())
     processes = Processes(paths.state_dir() / "commands", clock, wall=wall, deletions=deletions)
@@ -223,19 +248,22 @@ def commands_of(settings: Settings, clock: Clock) -> tuple[Processes, CommandJud
     return processes, CommandJudge(root, processes, lambda: wall.missing() or survey.unsearched(root.folder))
 
 
-_log = logging.getLogger(__name__)
+def foresee(task: str, allowed: Sequence[str], workspace: Path) -> list[Waiting]:
+    """Return the acts of a task that would wait for the person if `wisp run-due` ran it with nobody there.
 
+    Only what the offline provider would do is known in advance; with another provider the list is empty. Raises
+    BadRules for bad `allowed`.
+    """
+    from app.providers import profiles  # late, like the reader, because only schedules need them
+    from app.providers.offline.provider import read_wish
+    from app.providers.offline.words import Plan
 
-class Keeper:
-    """Keeps what a model reports as `task_progress`; a disk that refuses is logged, the task goes on."""
-
-    def __init__(self, checklist: Checklist) -> None:
-        self._checklist = checklist
-
-    async def __call__(self, progress: str) -> Mapping[str, JsonValue]:
-        try:
-            items = await asyncio.to_thread(self._checklist.update, progress)
-        except OSError as error:  # A full disk must not stop the task, since the checklist is only an aid.
-            _log.warning("The checklist could not be kept: %s", error)
-            return {}
-        return checklist_payload(items)
+    settings = load().with_values(trust__mode=Mode.ASK.value, files__workspace=str(workspace))
+    if (settings[PROVIDER] or profiles.default_name()) != profiles.OFFLINE:
+        return []
+    reading, tools = read_wish(task), registry()
+    steps = reading.steps if isinstance(reading, Plan) else ()
+    processes, judge = commands_of(settings, SystemClock())
+    policy = judged_by(settings, judge, allowed, processes.open_ports)
+    calls = [(ToolCall(f"c{number}", step.tool, dict(step.arguments)), step.tool) for number, step in enumerate(steps)]
+    return waiting(policy, [(call, spec) for call, name in calls if (spec := tools.find(name))], tools.specs)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
-from app.agent.agent_events import AgentEvent, Notice, TurnEnded, TurnStarted
+from app.agent.agent_events import AgentEvent, Notice, TagStart, ToolFinished, ToolRunning, TurnEnded, TurnStarted
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
 from app.agent.inspection import DesktopInspector
 from app.agent.prompt import MachineFacts, ending
 from app.agent.recording import Archive
-from app.agent.session import Listener, Session
+from app.agent.rewriting import SelectionRewriter
+from app.agent.served_tools import DeclaredServerTools
+from app.agent.session import Listener, Session, showable
+from app.agent.surface_answers import SurfaceAnswers
 from app.assembly import (
     Belongings,
-    Keeper,
     agenda,
+    answering,
     checkpoints,
     commands_of,
     handlers,
@@ -25,7 +29,6 @@ from app.assembly import (
     nearby,
     registry,
     reminding,
-    workspace_of,
 )
 from app.base import ids, paths
 from app.base.clock import SystemClock
@@ -38,18 +41,25 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
 from app.desktop.verification import Patience
+from app.desktop.wallpaper import keep_on_desktop
 from app.history.archive import Journal, PastSaid, journal_of
-from app.protocol.call import Block, Media, ToolResult
+from app.protocol.call import Block, JsonValue, Media, ToolResult
 from app.protocol.dialects.choose import by_name
 from app.providers import profiles
 from app.providers.profiles import Profile
 from app.services.browser.session import BrowserSession
+from app.services.browser.starting import BrowserWishes
 from app.services.files import places
 from app.services.files.changes import Changes
 from app.services.files.places import Workspace
+from app.services.files.workspace import workspace_of
+from app.services.mcp.prompts import PromptCommands
 from app.services.mcp.servers import McpServers
 from app.services.processes.commands import Processes
+from app.services.surfaces.client import SurfaceEngine
+from app.services.surfaces.store import SurfaceStore, standard_folder
 from app.services.tasks import Checklist
+from app.services.themes import Appearance
 from app.services.watchdog import WatchdogProcess, WatchdogWord
 from app.settings.catalog import (
     BACKEND,
@@ -61,11 +71,13 @@ from app.settings.catalog import (
     TOOL_ATTEMPTS,
 )
 from app.settings.store import Current, Settings
+from app.tools.conversation import Keeper
 from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry, TurnContext, admitted
 
+_ALL_PIXELS = 1 << 30
 _COMMAND_CHARS = 80
 _WORK_LEFT = Patience(first_s=1.0, quiet_s=0.5, limit_s=5.0)
 _INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
@@ -74,12 +86,21 @@ _WATCHDOG_SENTENCES = {"ended": "watchdog_ended", "hung": "watchdog_hung"}
 
 
 class Assistant:
-    """What the presence and the commands hold: the session's methods, its desktop, and a way to run a single call."""
+    """What the presence and the commands use: a session, its desktop, and a way to run a single call."""
 
     def __init__(
-        self, session: Session, tools: Registry, executor: Executor, own: Belongings, journal: Journal
+        self,
+        session: Session,
+        tools: Registry,
+        executor: Executor,
+        own: Belongings,
+        journal: Journal,
+        answers: SurfaceAnswers,
+        parts: SessionDeps,
     ) -> None:
         self.session = session
+        self.rewriter = SelectionRewriter(own.desktop, self.run, parts, session.spend, lambda: session.is_running)
+        self.surface_answers = answers
         self.archive: Archive = journal.archive
         self._journal = journal
         # The name of all that `run` changes, for `take_back` and `wisp undo --turn`.
@@ -91,8 +112,10 @@ class Assistant:
         self._own = own
         self._desktop = own.desktop
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._leaving: asyncio.Future[None] | None = None
         self._watch = WatchdogClient(session, own.desktop)
         session.subscribe(self._allow_input)
+        session.subscribe(self._leave_browser)
         self._desktop.on_stop(lambda: self._soon(session.stop))
         self._desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
 
@@ -102,13 +125,14 @@ class Assistant:
     async def send(
         self, text: str, media: Sequence[Media] = (), own: str = "", read_before: tuple[str, ...] | None = None
     ) -> TurnEnded:
-        """One turn, from the person's words to its end. `own` and `read_before` as in `Session.send`."""
+        """Run one turn on the person's text, to its end. `own` and `read_before` are as in `Session.send`."""
         self._loop = asyncio.get_running_loop()
         self._watch.begin()
+        self._own.sight.note_marked(media)
         return await self.session.send(text, tuple(media), own, read_before)
 
     def stop(self) -> None:
-        """End the turn and all input at once: nothing stays pressed."""
+        """End the turn and all input at once. No key or button stays pressed."""
         self._desktop.stop()
         self.session.stop()
 
@@ -118,7 +142,7 @@ class Assistant:
     async def run(self, block: Block) -> ToolResult:
         """Run one call that the person wrote, without asking for approval.
 
-        What it changes belongs to `by_hand`, and within that to this call.
+        Its changes are recorded under `by_hand` and this call, so that they can be undone.
         """
         audit = self._journal.audit
         context = TurnContext(admitted, block.call_id, audit=audit, turn_id=self._new_call())
@@ -126,6 +150,30 @@ class Assistant:
         if spec := self.registry.find(block.name):
             await note_outcome(audit, done, spec)
         return done.result
+
+    async def perform(self, tool: str, arguments: Mapping[str, JsonValue], show: Callable[[AgentEvent], None]) -> bool:
+        """Run one call that the person chose with a button, and show it as the calls of a turn are shown.
+
+        Return whether it worked.
+        """
+        block = Block(ids.unique("call_"), tool, args=arguments)
+        show(TagStart(block.call_id, tool, arguments))
+        show(ToolRunning(block.call_id, tool, arguments))
+        began = time.monotonic()
+        done = await self.run(block)
+        took = time.monotonic() - began
+        media, echo = tuple(done.llm_media), done.llm_echo
+        show(showable(ToolFinished(block.call_id, tool, done.ok, done.event, done.payload, echo, media, took)))
+        return done.ok
+
+    async def surface_picture(self, surface_id: str) -> Media | None:
+        """Return what the window of a small app shows now; None while it is closed."""
+        seen = await self._own.engine.look(surface_id)
+        return Media(seen[0], "image/jpeg", seen[1], seen[2], surface_id) if seen else None
+
+    async def pin_surface(self, surface_id: str) -> str:
+        """Keep the window of a small app on the desktop behind all others, or no longer. Returns what was done."""
+        return await asyncio.to_thread(keep_on_desktop, surface_id)
 
     async def from_before(self) -> list[str]:
         """Return a sentence for each command of an earlier start that still runs or has ended meanwhile, and for each
@@ -141,35 +189,47 @@ class Assistant:
             told += [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
         return told
 
+    async def commands(self) -> list[str]:
+        """Return the beginnings of the commands that the person may write, such as `/server:prompt`."""
+        return await asyncio.to_thread(self._own.prompts.known)
+
+    @property
+    def servers(self) -> McpServers:
+        """The tool servers of this conversation."""
+        return self._own.servers
+
     @property
     def conversation(self) -> str:
-        """The id of this conversation in the archive; empty where nothing of it is kept."""
+        """The id of this conversation in the archive; "" if nothing of it is saved."""
         return self._journal.record.kept
 
     async def reopen(self, conversation_id: str) -> list[AgentEvent]:
-        """Go on with an earlier conversation; what was shown of it. Raises WispError where that cannot be now."""
+        """Continue an earlier conversation, and return its events. Raises WispError if that is impossible now."""
         return await self._journal.reopen(conversation_id, self.session)
 
     def begin_anew(self) -> None:
-        """An empty conversation. Raises WispError while a turn runs."""
+        """Begin a new, empty conversation. Raises WispError while a turn runs."""
         self.session.begin_anew()
 
     async def take_back(self, turn_id: str) -> list[str]:
-        """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
+        """Undo what a turn changed in files. Returns a sentence for each file that was restored, or could not be."""
         undone, problems = await asyncio.to_thread(self._own.changes.restore, turn_id)
         names = named_in_short([change.path for change in undone])
         remembered = await asyncio.to_thread(self._own.memory.take_back, turn_id)
-        return [*(f"Took back: {name}" for name in names), *remembered, *problems]
+        looks = await asyncio.to_thread(Appearance().take_back, turn_id)
+        return [*(f"Took back: {name}" for name in names), *remembered, *looks, *problems]
 
-    async def picture(self) -> Media:
-        """The whole screen as it is now."""
-        return await self._desktop.run(_photographed)
+    async def picture(self, *, at_full_size: bool = False) -> Media:
+        """Capture the whole screen, small enough for the model or with all its pixels."""
+        budget = PictureBudget(_ALL_PIXELS, _ALL_PIXELS) if at_full_size else PictureBudget()
+        return await self._desktop.run(lambda controller: _photographed(controller, budget))
 
     async def worked_off(self) -> None:
-        """Wait until programs have worked off what they were told to do, as far as the screen shows it."""
+        """Wait until programs have handled their input, judged by what the screen shows."""
         await self._desktop.run(_worked_off)
 
     async def close(self) -> None:
+        await self.surface_answers.close()
         await self.session.close()
         await self._own.browser.close()
         await self._own.servers.close()
@@ -179,17 +239,22 @@ class Assistant:
         self._own.agenda.close()
 
     def _soon(self, act: Callable[[], None]) -> None:
-        """From the desktop's threads to the session's loop."""
+        """Run `act` on the session's event loop. Any thread may call this."""
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(act)
+
+    def _leave_browser(self, event: AgentEvent) -> None:
+        """Disconnect from the person's own browser when the turn that used it ends."""
+        if isinstance(event, TurnEnded) and self._own.browser.is_attached:
+            self._leaving = asyncio.ensure_future(self._own.browser.close())
 
     def _allow_input(self, event: AgentEvent) -> None:
         if isinstance(event, TurnStarted):
             self._desktop.resume()
 
 
-async def _photographed(controller: DesktopController) -> Media:
-    capture = await controller.screen_capture.capture(controller.backend.screen.extent(), "the screen", PictureBudget())
+async def _photographed(controller: DesktopController, budget: PictureBudget) -> Media:
+    capture = await controller.screen_capture.capture(controller.backend.screen.extent(), "the screen", budget)
     sent = capture.geometry.sent
     return Media(capture.data, capture.media_type, sent.width, sent.height, capture.label)
 
@@ -203,50 +268,50 @@ def assemble(
     *,
     curtain: Curtain | None = None,
     dry_run: bool = False,
+    without_screen: bool = False,
     attended: bool = True,
     allowed: Sequence[str] = (),
 ) -> Assistant:
     """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing, BadRules for bad `allowed`.
 
-    `attended` says that somebody can answer approvals; `dry_run` gives it a desktop on which nothing really happens.
-    `allowed` are rules in their short form for this run.
+    `attended` says that somebody can answer approvals. `without_screen` gives it a desktop on which nothing really
+    happens; with `dry_run` it changes nothing else either. `allowed` are rules in their short form for this run.
     """
+    without_screen = without_screen or dry_run
     chosen = profiles.choose(settings)
     clock = SystemClock()
     processes, judge = commands_of(settings, clock)
     policy = judged_by(settings, judge, allowed, processes.open_ports)
     conversation = ConversationRequests(policy)
-    private = private_by(settings[PRIVATE_WINDOWS], places.is_named_secret)
     now = Current()
-    desktop = open_desktop(
-        curtain=curtain,
-        dry_run=dry_run,
-        stop_key=settings[STOP_KEY],
-        is_portable=settings[BACKEND] == "portable",
-        private=private,
-        reserved=lambda: filter(None, (now()[SUMMON_KEY],)),
-    )
+    desktop = _desktop(settings, curtain, now, without_screen=without_screen)
     tools = registry()
     journal = journal_of(settings, clock, chosen.model)
-    browser = BrowserSession(paths.data_dir() / "browser", processes.open_ports, is_dry=dry_run)
-    own = _belongings(settings, chosen, desktop, conversation, processes, journal, browser)
-    executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run)
+    browsers = (
+        _browser(now, processes, dry_run=without_screen),
+        SurfaceEngine(standard_folder(), is_dry=without_screen),
+    )
+    own = _belongings(settings, chosen, desktop, conversation, processes, journal, browsers)
+    executor, beside = _executors(own, settings, tools, dry_run=dry_run, without_screen=without_screen)
+    dialect = by_name(_dialect_name(settings, chosen))
+    provider = DeclaredServerTools(chosen.provider, own.servers, is_native=dialect.name == "native")
     parts = SessionDeps(
-        provider=chosen.provider,
+        provider=provider,
         model=chosen.model,
-        dialect=by_name(_dialect_name(settings, chosen)),
+        dialect=dialect,
         registry=tools,
         executor=executor,
         policy=policy,
         resolve=DesktopInspector(desktop, own.browser),
         settings=settings,
         facts=MachineFacts(workspace_of(settings), desktop, clock),
-        remind=reminding(own),
+        remind=reminding(own, provider),
         has_servers=lambda: own.servers.is_any,
+        expand=own.prompts.expand,
         conversation=conversation,
         keep_progress=Keeper(own.checklist) if settings[FOCUS_CHAIN] else None,
         audit=journal.audit,
-        nearby=_nearby(own, settings, dry_run=dry_run),
+        nearby=beside,
         look=_LOOK,
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
@@ -255,14 +320,35 @@ def assemble(
         window_tokens=chosen.profile.context_tokens,
         tool_names=chosen.profile.tool_names,
     )
-    return Assistant(Session(parts), tools, executor, own, journal)
+    session = Session(parts)
+    return Assistant(session, tools, executor, own, journal, answering(own, parts, session.ask, now), parts)
 
 
-def _nearby(own: Belongings, settings: Settings, *, dry_run: bool) -> Nearby:
-    """What a goal on the screen is pursued with."""
-    tools = nearby()
-    attempts = settings[TOOL_ATTEMPTS]
-    return Nearby(tools, Executor(tools, handlers(own), own.clock, attempts=attempts, dry_run=dry_run))
+def _browser(now: Current, processes: Processes, *, dry_run: bool) -> BrowserSession:
+    folder = paths.data_dir() / "browser"
+    return BrowserSession(folder, processes.open_ports, wishes=lambda: BrowserWishes.of(now()), is_dry=dry_run)
+
+
+def _desktop(settings: Settings, curtain: Curtain | None, now: Current, *, without_screen: bool) -> Desktop:
+    return open_desktop(
+        curtain=curtain,
+        dry_run=without_screen,
+        stop_key=settings[STOP_KEY],
+        is_portable=settings[BACKEND] == "portable",
+        private=private_by(settings[PRIVATE_WINDOWS], places.is_named_secret),
+        reserved=lambda: filter(None, (now()[SUMMON_KEY],)),
+    )
+
+
+def _executors(
+    own: Belongings, settings: Settings, tools: Registry, *, dry_run: bool, without_screen: bool
+) -> tuple[Executor, Nearby]:
+    """Return the executor of all tools, and those with which a subagent pursues a goal on the screen."""
+    run_by = partial(
+        Executor, clock=own.clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run, without_screen=without_screen
+    )
+    few = nearby()
+    return run_by(tools, handlers(own)), Nearby(few, run_by(few, handlers(own)))
 
 
 def _belongings(
@@ -272,12 +358,13 @@ def _belongings(
     conversation: ConversationRequests,
     processes: Processes,
     journal: Journal,
-    browser: BrowserSession,
+    browsers: tuple[BrowserSession, SurfaceEngine],
 ) -> Belongings:
     clock = SystemClock()
     workspace = Workspace(workspace_of(settings))
     changes = Changes(workspace, checkpoints())
     changes.sweep()
+    servers = McpServers(workspace.folder, clock)
     return Belongings(
         desktop=desktop,
         workspace=workspace,
@@ -289,35 +376,38 @@ def _belongings(
         sight=ModelSight(_budget(chosen.profile), partial(_takes_pictures, settings, chosen.model)),
         memory=memory(clock),
         past=PastSaid(journal.archive, journal.record),
-        browser=browser,
-        servers=McpServers(workspace.folder, clock),
+        browser=browsers[0],
+        servers=servers,
+        prompts=PromptCommands(servers),
         agenda=agenda(clock),
+        surfaces=SurfaceStore(standard_folder(), checkpoints()),
+        engine=browsers[1],
     )
 
 
 def _budget(profile: Profile) -> PictureBudget:
-    """Within what the model reads unscaled, and no larger than what its maker advises for screens."""
+    """Return the size limit of captures: what the model reads unscaled, at most its maker's advice for screens."""
     edge = min(profile.long_edge_px, max(profile.advised_width_px, profile.advised_height_px))
     return PictureBudget(edge, profile.picture_tokens)
 
 
 def _takes_pictures(settings: Settings, model: str) -> bool:
-    """False once it is known that the model takes none."""
+    """Return whether the model takes pictures; True as long as it is not known."""
     return profiles.takes_pictures(settings, model) is not False
 
 
 def _dialect_name(settings: Settings, chosen: profiles.ChosenProvider) -> str:
-    """A provider that speaks only one dialect is not asked for another."""
+    """Return the name of the dialect: the provider's only one, else the setting's, else the model's usual one."""
     only: str = getattr(chosen.provider, "dialect", "")
     return only or settings[DIALECT] or chosen.profile.dialect
 
 
 @asynccontextmanager
 async def assembled(
-    settings: Settings, *, dry_run: bool = False, allowed: Sequence[str] = ()
+    settings: Settings, *, dry_run: bool = False, without_screen: bool = False, allowed: Sequence[str] = ()
 ) -> AsyncIterator[Assistant]:
     """Yield an unattended assistant and close it at the end. Calls that need an approval are refused."""
-    assistant = assemble(settings, dry_run=dry_run, attended=False, allowed=allowed)
+    assistant = assemble(settings, dry_run=dry_run, without_screen=without_screen, attended=False, allowed=allowed)
     try:
         yield assistant
     finally:
@@ -325,7 +415,7 @@ async def assembled(
 
 
 class WatchdogClient:
-    """The watchdog of one assistant: tells it what goes on, and the person what it had to do."""
+    """The watchdog of one assistant. It tells the watchdog about the session, and the person what the watchdog did."""
 
     def __init__(self, session: Session, desktop: Desktop, guard: WatchdogProcess | None = None) -> None:
         self._session = session
@@ -338,7 +428,7 @@ class WatchdogClient:
         desktop.on_stop(self._stop_asked)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """The session's events, and what the watchdog reports."""
+        """Call `listener` with the session's events and the watchdog's reports."""
         unsubscribe = self._session.subscribe(listener)
         self._listeners.append(listener)
 
@@ -350,7 +440,7 @@ class WatchdogClient:
         return end
 
     def begin(self) -> None:
-        """Before a turn, on the loop it runs on. A desktop on which nothing happens needs no watching."""
+        """Start the watchdog before a turn, on the turn's event loop. A desktop without effects needs none."""
         self._loop = asyncio.get_running_loop()
         if self._is_real:
             self._guard.begin()
@@ -366,7 +456,7 @@ class WatchdogClient:
             self._guard.tell(WatchdogWord.STOPPED)
 
     def _stop_asked(self) -> None:
-        """On whatever thread the stop was raised."""
+        """Pass a stop on to the watchdog and to the session. Runs on the thread that raised the stop."""
         self._guard.tell(WatchdogWord.STOP)
         self._soon(self._stop_heard)
 
@@ -374,7 +464,7 @@ class WatchdogClient:
         self._guard.tell(WatchdogWord.HEARD if self._is_running else WatchdogWord.STOPPED)
 
     def _report(self, word: str, count: int) -> None:
-        """On the guard's thread; the person reads it as soon as the loop runs again."""
+        """Send the person a notice about what the watchdog did. Runs on the watchdog client's own thread."""
         if word in _WATCHDOG_SENTENCES:
             notice = Notice("warning", ending(_WATCHDOG_SENTENCES[word]).format(count=count))
             self._soon(lambda: self._tell(notice))

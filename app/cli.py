@@ -33,6 +33,7 @@ COMMANDS = {
     "tools": "the generated tool docs, exactly as a model gets them",
     "policy": "the rules of what may run, and `policy explain CALL`: which of them decides",
     "history": "past conversations: `list`, `show`, `export`, `delete`",
+    "surface": "the apps that Wisp has made: `list`, `open NAME`, `menu NAME`, `export NAME`, `delete NAME`",
     "skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`",
     "mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have",
     "memory": "what is remembered about you: `list`, `export`, `forget`",
@@ -65,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_text(word: str) -> bool:
-    """False where the system's bytes were no UTF-8: Python keeps those as lone surrogates, which nothing can store.
+    """Return False if the system's bytes were no UTF-8. Python keeps such bytes as lone surrogates, which cannot be
+    stored.
 
     https://peps.python.org/pep-0383/
     """
@@ -93,7 +95,7 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """As argparse's own, which wants to know the version at every start: finding it out takes tens of milliseconds."""
+    """The `--version` action. Unlike argparse's, it finds out the version only if asked, because that takes long."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_given: object) -> None:
         print(_version())
@@ -114,14 +116,14 @@ def _version() -> str:
 
 
 def _spoken(error: WispError) -> str:
-    """The sentence of an error, for people where it was written for a model."""
+    """Return the error's sentence as the person reads it, even if it was written for a model."""
     from app.base.texts import for_people
 
     return (for_people(str(error)) if isinstance(error, ToolFailed) else "") or str(error)
 
 
 def _guarded(options: argparse.Namespace) -> int:
-    """The application's border: whatever rises to here becomes one sentence and an exit code."""
+    """Run the chosen command. Any error becomes one printed sentence and an exit code."""
     try:
         code: int = options.run(options)
         sys.stdout.flush()

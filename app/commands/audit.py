@@ -1,4 +1,4 @@
-"""`wisp audit`: what was done on this machine and who allowed it; whether that record is whole; the record as data."""
+"""`wisp audit`: show what was done on this machine and who allowed it, check the record, or export it."""
 
 from __future__ import annotations
 

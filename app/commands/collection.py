@@ -1,10 +1,11 @@
-"""What the presence's pages list and change: what is planned, what is remembered, and the tool servers."""
+"""The lists in the presence's pages, and changes to them: planned tasks, remembered facts, tool servers, apps."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,16 +19,20 @@ from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.texts import Phrase
 from app.base.values import replace
-from app.commands.mcp import remove_server
+from app.commands.mcp import remove_server, sign_in
+from app.commands.surface.library import AppLibrary, act_on_extra, extra_line
 from app.services import timer
+from app.services.agenda import Job
+from app.services.extras import extras
 from app.services.mcp.configuration import WORKSPACE_FILE
 from app.services.mcp.servers import McpServers, ServerState, standard_pins
 from app.services.memory import Fact
-from app.services.schedule import DAYS, Job, When, in_words
-from app.ui.machine import CollectionEntry
+from app.services.schedule import DAYS, When, in_words
+from app.ui.machine import Collection, CollectionEntry
 
 T = TypeVar("T")
 _MOST = 200
+_LOG_LINES = 5
 _LOOK_AGAIN_S = 0.1
 _BEGIN_LIMIT_S = 30.0
 
@@ -54,21 +59,25 @@ class PlannedTasks:
         return action
 
     async def _run(self, key: str) -> str:
-        """Start it in a Wisp of its own, and wait until that has begun it, or has found that it cannot."""
+        """Start the task's run in another Wisp process, and wait until it has begun.
+
+        Returns "run", "unbegun" if it did not begin in time, or "busy" if another run is at work.
+        """
         if await asyncio.to_thread(self._agenda.is_at_work):
             return "busy"
         last = await asyncio.to_thread(self._agenda.newest_run, int(key))
         started = await asyncio.to_thread(timer.start_run, "schedule", "run", key)
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(_BEGIN_LIMIT_S):
                 while started.poll() is None:
                     if await asyncio.to_thread(self._agenda.newest_run, int(key)) != last:
-                        return "run"
+                        break
                     await asyncio.sleep(_LOOK_AGAIN_S)
-        except TimeoutError:
+        # Looked at once more, because a run may have begun, or begun and ended badly, since the last look.
+        has_begun = await asyncio.to_thread(self._agenda.newest_run, int(key)) != last
+        if not has_begun and started.poll() is None:
             started.kill()
-            return "unbegun"
-        return "unbegun" if started.returncode else "run"
+        return "run" if has_begun or started.returncode == 0 else "unbegun"
 
 
 def _planned(job: Job) -> CollectionEntry:
@@ -80,7 +89,7 @@ def _planned(job: Job) -> CollectionEntry:
 
 
 def _phrase_of(when: When) -> Phrase:
-    """Return the schedule for the presence to translate; in English where it is no common one."""
+    """Return the schedule as a phrase that the presence can translate, or as an English one if it is uncommon."""
     if when.kind == "once":
         at = datetime.fromisoformat(when.text).astimezone(ZoneInfo(when.zone))
         return Phrase("once, on {day} at {time}", {"day": at.strftime("%Y-%m-%d"), "time": at.strftime("%H:%M")})
@@ -108,7 +117,7 @@ def _rule(rule: str) -> str:
 
 
 class RememberedFacts:
-    """The facts and rules of the memory, the newest first, or those that fit the words best."""
+    """The facts and rules in the memory, the newest first, or those that match the words best."""
 
     def __init__(self) -> None:
         self._memory = open_memory(SystemClock())
@@ -140,14 +149,20 @@ def _remembered(fact: Fact) -> CollectionEntry:
 
 
 class ToolServers:
-    """The tool servers (MCP) of this workspace."""
+    """The tool servers (MCP) of this workspace. `running` returns those of the conversation, which know what runs."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, running: Callable[[], McpServers | None]) -> None:
         self._servers = McpServers(workspace, SystemClock())
+        self._running = running
 
     async def entries(self, search: str) -> Sequence[CollectionEntry]:
-        states = await asyncio.to_thread(self._servers.states)
-        return [_server(state) for state in states if search.casefold() in state.entry.line.casefold()]
+        servers = self._running() or self._servers
+        states = await asyncio.to_thread(servers.states)
+        return [
+            _server(state, [tool.name for tool in servers.pins.accepted(state.entry.pin)])
+            for state in states
+            if search.casefold() in state.entry.line.casefold()
+        ]
 
     async def act(self, action: str, key: str, _words: str = "", /) -> str:
         match action:
@@ -156,14 +171,28 @@ class ToolServers:
             case "trust" | "ask":
                 pin = (await asyncio.to_thread(self._servers.configuration.named, key)).pin
                 await asyncio.to_thread(partial(standard_pins().trust, pin, is_trusted=action == "trust"))
+            case "switch_on":
+                await asyncio.to_thread(partial(self._servers.configuration.switch, key, is_on=True))
+            case "switch_off":
+                entry = await asyncio.to_thread(self._servers.configuration.named, key)
+                await asyncio.to_thread(partial(self._servers.configuration.switch, key, is_on=False))
+                if running := self._running():
+                    await running.stop(entry)
+            case "sign_in":
+                await sign_in(self._servers, key)
             case _:
                 raise _unknown(action)
         return action
 
 
-def _server(state: ServerState) -> CollectionEntry:
+def _server(state: ServerState, tools: Sequence[str]) -> CollectionEntry:
     entry = state.entry
-    states = {"off": Phrase("switched off"), "failed": Phrase("could not be started")}
+    states = {
+        "off": Phrase("switched off"),
+        "failed": Phrase("could not be started"),
+        "running": Phrase("running"),
+        "ended": Phrase("ended"),
+    }
     parts = [
         *([states[state.state]] if state.state in states else []),
         *([Phrase("trusted")] if state.is_trusted else []),
@@ -171,23 +200,50 @@ def _server(state: ServerState) -> CollectionEntry:
         Phrase("{count} tools", {"count": str(state.tools)}) if state.tools else Phrase("no known tools"),
         entry.reach_in_words,
     ]
-    whole = (entry.line, *([state.failure] if state.failure else []))
-    actions = ("ask" if state.is_trusted else "trust",)
+    whole: tuple[str | Phrase, ...] = (
+        entry.line,
+        *([state.failure] if state.failure else []),
+        *([Phrase("Its tools: {names}.", {"names": ", ".join(tools)})] if tools else []),
+        *([Phrase("It last printed: {words}", {"words": " · ".join(state.log[-_LOG_LINES:])})] if state.log else []),
+    )
+    switch = "switch_on" if entry.is_disabled else "switch_off"
+    actions = (
+        "ask" if state.is_trusted else "trust",
+        *(["sign_in"] if entry.kind != "stdio" else []),
+        *([switch] if entry.is_own else []),
+    )
     file = "" if entry.is_own else str(Path(entry.home, WORKSPACE_FILE))
     return CollectionEntry(entry.name, entry.name, tuple(parts), whole, actions, file)
+
+
+class ExtraParts:
+    """What Wisp takes in only if the person wishes it."""
+
+    async def entries(self, search: str) -> Sequence[CollectionEntry]:
+        lines = await asyncio.to_thread(lambda: [extra_line(extra) for extra in extras()])
+        return [line for line in lines if search.casefold() in line.title.casefold()]
+
+    async def act(self, action: str, key: str, _words: str = "", /) -> str:
+        if action not in ("get", "stop"):
+            raise _unknown(action)
+        return await act_on_extra(action, key)
 
 
 def _unknown(action: str) -> WispError:
     return WispError(f"There is no action {action!r} here.")
 
 
-def collection(name: str, workspace: Path) -> PlannedTasks | RememberedFacts | ToolServers:
-    """Make the collection of that name: `planned`, `memory` or `servers`."""
+def collection(name: str, workspace: Path, running: Callable[[], McpServers | None] = lambda: None) -> Collection:
+    """Make the collection `planned`, `memory`, `servers`, `apps` or `extras`. `running` is as for `ToolServers`."""
     match name:
         case "planned":
             return PlannedTasks()
         case "memory":
             return RememberedFacts()
         case "servers":
-            return ToolServers(workspace)
+            return ToolServers(workspace, running)
+        case "apps":
+            return AppLibrary()
+        case "extras":
+            return ExtraParts()
     raise WispError(f"There is no collection {name!r}.")

@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,15 +30,17 @@ from app.agent.agent_events import (
 )
 from app.agent.policy import rules
 from app.agent.policy.rules import BadRules, Vocabulary
-from app.assembly import registry, why_moved
+from app.assembly import registry
 from app.assistant import assembled
 from app.base import logs, paths, resources
 from app.base.startup import STOPPED, stop_on_signals
-from app.base.texts import cleaned, counted, for_people
+from app.base.texts import cleaned, for_people
 from app.commands import options as shared
 from app.commands.options import on_a_display
 from app.protocol.call import JsonValue, Media
-from app.providers.offline.words import language_of, tokens_of
+from app.providers.offline.wording import phrasebook
+from app.providers.offline.words import ENGLISH, language_of, tokens_of
+from app.services.files.workspace import why_moved
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui.presenter.wording import Words, entry_of, words_for
@@ -47,7 +49,7 @@ _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 
 
 class TranscriptFolder:
-    """One folder a run, under the state folder; only the owner can read it."""
+    """A folder for each run, in the state folder. Only the owner can read it."""
 
     def __init__(self) -> None:
         self.folder = _fresh_folder()
@@ -56,9 +58,9 @@ class TranscriptFolder:
         self._texts: list[str] = []
 
     def note(self, event: AgentEvent) -> None:
-        """Append an event; pictures are named by their sizes, not stored twice.
+        """Append an event without secrets, and with the type and size of its pictures instead of the pictures.
 
-        Pieces of one text become one: a secret may be spread over them.
+        Pieces of one text are written as one at its end, because a secret may be spread over them.
         """
         if isinstance(event, (SayDelta, TagDelta, ThoughtDelta)):
             if self._piece is None or replace(event, text="") != replace(self._piece, text=""):
@@ -125,6 +127,7 @@ _MISUSED = 2
 _SPEECH_CHARACTERS = 300
 """So much of what is said after a failure waits, to see whether it names the failure itself."""
 _DRY = "[dry run] "
+_DELETED = "Files that the command deleted: {count}. `wisp undo --turn {name}` puts them back."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,9 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", help="what to do, in plain words")
     parser.add_argument("--json", action="store_true", help="print every agent event as a JSON line")
     parser.add_argument("--max-passes", type=shared.count, metavar="N", help="most model passes")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="work on a desktop that only writes down what it is told"
-    )
+    shared.add_rehearsal_options(parser)
     parser.add_argument(
         "--allow",
         action="append",
@@ -159,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
     settings = shared.settings_of(options)
     if moved := why_moved(settings):
         print(f"wisp: {moved}", file=sys.stderr)
-    with on_a_display(needed=not options.dry_run) as own:
+    with on_a_display(needed=not (options.dry_run or options.no_screen)) as own:
         own.announce()
         record = TranscriptFolder() if own.private else None
         try:
@@ -173,9 +174,12 @@ def run(options: argparse.Namespace) -> int:
 
 async def _carry_out(options: argparse.Namespace, settings: Settings, record: TranscriptFolder | None) -> TurnEnded:
     prefix = _DRY if options.dry_run else ""
-    language = language_of(tokens_of(options.task)) or settings[catalog.LANGUAGE]
+    language = language_of(tokens_of(options.task)) or settings[catalog.LANGUAGE] or resources.system_language()
+    if language in catalog.LANGUAGE.choices:  # so that a question has the language of the task
+        settings = settings.with_values(presence__language=language)
     show = print_json if options.json else TurnPrinter(prefix, language)
-    async with assembled(settings, dry_run=options.dry_run, allowed=options.allow) as assistant:
+    how = {"dry_run": options.dry_run, "without_screen": options.no_screen}
+    async with assembled(settings, **how, allowed=options.allow) as assistant:
         assistant.subscribe(show)
         if record:
             assistant.subscribe(record.note)
@@ -196,17 +200,17 @@ def print_json(event: AgentEvent) -> None:
 class TurnPrinter:
     """Print a turn at a terminal: speech as it comes, one line for each thing done, the result.
 
-    A failure that the speech right behind it names is printed once. A question is the last thing on the screen.
+    A failure is printed once, even if the model's next words repeat it. A question is the last thing on the screen.
     """
 
     def __init__(self, prefix: str = "", language: str = "") -> None:
-        name = f"languages/{language}.toml"
-        table = resources.table(name, dict[str, dict[str, str]]) if resources.path(name).is_file() else {"texts": {}}
-        self._texts, self._prefix = table["texts"], prefix
+        self._texts, self._prefix = resources.texts_of(language), prefix
+        self._language = language if self._texts else ENGLISH
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
         self._failure = ""
+        self._unfinished = ""
         self._held_speech = ""
         self._asked: dict[str, Mapping[str, JsonValue]] = {}
 
@@ -229,23 +233,29 @@ class TurnPrinter:
             self._end(event)
 
     def _finished(self, event: ToolFinished) -> None:
-        told = " ".join(_outcome(event, self._asked.pop(event.call_id, {}), self._translated).split())
+        arguments = self._asked.pop(event.call_id, {})
+        told = " ".join(_outcome(event, arguments, self._translated, self._why(event)).split())
+        if asked := event.payload.get("asked"):
+            self._line(f"  ? {asked}")
         if not event.ok:
             self._failure = told
+            self._unfinished = _object(event, arguments, self._translated)
         elif event.call_id not in self._speech:
-            self._line(f"  ✓ {told}")
-        if asks := _keep_or_put_back(event):
+            self._line(told if event.payload.get("dry_run") and self._prefix else f"  ✓ {told}")
+        if asks := _keep_or_put_back(event, self._translated):
             self._release()
             self._line(asks)
 
     def _end(self, event: TurnEnded) -> None:
+        if event.outcome is Outcome.STOPPED and self._failure and self._unfinished:
+            self._failure = f"{self._translated('Stopped')}: {self._unfinished}"
         self._release(f"{self._held_speech} {event.text}")
         text = event.text.strip()
         is_last = self._said.rstrip().endswith(text) if event.outcome is Outcome.WAITING else text in self._said
         self._line("" if is_last else event.text)
 
     def _hear(self, text: str) -> None:
-        """Speech right behind a failure waits until it has named it, or is too long for that."""
+        """Print speech. After a failure, hold it back until it has repeated the failure or is too long to do so."""
         if not self._failure:
             self._say(text)
             return
@@ -254,18 +264,28 @@ class TurnPrinter:
             self._release(self._held_speech)
 
     def _release(self, said: str = "") -> None:
-        """Print the failure that waits, unless what is `said` names it, then the speech behind it."""
+        """Print the failure that was held back, unless `said` repeats it, and then the speech that was held back."""
         if self._failure:
             self._line("" if _names(said, self._failure) else f"  ✗ {self._failure}")
         held, self._failure, self._held_speech = self._held_speech, "", ""
         if held:
             self._say(held)
 
+    def _why(self, event: ToolFinished) -> str:
+        """Return why a call failed, in the language of the task if the reason has a translation."""
+        if event.ok or event.payload.get("for_model"):
+            return ""
+        why = for_people(event.echo.removeprefix(f"{event.tool}: "))
+        if event.payload.get("denied"):
+            begin = "" if "asked" in event.payload else f"{self._translated('Not run.')} "
+            why = f"{begin}{why.removeprefix('Not run. ')}"
+        return phrasebook(self._language).translated(why)
+
     def _translated(self, text: str) -> str:
         return self._texts.get(text, text)
 
     def _say(self, text: str) -> None:
-        """Each line that is begun here begins with the prefix."""
+        """Print speech, each new line with the prefix."""
         start = "" if self._line_open or not text else self._prefix
         body, end = (text[:-1], "\n") if text.endswith("\n") else (text, "")
         print(start + body.replace("\n", f"\n{self._prefix}") + end, end="", flush=True)
@@ -285,32 +305,35 @@ _QUOTES = str.maketrans("", "", "'\"“”‘’")
 
 
 def _names(said: str, failure: str) -> bool:
-    """Whether the words hold the first sentence of the failure's reason, however it is quoted."""
+    """Return whether the words repeat the first sentence of the failure, however they quote it."""
     reason = failure.partition(": ")[2].partition(". ")[0].rstrip(".").translate(_QUOTES).lower()
     return bool(reason) and reason in " ".join(said.split()).translate(_QUOTES).lower()
 
 
-def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words) -> str:
-    """Say what a call did in a few words, without what only the model needs: what it read, ids, places."""
-    words = words_for(entry_of(event.tool, arguments))
+def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words) -> str:
+    """Say what a call acted on, such as its command."""
     known = {"tool": event.tool.replace("_", " "), **arguments, **event.payload}
-    done = f"{translated(words.past if event.ok else words.failed)} {words.object_of(known, translated)}".strip()
+    return words_for(entry_of(event.tool, arguments)).object_of(known, translated)
+
+
+def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words, why: str) -> str:
+    """Return a few words on what a call did, without details that only the model needs, such as ids and places."""
+    words = words_for(entry_of(event.tool, arguments))
+    if event.ok and event.payload.get("dry_run"):
+        return f"{words.imagined(translated)} {_object(event, arguments, translated)}".strip()
+    done = f"{translated(words.past if event.ok else words.failed)} {_object(event, arguments, translated)}".strip()
     if event.ok:
         code = event.payload.get("exit_code")
         notes = [translated("exit code {code}").format(code=code)] if code else []
         notes += [translated("moved to the trash")] if event.payload.get("trashed") else []
         notes += [translated("not confirmed")] if event.payload.get("proof", "confirmed") != "confirmed" else []
         return f"{done} ({', '.join(notes)})" if notes else done
-    why = "" if event.payload.get("for_model") else for_people(event.echo.removeprefix(f"{event.tool}: "))
-    why = f"Not run. {why.removeprefix('Not run. ')}" if event.payload.get("denied") else why
-    return f"{done}: {why}" if why else done
+    return f"{done.removesuffix(':')}: {why}" if why else done
 
 
-def _keep_or_put_back(event: ToolFinished) -> str:
-    """Say how the files come back that a command deleted; empty where nothing is asked."""
+def _keep_or_put_back(event: ToolFinished, translated: Callable[[str], str]) -> str:
+    """Return a line that says how to get back the files that a command deleted; "" if it deleted none."""
     deleted, name = event.payload.get("deleted"), event.payload.get("put_back")
     if not name or not isinstance(deleted, (list, tuple)):
         return ""
-    return (
-        f"  The command deleted {counted(len(deleted), 'file')}. Keep it so, or put them back: wisp undo --turn {name}"
-    )
+    return f"  {translated(_DELETED).format(count=len(deleted), name=name)}"

@@ -25,16 +25,29 @@ from app.assembly import wall_of
 from app.base.errors import NeedsPerson, WispError
 from app.base.geometry import Rect
 from app.base.startup import worker_command
-from app.commands.findings import CheckVerdict, Finding, fail, note, notifications, ok, schedules, search, settings
+from app.commands.findings import (
+    CheckVerdict,
+    Finding,
+    fail,
+    keys,
+    memory,
+    note,
+    notifications,
+    ok,
+    schedules,
+    search,
+    settings,
+    small_apps,
+)
 from app.commands.options import on_a_display
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
-from app.services.browser.session import program
+from app.services.browser.starting import program
 from app.services.files import parsing
 from app.services.mcp.configuration import Configuration
 from app.services.watchdog import WatchdogWord
 from app.settings import store
-from app.settings.catalog import STOP_KEY, SUMMON_KEY
+from app.settings.catalog import BROWSER_PROGRAM, STOP_KEY, SUMMON_KEY
 from app.settings.providers import with_keys
 from app.settings.store import load
 
@@ -55,16 +68,8 @@ _LOCAL = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
 _LIMIT_S = 0.3
 
 
-def keys() -> Finding:
-    names = [row.maker for row in with_keys() if store.key_of(row.id)]
-    if not names:
-        first = with_keys()[0]
-        return note("Keys", "none: the offline provider answers", f"Set {first.key} to use {first.maker}.")
-    return ok("Keys", ", ".join(names))
-
-
 def reachable() -> Finding:
-    """Which model servers answer: those on this machine, and those whose key there is."""
+    """Check which model servers answer: local ones, and those that have a key."""
     found = [name for name, port in _LOCAL.items() if _answers("127.0.0.1", port)]
     found += [row.maker for row in with_keys() if store.key_of(row.id) and _answers(row.host, 443)]
     if not found:
@@ -93,7 +98,7 @@ def _version(distribution: str) -> tuple[int, ...] | None:
 
 
 def qt_and_python() -> Finding:
-    """PySide6 6.12 loses references to None on interpreters without immortal objects (before 3.12)."""
+    """Check for PySide6 6.12, which loses references to None on Python before 3.12 and then crashes."""
     name = "PySide6 and Python"
     version = _version("pyside6-essentials")
     running = ".".join(map(str, sys.version_info[:3]))
@@ -106,7 +111,7 @@ def qt_and_python() -> Finding:
 
 
 def xlib_clash() -> Finding:
-    """python3-xlib 0.15 and python-xlib 0.33 are the same package directory; the last one installed wins."""
+    """Check that python3-xlib 0.15 did not overwrite python-xlib 0.33: both use the same package directory."""
     name = "Xlib"
     if platform.system() != "Linux":
         return ok(name, "not used on this system")
@@ -129,10 +134,12 @@ _WORKER_LIMIT_S = 10.0
 
 
 def ocr() -> Finding:
-    """Text on the screen where programs tell nothing about themselves: the worker reads a picture drawn here."""
+    """Check OCR: the worker reads a picture drawn here. Wisp needs it where programs describe nothing."""
     import asyncio
 
     name = "OCR"
+    if importlib.util.find_spec("rapidocr") is None:
+        return note(name, "Text in pictures cannot be read: the small set-up leaves that out.", "./scripts/setup whole")
     try:
         lines = asyncio.run(_read_off_a_picture())
     except WispError as error:
@@ -156,7 +163,7 @@ async def _read_off_a_picture() -> Sequence[TextBox]:
 
 
 def documents() -> Finding:
-    """Pages, PDF and Office files are taken apart in a worker."""
+    """Check the worker that parses web pages, PDF and Office files."""
     name = "Documents"
     try:
         text = b"".join(parsing.pieces("page", {"charset": "utf-8", "url": ""}, _PAGE, "a page"))
@@ -168,18 +175,24 @@ def documents() -> Finding:
 
 
 def browser() -> Finding:
-    found, package = program(), importlib.util.find_spec("playwright")
-    if not found:
+    wanted, package = load()[BROWSER_PROGRAM].strip(), importlib.util.find_spec("playwright")
+    found = program(wanted)
+    if not found and wanted:
         return note(
-            "browser", "no Chromium, Chrome, Brave or Edge", "install one for browser_action: apt install chromium"
+            "browser",
+            f"there is no {wanted} that is driven",
+            "change browser.program in the settings",
+            BROWSER_PROGRAM.key,
         )
+    if not found:
+        return note("browser", "no Chromium, Chrome, Brave or Edge", "install one: sudo apt install chromium")
     if package is None:
         return note("browser", f"{found}, without the package that drives it", 'pip install ".[browser]"')
     return ok("browser", found)
 
 
 def watchdog() -> Finding:
-    """The process that ends commands and lets keys go where Wisp itself hangs."""
+    """Check the watchdog process, which ends commands and releases keys if Wisp hangs."""
     name = "Watchdog"
     command = worker_command("watchdog", str(os.getpid()))
     try:
@@ -220,11 +233,12 @@ def display(private: str) -> Finding:
             "Wayland with XWayland: only X11 programs can be seen and driven.",
             "Log in to an X11 session to drive every program.",
         )
-    return ok(name, f"X11 on {os.environ.get('DISPLAY')}")
+    shown = "other programs may capture every window, Wisp's too: X11 lets no window leave itself out"
+    return ok(name, f"X11 on {os.environ.get('DISPLAY')}; {shown}")
 
 
 def capture() -> Finding:
-    """Draw a small window of a known colour, grab it, compare."""
+    """Check captures: draw a small window of a known colour, and capture it."""
     name = "Screen capture"
     import mss
     import mss.exception
@@ -260,7 +274,7 @@ def capture() -> Finding:
 
 
 def _seen(grabber: Any) -> tuple[int, ...]:
-    """The middle of what was drawn; looked for until it shows, since a compositor paints when it comes to it."""
+    """Return the middle pixel of the drawn window. Waits a while for it, because a compositor paints late."""
     limit, pause = time.monotonic() + _SHOWN_LIMIT_S, threading.Event()
     area = {"left": 0, "top": 0, "width": _SIDE_PX, "height": _SIDE_PX}
     while True:
@@ -271,7 +285,7 @@ def _seen(grabber: Any) -> tuple[int, ...]:
 
 
 def pointer() -> Finding:
-    """Move the pointer with XTEST, read it back, put it where it was."""
+    """Check the pointer: move it with XTEST, read its position, and move it back."""
     name = "Input"
     from Xlib import X
     from Xlib.display import Display
@@ -305,7 +319,7 @@ def pointer() -> Finding:
 
 
 def windows() -> Finding:
-    """Ask the window manager for its list."""
+    """Check that the window manager lists the windows."""
     name = "Windows"
     from Xlib import X
     from Xlib.display import Display
@@ -330,7 +344,7 @@ def windows() -> Finding:
 
 
 def hotkeys() -> Finding:
-    """Take the stop key and the key that calls Wisp for a moment."""
+    """Check that the stop key and the summon key are free, by grabbing them for a moment."""
     name = "Hotkeys"
     from Xlib.display import Display
     from Xlib.error import DisplayError
@@ -353,24 +367,30 @@ def hotkeys() -> Finding:
     try:
         held = {key: grab(connection, chord(key)) for key in keys}
     except WispError as error:
-        return note(name, str(error), "Choose another key in the preferences.")
+        return note(name, str(error), "Choose another key in the preferences.", SUMMON_KEY.key)
     finally:
         connection.close()
     missing = [key for key, grabbed in held.items() if grabbed is None]
     taken = [key for key, grabbed in held.items() if grabbed is not None and not grabbed[2]]
     if missing:
-        return note(name, f"not on this keyboard: {', '.join(missing)}", "Choose another key in the preferences.")
+        return note(
+            name,
+            f"not on this keyboard: {', '.join(missing)}",
+            "Choose another key in the preferences.",
+            SUMMON_KEY.key,
+        )
     if taken:
         return note(
             name,
             f"held by another program, or by a Wisp that runs: {', '.join(taken)}",
             "If Wisp does not run, choose another key in the preferences.",
+            SUMMON_KEY.key,
         )
     return ok(name, f"{' and '.join(keys)} can be had")
 
 
 def accessibility() -> Finding:
-    """Ask the session for the accessibility bus, as every program does."""
+    """Check that the session has an accessibility bus, as every program does at its start."""
     name = "Accessibility"
     import asyncio
 
@@ -408,7 +428,7 @@ async def _bus_address() -> str:
 
 
 def fonts() -> Finding:
-    """Without fonts the presence shows boxes."""
+    """Check the fonts. Without them the presence shows boxes."""
     name = "Fonts"
     listed = ""
     if shutil.which("fc-list"):
@@ -441,7 +461,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def tool_servers() -> Finding:
-    """The files of tool servers are sound, and the package that speaks to them is there where one is configured."""
+    """Check the configuration of tool servers, and that the package for them is installed if one is configured."""
     name, configured = "tool servers", Configuration(Path.cwd()).read()
     if configured.problems:
         return note(name, configured.problems[0], "mend that file; wisp mcp list says more")
@@ -455,11 +475,11 @@ def tool_servers() -> Finding:
 
 
 def examine() -> list[Finding]:
-    """All findings, in the order a person would mend them."""
+    """Return all findings, in the order in which a person should fix them."""
     seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
     libraries = [qt_and_python(), xlib_clash()]
-    workers = [ocr(), documents(), watchdog(), browser(), tool_servers()]
-    reach = [keys(), reachable(), search(), schedules(), notifications()]
+    workers = [ocr(), documents(), watchdog(), browser(), small_apps(), tool_servers()]
+    reach = [keys(), reachable(), search(), memory(), schedules(), notifications()]
     return [*libraries, settings(), *seen, sandbox(), *workers, *reach]
 
 

@@ -1,4 +1,4 @@
-"""`wisp gallery`: all states and cards with sample data, in light and dark; for theme authors and pictures."""
+"""`wisp gallery`: all states and cards with sample data, in every theme; for theme authors and pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """1 where the theme file has errors; each is printed. Pictures need no display of the person's, windows do."""
+    """Return 1 after printing the errors of the theme file, else 0. Pictures need no display, windows do."""
     if (options.shot is None and not is_at_hand()) or dead_display():
         return say_that_a_display_is_missing()
     with on_a_display():
@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
         from app.ui.gallery import board
 
         process = application.make_application()
-        made = board.boards(options.theme)
+        made = board.boards(options.theme, shown=board.EVERY)
         problems = next(iter(made.values())).problems
         print(*problems, sep="\n", end="\n" if problems else "")
         if options.shot is None:

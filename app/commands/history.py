@@ -1,4 +1,4 @@
-"""`wisp history`: past conversations, listed, shown, handed out and deleted."""
+"""`wisp history`: list, show, export and delete past conversations."""
 
 from __future__ import annotations
 

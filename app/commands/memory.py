@@ -1,4 +1,4 @@
-"""`wisp memory`: the facts and rules that Wisp keeps about the person, listed, handed out and forgotten."""
+"""`wisp memory`: list, export and delete the facts and rules that Wisp keeps about the person."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--last", type=shared.count, default=_LISTED, metavar="N", help="how many")
     export = what.add_parser("export", help="all facts as Markdown")
     export.add_argument("--json", action="store_true", help="as JSON, with everything that is kept of each")
+    profile = what.add_parser("profile", help="a short profile for every conversation; off until you agree to it")
+    profile.add_argument("--on", action="store_true", help="make it from what is remembered, after a question")
+    profile.add_argument("--off", action="store_true", help="use none any more; the facts stay")
+    shared.add_yes_option(profile)
     forget = what.add_parser("forget", help="remove facts for good")
     forget.add_argument("id", nargs="+", help="as `wisp memory list` numbers them, or `all`, which asks first")
     shared.add_yes_option(forget)
@@ -35,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.what == "export":
             print(_exported(memory.all()[::-1], as_json=options.json))
+        elif options.what == "profile":
+            return _profile(memory, options)
         elif options.what == "forget":
             known = len(memory.all())
             if known and options.id == ["all"] and not shared.is_agreed(f"Forget {counted(known, 'fact')}?", options):
@@ -51,6 +57,29 @@ def run(options: argparse.Namespace) -> int:
                 print(f"{fact.line()}{' [rule]' if fact.kind == 'rule' else ''}")
     finally:
         memory.close()
+    return 0
+
+
+def _profile(memory: FactStore, options: argparse.Namespace) -> int:
+    if options.off:
+        if not memory.is_empty:
+            memory.set_profile([])
+        print("The profile is off. The facts stay.")
+        return 0
+    current = [] if memory.is_empty else memory.profile()
+    if not options.on:
+        print("\n".join(fact.line() for fact in current) or "The profile is off: `wisp memory profile --on` makes one.")
+        return 0
+    proposed = [] if memory.is_empty else memory.proposed_profile()
+    if not proposed:
+        print("Nothing is remembered yet, so there is no profile.")
+        return 1
+    print("\n".join(fact.line() for fact in proposed))
+    if not shared.is_agreed("May every conversation begin with these facts?", options):
+        print("The profile was not changed. With --yes it is used without this question.")
+        return 1
+    memory.set_profile([fact.id for fact in proposed])
+    print("The profile is on. A forgotten fact leaves it, too; a new one joins after the next --on.")
     return 0
 
 

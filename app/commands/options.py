@@ -34,6 +34,19 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_rehearsal_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="change nothing: read what is to be read, and say of everything else what it would do",
+    )
+    parser.add_argument(
+        "--no-screen",
+        action="store_true",
+        help="act on a desktop that only writes down what it is told; files and commands are real",
+    )
+
+
 def add_mode_option(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     parser.add_argument("--mode", choices=catalog.MODE.choices, default=default, help="what runs without asking")
 
@@ -48,7 +61,7 @@ def add_workspace_option(parser: argparse.ArgumentParser) -> None:
 
 
 def folder(text: str) -> Path:
-    """A folder that is there; argparse tells of any other."""
+    """Parse an existing folder. For anything else argparse reports an error."""
     path = Path(text).expanduser()
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is no folder")
@@ -56,14 +69,14 @@ def folder(text: str) -> Path:
 
 
 def count(text: str) -> int:
-    """A whole number from 1 up; argparse tells of any other."""
+    """Parse a whole number from 1. For anything else argparse reports an error."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
     return int(text)
 
 
 def address(text: str) -> str:
-    """The address of a server; argparse reports anything else."""
+    """Parse the address of a server. For anything else argparse reports an error."""
     from app.providers.wire_errors import EXAMPLE_ADDRESS, is_address
 
     if not is_address(text):
@@ -72,7 +85,7 @@ def address(text: str) -> str:
 
 
 def name_no_call(text: str, names: Iterable[str], otherwise: str) -> str:
-    """The sentence about text without a call of ours: the nearest tools where it holds a tag, else `otherwise`."""
+    """Return the sentence for a text that holds no call: the nearest tool names if it holds a tag, else `otherwise`."""
     tag = _TAG.search(text)
     if tag is None:
         return otherwise
@@ -89,7 +102,7 @@ def add_yes_option(parser: argparse.ArgumentParser) -> None:
 
 
 def is_agreed(question: str, options: argparse.Namespace) -> bool:
-    """Whether the person says yes at the terminal, or said so with `--yes`. Without a terminal nobody can be asked."""
+    """Return whether the person says yes at the terminal, or gave `--yes`. Without a terminal, the answer is no."""
     return bool(options.yes) or (sys.stdin.isatty() and input(f"{question} [y/N] ").strip().lower() in _YES)
 
 
@@ -121,7 +134,7 @@ _MISUSED = 2
 
 @dataclass(frozen=True, slots=True)
 class OwnDisplay:
-    """`private` is the number of the private display, empty on the person's own."""
+    """The display of a run. `private` is the number of a private display, "" for the person's own."""
 
     private: str = ""
 
@@ -131,13 +144,14 @@ class OwnDisplay:
 
 
 def is_at_hand() -> bool:
-    """Whether the person has a display here."""
+    """Return whether a display of the person is available here."""
     return platform.system() != "Linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def dead_display() -> str:
-    """The name of the X display that is set and does not answer; Qt would abort the process there. Empty where it
-    answers, and where no window needs it.
+    """Return the name of the X display that is set but does not answer: Qt would abort the process there.
+
+    "" if it answers, or if no window is needed.
     """
     named = os.environ.get("DISPLAY", "")
     if platform.system() != "Linux" or not named or os.environ.get("QT_QPA_PLATFORM", "xcb") != "xcb":
@@ -155,7 +169,7 @@ def dead_display() -> str:
 
 
 def say_that_a_display_is_missing() -> int:
-    """Tell the person why no window can open; the answer is the exit code."""
+    """Print that no window can open without a display. Returns the exit code."""
     if is_at_hand():
         print(
             f"wisp: the display {dead_display()} does not answer, so no window can open. Start it in a desktop "
@@ -173,7 +187,7 @@ def say_that_a_display_is_missing() -> int:
 
 @contextmanager
 def on_a_display(*, needed: bool = True) -> Iterator[OwnDisplay]:
-    """Make sure that there is a display while inside. Raises NeedsPerson where a private one cannot be started."""
+    """Return a context manager inside which there is a display. Raises NeedsPerson if a private one fails."""
     if not needed or is_at_hand():
         yield OwnDisplay()
         return

@@ -1,4 +1,4 @@
-"""`wisp parse`: reads model text from standard input and prints what a reader makes of it, one JSON object a line.
+"""`wisp parse`: read a model's text from standard input, and print the reader's events, one JSON object per line.
 
 `{"kind": "text|tool|think|execute|results|end|error", "name", "attrs", "children", "body", "args", "partial", "text",
 "code"}`, only the keys that apply. Prose is one block per stretch between calls; a call that was cut off is a tool
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from app.base.errors import WispError
+from app.commands.tools import registered
 from app.protocol import payload
 from app.protocol.call import Block, Child, JsonValue
 from app.protocol.dialects.batch import read_batch
@@ -43,11 +44,11 @@ _ANY = "*"
 
 
 class BadShapes(WispError):
-    """The file does not describe tools; the sentence says where."""
+    """The file does not describe tools. The sentence says where the error is."""
 
 
 def shapes_of(text: str) -> tuple[ToolSpec, ...]:
-    """The tools a file describes; raises `BadShapes`."""
+    """Return the tools that a file describes. Raises BadShapes."""
     try:
         value: JsonValue = payload.load(text)
     except (ValueError, RecursionError) as error:
@@ -108,9 +109,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) -> int:
-    """0, or 2 with a sentence where the tools file cannot be used. `specs` default to the registry's."""
+    """Return 0, or 2 with a sentence if the tools file cannot be used. `specs` default to the registry's."""
     try:
-        known = _shapes(options.tools) if options.tools else specs
+        known = shapes_of(Path(options.tools).read_text(encoding="utf-8")) if options.tools else specs
     except (OSError, UnicodeDecodeError, BadShapes) as error:
         print(f"wisp: {error}", file=sys.stderr)
         return _MISUSED
@@ -118,7 +119,7 @@ def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) ->
         printer = _Printer(())
         reader = read_batch()
     else:
-        known = _registered() if known is None else known
+        known = registered() if known is None else known
         printer = _Printer(known)
         reader = read_xml(known)
     for line in _lines(reader, printer, _pieces(options.chunk)):
@@ -132,18 +133,8 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _shapes(path: str) -> tuple[ToolSpec, ...]:
-    return shapes_of(Path(path).read_text(encoding="utf-8"))
-
-
-def _registered() -> Sequence[ToolSpec]:
-    from app.assembly import registry
-
-    return registry().specs
-
-
 def _pieces(size: int | None) -> Iterator[str]:
-    """Standard input as it arrives, or in pieces of `size` characters; what is no UTF-8 becomes U+FFFD."""
+    """Yield standard input as it arrives, or in pieces of `size` characters. Bytes that are no UTF-8 become U+FFFD."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     held = ""
     source = cast(BufferedReader, sys.stdin.buffer)
@@ -180,7 +171,7 @@ def _print(line: Line) -> None:
 
 
 class _Printer:
-    """Turns reports into lines: gathers prose and thoughts, passes over what is for display only."""
+    """Turns the reader's events into lines. Joins pieces of prose and thought; drops what is for display only."""
 
     def __init__(self, foreign: Sequence[ToolSpec]) -> None:
         self._foreign = foreign

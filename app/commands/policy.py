@@ -1,4 +1,4 @@
-"""`wisp policy`: the rules that count. `wisp policy explain CALL`: what would become of a call, and why.
+"""`wisp policy`: show the rules. `wisp policy explain CALL`: show what the policy decides about a call, and why.
 
 The call is written as a model writes it: `<computer_click target="Send"/>`, or a JSON batch. Nothing runs and nothing
 is looked at; what a click would find there is said by `--window`, `--app`, `--role` and `--name` (a target's own words
@@ -97,7 +97,7 @@ def _trusted(folder: Path | None) -> int:
 
 
 def _listed(policy: Policy) -> int:
-    """Deny rules, ask rules, allow rules, then the mode; 1 where a file cannot be used."""
+    """Print the deny, ask and allow rules and then the mode. Returns 1 if a rule file cannot be used, else 0."""
     for decision in (Decision.DENY, Decision.ASK, Decision.ALLOW):
         for rule in policy.book.of(decision):
             conditions = ", ".join(f"{name} {' | '.join(given)}" for name, given in rule.conditions.items())
@@ -115,7 +115,7 @@ def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[Tool
     secrets = (options.secret,) if options.secret else ()
     personal = (options.personal,) if options.personal else ()
     tainted = (options.tainted,) if options.tainted else ()
-    provenance = Provenance(tainted, options.said, secrets=secrets, personal=personal)
+    provenance = Provenance(tainted, options.said, instructions=options.said, secrets=secrets, personal=personal)
     told: list[Verdict] = []
     for block in _blocks(options.call, specs):
         spec = known.get(block.name)
@@ -150,7 +150,7 @@ def _blocks(text: str, specs: Sequence[ToolSpec]) -> list[Block]:
 
 
 def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Iterator[tuple[ToolCall, ToolSpec]]:
-    """The call, and the actions inside it that are judged one by one."""
+    """Yield the call itself, and then each action inside it that the policy judges separately."""
     yield call, spec
     inner = {step: one for one in known.values() for step in one.steps}
     actions = call.arguments.get("action", ())
@@ -164,8 +164,8 @@ def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Ite
 
 
 def _seen(options: argparse.Namespace, call: ToolCall, spec: ToolSpec) -> tuple[Control, ...]:
-    """What the options say that it would act on, or what the call itself calls it."""
-    if not spec.aim or spec.aim in (ScreenAim.PROGRAM, ScreenAim.AWAY):
+    """Return the control that the call would act on, as the options describe it, or else the call's own arguments."""
+    if not spec.aim or spec.aim in (ScreenAim.PROGRAM, ScreenAim.AWAY, ScreenAim.WINDOW):
         return ()
     name = options.name or next((value for key in ("target", "to") if (value := call.text(key))), "")
     role = options.role or ("button" if name and spec.aim in (ScreenAim.POINT, ScreenAim.ENDS) else "")
@@ -193,7 +193,9 @@ def _seen(options: argparse.Namespace, call: ToolCall, spec: ToolSpec) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class _Explained:
-    """A verdict, whose words the call follows and brings in, and what would make it run where it does not."""
+    """A verdict on one call. `follows` are the sources read before the call, `brings` those whose words it adds. `ways`
+    are what would make it run if it does not.
+    """
 
     spec: ToolSpec
     verdict: Verdict
@@ -203,7 +205,7 @@ class _Explained:
 
     @property
     def does(self) -> str:
-        """What the call would do, and where."""
+        """Return what the call would do, and where."""
         act = self.verdict.act
         if act is None:
             return ""
@@ -212,8 +214,8 @@ class _Explained:
                 f"{name} {clip_line(str(value), _SHOWN_CHARS)!r}" for name, value in act.arguments.items()
             )
             return f"It {table('sentences')['does']['desktop']}{given and f': {given}'}"
-        where = sentences.who(act)
-        return f"{sentences.what(act)}: {where}" if where and where not in sentences.what(act) else sentences.what(act)
+        told, where = sentences.what(act), sentences.who(act)
+        return told if where in told else f"{told}: {where}"
 
 
 def _explanation(
@@ -229,7 +231,7 @@ def _explanation(
 def _ways(
     policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance, verdict: Verdict
 ) -> Iterator[str]:
-    """What would make the call run: each is tried, not derived."""
+    """Yield what would make the call run, such as another mode. Each was tried on the policy."""
     if verdict.decision is Decision.ASK:
         yield "the person's yes" + (", once or always" if verdict.may_remember else "")
     mode = policy.mode
@@ -269,7 +271,7 @@ def _as_text(explained: _Explained) -> str:
 
 
 def _known(verdict: Verdict) -> str:
-    """What the verdict rests on: whether the effect is known, and what is there."""
+    """Return a sentence on what the verdict is based on: whether the effect is known, and the control; or ""."""
     act = verdict.act
     if act is None or act.effect is not Effect.DESKTOP or not act.controls:
         return ""

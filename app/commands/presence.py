@@ -1,14 +1,25 @@
-"""`wisp` alone: the presence on the current display. The orb is painted before anything heavy is imported."""
+"""`wisp` alone: the presence on the current display. The orb is painted before anything heavy is imported.
+
+Other presences live beside the first one, each with a name, a manner, looks and folders of its own.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import shutil
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.base.errors import WispError
+from app.base import paths
+from app.base.errors import NeedsPerson, WispError
+from app.base.texts import Phrase
 from app.commands import options as shared
 from app.commands.options import dead_display, is_at_hand, say_that_a_display_is_missing
+from app.settings import catalog, store
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
 from app.ui.machine import Collection, CollectionEntry, MachineFinding, ModelServer
@@ -17,34 +28,163 @@ if TYPE_CHECKING:
     import subprocess
 
     from app.assistant import Assistant
-    from app.services.schedule import Agenda
+    from app.desktop.backends import App
+    from app.services.agenda import Agenda
+    from app.services.mcp.servers import McpServers
     from app.ui.presence import Presence
 
 _LOOK_AGAIN_S = 5.0
 _TRY_AGAIN_S = 60.0
 
 
+_NAME_CHARS = 40
+_RUNNING = "presence.lock"
+_OTHERS = re.compile(r"[^\w]+", re.UNICODE)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_model_options(parser)
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    what.add_parser("list", help="all presences")
+    begun = what.add_parser("start", help="show one of them")
+    begun.add_argument("name")
+    shared.add_model_options(begun)
+    made = what.add_parser("create", help="make one with a name, a manner, looks and folders of its own")
+    made.add_argument("name", help="what it is called, up to 40 characters")
+    made.add_argument("--personality", metavar="WORDS", help="how it speaks")
+    made.add_argument("--theme", choices=catalog.THEME.choices, help="its colours")
+    made.add_argument("--avatar", metavar="WORD", help="any word: the colours of its orb are made from it")
+    gone = what.add_parser("delete", help="delete one with everything that it keeps, for good")
+    gone.add_argument("name")
+    shared.add_yes_option(gone)
 
 
 def run(options: argparse.Namespace) -> int:
+    match options.what:
+        case "list":
+            return _list()
+        case "create":
+            return _create(options)
+        case "delete":
+            return _delete(options)
+        case "start":
+            os.environ[paths.PRESENCE] = _known(options.name)
     return start(options)
 
 
+def _id(name: str) -> str:
+    """Return the id, which names its folders too. Raises NeedsPerson if the name holds no letter or digit."""
+    own = _OTHERS.sub("-", name.casefold()).strip("-_")
+    if not own or len(name) > _NAME_CHARS:
+        raise NeedsPerson(f"A presence needs a name of letters or digits, up to {_NAME_CHARS} characters.")
+    return own
+
+
+def _known(name: str) -> str:
+    own = _id(name)
+    if own not in paths.presences():
+        others = ", ".join(paths.presences())
+        raise NeedsPerson(
+            f"There is no presence {name!r}. "
+            + (f"There are: {others}" if others else f"Make it: wisp presence create {name}")
+        )
+    return own
+
+
+def _list() -> int:
+    before = os.environ.pop(paths.PRESENCE, "")
+    for own in ("", *paths.presences()):
+        os.environ[paths.PRESENCE] = own
+        settings = store.load()
+        start = f"wisp presence start {own}" if own else "wisp"
+        print(f"{settings[catalog.NAME]:<{_NAME_CHARS}} {settings[catalog.THEME]:<18} {start}")
+    os.environ[paths.PRESENCE] = before
+    return 0
+
+
+def _create(options: argparse.Namespace) -> int:
+    own = _id(options.name)
+    if own in paths.presences():
+        raise NeedsPerson(f"There is a presence {own!r} already. Choose another name, or delete that one first.")
+    os.environ[paths.PRESENCE] = own
+    chosen = (
+        (catalog.NAME, options.name),
+        (catalog.PERSONALITY, options.personality),
+        (catalog.THEME, options.theme),
+        (catalog.AVATAR, options.avatar or own),
+        # The key can open one of them only; the stop key stops all.
+        (catalog.SUMMON_KEY, ""),
+    )
+    for setting, value in chosen:
+        if value is not None:
+            store.save(setting, value)
+    print(f"{options.name} is there. Start it: wisp presence start {own}")
+    return 0
+
+
+def _delete(options: argparse.Namespace) -> int:
+    own = _known(options.name)
+    runtime = _runtime_dir_of(own)
+    if _is_running(runtime):
+        raise NeedsPerson(f"{options.name} is running. Quit it in the menu of its orb, then delete it.")
+    if not shared.is_agreed(f"Delete {options.name} with its conversations, memories and files, for good?", options):
+        print("Nothing was deleted.")
+        return 1
+    # The runtime folder first, because Windows refuses to delete it while the presence runs: then nothing is lost.
+    for folder in (runtime, *paths.presences()[own]):
+        shutil.rmtree(folder)
+    print(f"{options.name} was deleted.")
+    return 0
+
+
+def _hold() -> int:
+    """Mark this presence as running until the process ends. Several may hold the mark, on several displays."""
+    held = os.open(paths.runtime_dir() / _RUNNING, os.O_RDWR | os.O_CREAT, 0o600)
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(held, fcntl.LOCK_SH)
+    return held
+
+
+def _runtime_dir_of(own: str) -> Path:
+    before = os.environ.get(paths.PRESENCE, "")
+    os.environ[paths.PRESENCE] = own
+    try:
+        return paths.runtime_dir()
+    finally:
+        os.environ[paths.PRESENCE] = before
+
+
+def _is_running(folder: Path) -> bool:
+    """Return whether a process holds this runtime folder. Always False on Windows, which deletes no file in use."""
+    held = os.open(folder / _RUNNING, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # because the presence that runs holds it
+        return True
+    finally:
+        os.close(held)
+    return False
+
+
 def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
-    """Run the presence until it is quit. Show the welcome first at a first start without a chosen provider."""
+    """Run the presence until it is quit. At a first start without a chosen provider, show the welcome first."""
     if not is_at_hand() or dead_display():
         return say_that_a_display_is_missing()
     from app.ui.system import autostart
 
     settings = shared.settings_of(options)
+    _hold()
     is_new = autostart.is_due() and not settings[PROVIDER]
     return _show(settings, lambda: shared.settings_of(options), welcome=welcome or is_new)
 
 
 async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], presence: Presence) -> None:
-    from app.assembly import why_moved
+    from app.services.files.workspace import why_moved
 
     if moved := why_moved(settings):
         presence.tell("info", moved)
@@ -53,7 +193,7 @@ async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], pre
 
 
 async def watch_schedules(presence: Presence) -> None:
-    """Run what is due while the presence is there. Tell what came of each run, also of those that others started."""
+    """Run due tasks while the presence runs. Report the result of each run, also of runs by other processes."""
     import asyncio
     import sqlite3
 
@@ -77,14 +217,14 @@ async def watch_schedules(presence: Presence) -> None:
 
 
 class _Starter:
-    """Starts `wisp run-due`, one at a time and with a pause: it does nothing while another Wisp is at a run."""
+    """Starts `wisp run-due`, one at a time and with a pause between, since it ends at once while another one works."""
 
     def __init__(self) -> None:
         self._run: subprocess.Popen[bytes] | None = None
         self._not_before = 0.0
 
     def start(self, due: float | None, now: float) -> None:
-        """Start it if something is due. Blocks."""
+        """Start a run in another process if a task is due. Blocks."""
         from app.services import timer
 
         is_running = self._run is not None and self._run.poll() is None
@@ -96,21 +236,26 @@ class _Starter:
 async def _look_after(presence: Presence, agenda: Agenda, now: float, starter: _Starter) -> None:
     import asyncio
 
+    from PySide6.QtCore import QCoreApplication
+
     due = await asyncio.to_thread(agenda.next_due)
     await asyncio.to_thread(starter.start, due, now)
-    unread = [item for item in await asyncio.to_thread(agenda.inbox, only_unread=True) if item.kind == "run"]
+    found = await asyncio.to_thread(agenda.inbox, only_unread=True)
+    unread = [item for item in found if item.kind in ("run", "reminder")]
     for item in reversed(unread):
-        presence.tell("info", f"{item.title}\n{item.body}".strip())
+        words = QCoreApplication.translate("Presence", "Reminder: {text}") if item.kind == "reminder" else "{text}"
+        presence.tell("info", words.format(text=f"{item.title}\n{item.body}".strip()), planned=True)
     if unread:
         await asyncio.to_thread(agenda.mark_read, unread)
 
 
 class _Later:
-    """A collection that is imported when it is first looked at."""
+    """A collection whose module is imported only when the collection is first used."""
 
-    def __init__(self, name: str, settings: Callable[[], Settings]) -> None:
+    def __init__(self, name: str, settings: Callable[[], Settings], connected: Sequence[Assistant]) -> None:
         self._name = name
         self._settings = settings
+        self._connected = connected
         self._made: Collection | None = None
 
     async def entries(self, search: str) -> Sequence[CollectionEntry]:
@@ -127,10 +272,73 @@ class _Later:
         return self._made
 
     def _make(self) -> Collection:
-        from app.assembly import workspace_of
+        if self._name == "finder":
+            return Finder()
         from app.commands.collection import collection
+        from app.services.files.workspace import workspace_of
 
-        return collection(self._name, workspace_of(self._settings()))
+        return collection(self._name, workspace_of(self._settings()), self._running)
+
+    def _running(self) -> McpServers | None:
+        return self._connected[-1].servers if self._connected else None
+
+
+_FOUND_PROGRAMS = 3
+_FOUND_FILES = 4
+
+
+class Finder:
+    """Finds what fits the words that the person is typing: the result of a sum, programs, files."""
+
+    def __init__(self) -> None:
+        from app.desktop.choose import programs_here
+        from app.services.files.searching import FileIndex
+
+        self._programs = programs_here()
+        self._files = FileIndex(Path.home())
+        self._known: dict[str, App] = {}
+
+    async def entries(self, search: str) -> Sequence[CollectionEntry]:
+        import asyncio
+
+        return await asyncio.to_thread(self._find, search)
+
+    async def act(self, action: str, key: str, _words: str = "", /) -> str:
+        import asyncio
+
+        kind, _, what = key.partition(":")
+        if kind == "program":
+            await asyncio.to_thread(self._programs.launch, self._known[what])
+        else:
+            await asyncio.to_thread(self._programs.open, what)
+        return action
+
+    def _find(self, search: str) -> list[CollectionEntry]:
+        from app.desktop.programs import begun_with
+
+        words, home = search.casefold().split(), str(Path.home())
+        apps = begun_with(words, self._programs.installed(), _FOUND_PROGRAMS)
+        self._known.update((app.ref, app) for app in apps)
+        files = self._files.find(words, _FOUND_FILES)
+        return [
+            *_result(search),
+            *(CollectionEntry(f"program:{app.ref}", app.name, (Phrase("Program"),)) for app in apps),
+            *(
+                CollectionEntry(
+                    f"{'folder' if one.is_folder else 'file'}:{one.path}",
+                    one.name,
+                    (str(Path(one.path).parent).replace(home, "~", 1),),
+                )
+                for one in files
+            ),
+        ]
+
+
+def _result(search: str) -> list[CollectionEntry]:
+    from app.providers.offline.sums import worked_out
+
+    result = worked_out(search)
+    return [CollectionEntry(f"result:{result}", f"= {result}", (Phrase("Copy"),))] if result else []
 
 
 def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
@@ -149,6 +357,7 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
         logs.to_file()
         entry = await asyncio.to_thread(importlib.import_module, "app.assistant")
         assistant: Assistant = entry.assemble(reload() if connected else settings, curtain=curtain)
+        assistant.surface_answers.begin()
         connected.append(assistant)
         return assistant
 
@@ -158,12 +367,13 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
         running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence)))
         running.append(asyncio.ensure_future(watch_schedules(presence)))
 
-    collections = {name: _Later(name, reload) for name in ("planned", "memory", "servers")}
+    names = ("planned", "memory", "servers", "apps", "extras", "finder")
+    collections = {name: _Later(name, reload, connected) for name in names}
     return application.run(connect, settings, Outside(reload, ThisMachine(), welcome, collections), on_ready=go_on)
 
 
 class ThisMachine:
-    """The doctor's checks, the model servers that answer, and a try of a key."""
+    """Runs the doctor's checks, finds local model servers, and tries keys."""
 
     async def findings(self) -> Sequence[MachineFinding]:
         import asyncio
@@ -171,7 +381,7 @@ class ThisMachine:
         from app.commands import doctor
 
         found = await asyncio.to_thread(doctor.examine)
-        return [MachineFinding(each.name, each.verdict.value, each.detail, each.fix) for each in found]
+        return [MachineFinding(each.name, each.verdict.value, each.detail, each.fix, each.opens) for each in found]
 
     async def servers(self) -> Sequence[ModelServer]:
         from app.providers.openai_compatible.provider import local_endpoints

@@ -1,43 +1,62 @@
-"""`wisp run-due`: run the schedules that are due, one after the other, with nobody there.
+"""`wisp run-due`: run the due scheduled tasks one after the other, without a person.
 
 Each is an ordinary unattended turn in mode `ask`, with the rules that were agreed to when it was made. Its task is not
 what the person says at that moment, so it permits nothing, and what had been read when it was made counts as read. What
-would have asked stands in the inbox.
+would have asked stands in the inbox. A task that uses the screen waits while the screen is locked, missing or in use.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import re
+import sys
 
 from app.agent.agent_events import AgentEvent, Outcome, ToolFinished, TurnEnded
 from app.agent.policy.rules import BadRules, check_lasting
+from app.agent.policy.unattended import command_to_add, may_last
 from app.assembly import agenda as open_agenda
 from app.assembly import registry
 from app.assistant import assembled
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.startup import stop_on_signals
-from app.base.texts import clip_line, plain
-from app.commands.options import on_a_display
+from app.base.texts import clip_line, for_people, plain, without_secrets
+from app.commands.options import is_at_hand, on_a_display
+from app.desktop.choose import why_occupied
+from app.protocol.call import ALLOWING
+from app.providers.offline.wording import phrasebook
+from app.providers.offline.words import ENGLISH, language_of, tokens_of
 from app.services import timer
-from app.services.notifications import DesktopNotification, DesktopNotifier
-from app.services.schedule import Agenda, DueRun, InboxItem
+from app.services.agenda import Agenda, DueRun, InboxItem, Job
+from app.services.notifications import DesktopNotification, DesktopNotifier, DeviceNotifier
+from app.services.schedule import spoken
 from app.settings import store
+from app.tools.schedule import reminded_of
 
 _OUTCOMES = {Outcome.FINISHED: "done", Outcome.WAITING: "it waits for you", Outcome.STOPPED: "stopped"}
-_BODY_CHARS = 4_000
-_SHOWN_CHARS = 200
+_ADDING = " To let this very call run, add this to the command: --allow "
+_ADD_TO_COMMAND = re.compile(r"[^.!?:]*: --allow [^\n]*")
+_NOT_DONE = "Not done, because nobody was there to be asked:"
+_NEXT_TIME = "So that it is done without a question, plan it with what it may do:"
+_BODY_CHARS, _REMINDER_CHARS = 4_000, 80
+_SHOWN_CHARS, _TITLE_CHARS = 200, 120
 
 
 def add_arguments(_parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    """Do nothing: this command has no arguments."""
 
 
 def run(_options: argparse.Namespace) -> int:
     agenda = open_agenda(SystemClock())
     try:
-        while due := agenda.claim():
+        while True:
+            for item in agenda.give_up_waiting():
+                _announce(item)
+            due = agenda.claim(_why_occupied() if agenda.is_screen_wanted() else "")
+            if due is None:
+                break
             show(carry_out(agenda, due))
         timer.set_for(agenda.next_due())
     finally:
@@ -45,35 +64,62 @@ def run(_options: argparse.Namespace) -> int:
     return 0
 
 
+def _why_occupied() -> str:
+    return asyncio.run(why_occupied(os.environ)) if is_at_hand() else "there was no display"
+
+
+def _announce(item: InboxItem) -> None:
+    show(item)
+    asyncio.run(_notify(item))
+
+
 def show(item: InboxItem) -> None:
     print(plain(f"{item.title}\n{item.body}")[0].rstrip())
 
 
 def carry_out(agenda: Agenda, due: DueRun) -> InboxItem:
-    """Run a claimed job to its end; what came of it is in the inbox."""
-    try:
-        with on_a_display(needed=True):
-            outcome, told = asyncio.run(_turn(due))
-    except (WispError, BadRules) as error:
-        outcome, told = "failed", str(error)
-    item = agenda.finish(due, outcome, told[:_BODY_CHARS])
+    """Run a claimed job to its end, and return the inbox message about it.
+
+    A reminder begins no turn: the person agreed to be told its words, whatever these ask for.
+    """
+    reminder, told = reminded_of(due.job.task), ""
+    if reminder and not due.job.allowed:
+        title, outcome = clip_line(reminder, _REMINDER_CHARS), "done"
+        told = reminder if title != reminder else ""
+    else:
+        title = ""
+        try:
+            with on_a_display(needed=True):
+                outcome, told = asyncio.run(_turn(due))
+        except (WispError, BadRules) as error:
+            outcome, told = "failed", str(error)
+    item = agenda.finish(due, outcome, told[:_BODY_CHARS], title)
     asyncio.run(_notify(item))
     return item
 
 
 async def _notify(item: InboxItem) -> None:
-    """On the desktop, too; the inbox has it in any case."""
-    notifier = DesktopNotifier()
+    """Show the message on the desktop and on the person's devices. The inbox holds it in any case.
+
+    What a run says stays here, because nobody is there to be asked whether it may leave this machine.
+    """
+    notifier, devices = DesktopNotifier(), DeviceNotifier(store.load, store.key_of)
     await notifier.show(DesktopNotification(item.title, clip_line(item.body, _SHOWN_CHARS), item=item.id))
     await notifier.close()
+    if devices.topic:
+        title, body = (without_secrets(plain(text)[0]) for text in (item.title, item.body))
+        body = clip_line(body, _SHOWN_CHARS) if item.kind == "reminder" else ""
+        if problem := await devices.send(DesktopNotification(clip_line(title, _TITLE_CHARS), body)):
+            print(problem, file=sys.stderr)
 
 
 async def _turn(due: DueRun) -> tuple[str, str]:
-    refused: list[str] = []
+    """Return the outcome, and what came of the run."""
+    refused: list[tuple[str, str]] = []
 
     def note(event: AgentEvent) -> None:
         if isinstance(event, ToolFinished) and event.payload.get("denied"):
-            refused.append(event.echo)
+            refused.append((event.echo, str(event.payload.get(ALLOWING, ""))))
 
     check_lasting(due.job.allowed, registry().specs)
     settings = store.load().with_values(trust__mode="ask", files__workspace=due.job.workspace)
@@ -81,12 +127,25 @@ async def _turn(due: DueRun) -> tuple[str, str]:
         assistant.subscribe(note)
         stop_on_signals(assistant.stop)
         ended = await assistant.send(due.job.task, read_before=due.job.tainted_by)
-    return _told(ended, refused)
+    return _told(ended, refused, due.job)
 
 
-def _told(ended: TurnEnded, refused: list[str]) -> tuple[str, str]:
+def _told(ended: TurnEnded, refused: list[tuple[str, str]], job: Job) -> tuple[str, str]:
+    """Return the outcome, and a text for the person: the result, what was not done, and how to allow that."""
     outcome = _OUTCOMES.get(ended.outcome, "failed")
     if not refused:
         return outcome, ended.text
-    asked = "\n".join(f"- {one.replace('wisp do --allow', 'wisp schedule add … --allow')}" for one in refused)
-    return "it needs your answer", f"{ended.text}\nNot done, because nobody was there to be asked:\n{asked}".strip()
+    book = phrasebook(language_of(tokens_of(job.task)) or ENGLISH)
+    offered = dict.fromkeys(rule for _, rule in refused if rule)
+    rules = [rule for rule in offered if may_last(rule, registry().specs)]
+    text = _ADD_TO_COMMAND.sub("", ended.text).strip()
+    whys = [for_people(echo).partition(_ADDING)[0] for echo, _ in refused]
+    told = dict.fromkeys(book.translated(why.removeprefix("Not run. ")).strip() for why in whys)
+    listed = [f"- {why}" for why in told if why not in text]
+    lines = [text, *([book.translated(_NOT_DONE), *listed] if listed else [])]
+    if rules:
+        allowed = [*job.allowed, *rules]
+        kept = 0 if job.when.kind == "once" else job.id  # because one that ran once is no longer there
+        way_on = command_to_add(spoken(job.when), job.task, allowed, job.until, job.workspace, instead_of=kept)
+        lines.append(f"{book.translated(_NEXT_TIME)} {way_on}")
+    return "it needs your answer", "\n".join(filter(None, lines))

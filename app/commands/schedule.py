@@ -1,4 +1,4 @@
-"""`wisp schedule`: what is to be done later, listed, added, removed and run, and the inbox of what came of it."""
+"""`wisp schedule`: list, add, remove and run scheduled tasks, and show the inbox with their results."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import argparse
 import time
 
 from app.agent.policy.rules import check_lasting
+from app.agent.policy.unattended import command_to_add, told
 from app.assembly import agenda as open_agenda
-from app.assembly import registry, workspace_of
+from app.assembly import foresee, registry
 from app.base.clock import SystemClock
 from app.base.texts import clip_line, plain
 from app.commands import options as shared
 from app.commands.run_due import carry_out, show
 from app.services import timer
-from app.services.schedule import Agenda, Job, clock_time, read, read_back, zone_name
+from app.services.agenda import Agenda, Job
+from app.services.files.workspace import workspace_of
+from app.services.schedule import clock_time, read, read_back, read_hour, zone_name
 from app.settings import store
-from app.tools.schedule import line_of
+from app.tools.schedule import find_job, line_of
 
 _TITLE_CHARS = 60
 _LINE_CHARS = 200
@@ -28,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add.add_argument("schedule", help="2026-11-24T09:00, “every 2 hours”, “daily 9:00”, “mon,thu 7:30”, or cron")
     add.add_argument("task", help="what to do then, as `wisp do` takes it")
     add.add_argument("--allow", action="append", default=[], metavar="RULE", help="what it may do without asking")
+    add.add_argument(
+        "--until",
+        default="",
+        metavar="HH:MM",
+        help="it uses the screen: wait while the screen is locked, missing or in use, at the latest until this hour",
+    )
     shared.add_yes_option(add)
     shared.add_workspace_option(add)
     for name, purpose in (("remove", "remove a schedule"), ("run", "run one now, in its own way")):
@@ -48,7 +57,7 @@ def _done(agenda: Agenda, options: argparse.Namespace) -> int:
     if options.what == "add":
         return _add(agenda, options)
     if options.what == "remove":
-        print(f"Removed: {plain(agenda.remove(options.id).title)[0]}")
+        print(f"Removed: {plain(agenda.remove(find_job(agenda, options.id).id).title)[0]}")
         timer.set_for(agenda.next_due())
     elif options.what == "run":
         show(carry_out(agenda, agenda.run_now(options.id)))
@@ -67,15 +76,27 @@ def _add(agenda: Agenda, options: argparse.Namespace) -> int:
     check_lasting(options.allow, registry().specs)
     now = time.time()
     when = read(options.schedule, now, zone_name())
-    print(f"“{plain(options.task)[0]}” {read_back(when, now)}")
+    until = read_hour(options.until) if options.until else ""
+    waiting = f"; it waits for the screen until {until}" if until else ""
+    print(f"“{plain(options.task)[0]}” {read_back(when, now)}{waiting}")
+    workspace = options.workspace or workspace_of(store.load())
+    waits = foresee(options.task, options.allow, workspace)
+    if waits:
+        print(told(waits))
+    rules = [one.rule for one in waits if one.rule]
+    allowed, chosen = [*options.allow, *rules], str(options.workspace or "")
+    way_on = command_to_add(options.schedule, options.task, allowed, until, chosen) if rules else ""
     if not shared.is_agreed("Keep it?", options):
         print("Nothing was kept. With --yes it is kept without this question.")
+        print(f"So that it waits for nothing: {way_on}" if way_on else "", end="\n" if way_on else "")
         return 1
-    workspace = str(options.workspace or workspace_of(store.load()))
     title = clip_line(options.task, _TITLE_CHARS)
-    job = agenda.add(Job(title, options.task, when, workspace, tuple(options.allow)))
+    job = agenda.add(Job(title, options.task, when, str(workspace), tuple(options.allow), until=until))
     problem = timer.set_for(agenda.next_due())
     print(f"Kept as {job.id}. {problem}".strip())
+    if way_on:
+        instead = command_to_add(options.schedule, options.task, allowed, until, chosen, instead_of=job.id)
+        print(f"So that it waits for nothing, put this in its place: {instead}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`wisp skills`: the playbooks for kinds of work that Wisp finds, shown and added."""
+"""`wisp skills`: show and add skills, which explain how to do a kind of work."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from app.assembly import workspace_of
 from app.base.texts import clip_line
 from app.commands import options as shared
 from app.services import skills
+from app.services.files.workspace import workspace_of
 from app.services.skills import Skills
 
 _LINE_CHARS = 100

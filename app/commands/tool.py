@@ -1,4 +1,4 @@
-"""`wisp tool`: runs protocol text from the argument, or from standard input as it streams.
+"""`wisp tool`: run protocol text from the argument, or from standard input as it arrives.
 
 Each complete call runs as soon as it closes and is answered with one JSON line, in the order of the calls, flushed:
 `{"tool","ok","event","echo","payload","media":[{"path","media_type","width","height"}],"ms"}`. A program can keep it
@@ -51,32 +51,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pictures", choices=("files", "inline"), default="files", help="as files, or in the answers as base64"
     )
     shared.add_workspace_option(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="work on a desktop that only writes down what it is told"
-    )
+    shared.add_rehearsal_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     logs.to_file()
     given = argparse.Namespace(workspace=options.workspace, provider=profiles.OFFLINE)
     settings = shared.settings_of(given)  # no model is asked, so that no key is looked up either
-    with on_a_display(needed=not options.dry_run) as own:
+    with on_a_display(needed=not (options.dry_run or options.no_screen)) as own:
         own.announce()
         return asyncio.run(_interruptible(_serve(options, settings)))
 
 
 async def _interruptible(work: Coroutine[object, object, int]) -> int:
-    """Ctrl+C and a polite kill end the call that runs, so that nothing stays pressed."""
+    """Run the work and return its exit code. Ctrl+C or SIGTERM ends the running call, so that no key stays pressed."""
     serving = asyncio.ensure_future(work)
     stop_on_signals(serving.cancel)
     try:
         return await serving
     except asyncio.CancelledError:
+        print("wisp: stopped; the call that ran was ended.", file=sys.stderr, flush=True)
         return STOPPED
 
 
 async def _serve(options: argparse.Namespace, settings: Settings) -> int:
-    async with assembled(settings, dry_run=options.dry_run) as assistant:
+    async with assembled(settings, dry_run=options.dry_run, without_screen=options.no_screen) as assistant:
         dialect = by_name(options.dialect)
         album = _Album(is_inline=options.pictures == "inline")
         desk = _Desk(assistant, album, batches=dialect.pacing is Pacing.ONE_BATCH)
@@ -103,7 +102,7 @@ async def _serve(options: argparse.Namespace, settings: Settings) -> int:
 
 
 async def _chunks(text: str | None) -> AsyncIterator[str]:
-    """The argument, or standard input piece by piece as it arrives; bytes that are no UTF-8 become U+FFFD."""
+    """Yield the argument, or standard input as it arrives. Bytes that are no UTF-8 become U+FFFD."""
     if text is not None:
         yield text
         return
@@ -114,14 +113,17 @@ async def _chunks(text: str | None) -> AsyncIterator[str]:
 
 
 async def _pieces(text: str | None) -> AsyncIterator[str]:
-    """The text cut after every `>`: a reader that stops after its first batch leaves nothing of the next one behind."""
+    """Yield the text, or standard input if it is None, cut after every `>`.
+
+    A reader reads only one batch. The next batch must therefore begin in a new piece, which a new reader gets.
+    """
     async for chunk in _chunks(text):
         for piece in _UP_TO_A_TAG.findall(chunk):
             yield piece
 
 
 class _Desk:
-    """Runs what the reader closes and writes the answers down in order."""
+    """Runs the calls that the reader has completed, and prints one answer for each, in their order."""
 
     def __init__(self, assistant: Assistant, album: _Album, *, batches: bool) -> None:
         self._assistant = assistant
@@ -149,7 +151,7 @@ class _Desk:
                 self._write("", tool_error(event.code, event.detail), 0.0)
 
     async def _run(self, blocks: list[Block]) -> None:
-        """Side by side where they may; each is answered as soon as all before it are."""
+        """Run the calls, in parallel if their order does not matter. Each is answered once all calls before it are."""
         done: dict[int, tuple[ToolResult, float]] = {}
         answered = 0
 
@@ -181,7 +183,7 @@ class _Desk:
 
 
 class _Album:
-    """The pictures of this process: the newest ones as files in a folder of its own, or each within its answer."""
+    """The pictures of this process: the newest ones are files in a folder, or each is written into its answer."""
 
     def __init__(self, *, is_inline: bool) -> None:
         self._is_inline = is_inline

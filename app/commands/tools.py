@@ -17,13 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) -> int:
-    """Always 0. `specs` default to the registry's."""
-    known = _registered() if specs is None else specs
+    """Print the tools, and return 0. `specs` default to the registry's."""
+    known = registered() if specs is None else specs
     print(json.dumps(_listed(known), ensure_ascii=False, indent=2) if options.json else _taught(options.dialect, known))
     return 0
 
 
-def _registered() -> Sequence[ToolSpec]:
+def registered() -> Sequence[ToolSpec]:
+    """Return the specs of all tools. Loading them takes long, so only commands that need them call this."""
     from app.assembly import registry
 
     return registry().specs

@@ -1,6 +1,6 @@
-"""`wisp undo`: takes back the newest change, what one turn changed, or what was set aside after a command.
+"""`wisp undo`: undo the newest change, the changes of one turn, or what a command deleted or left.
 
-The newest change is one file that was written, or all files that one command deleted.
+The newest change is one file that was written, all files that one command deleted, or a change of the theme.
 """
 
 from __future__ import annotations
@@ -8,14 +8,17 @@ from __future__ import annotations
 import argparse
 import datetime
 
-from app.assembly import checkpoints, commands_of, workspace_of
+from app.assembly import checkpoints, commands_of
 from app.base.clock import SystemClock
 from app.base.texts import named_in_short
 from app.commands import options as shared
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Change
 from app.services.files.places import Workspace
+from app.services.files.workspace import workspace_of
 from app.services.processes.commands import Processes, Run
+from app.services.themes import Appearance, LookChange, titled
+from app.settings.catalog import THEME
 
 _LISTED = 20
 
@@ -34,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     kept = checkpoints()
     if options.list:
-        listed = [_told(change) for change in kept.changes()[-_LISTED:]]
+        changed: list[Change | LookChange] = [*kept.changes(), *Appearance().listed()]
+        listed = [_told(change) for change in sorted(changed, key=lambda one: one.at)[-_LISTED:]]
         listed += [
             f"set aside after {command.id} in {command.record.before.workspace}: {_names(command)}"
             for command in _processes(options).recent(_LISTED)
@@ -45,14 +49,22 @@ def run(options: argparse.Namespace) -> int:
     if options.command:
         return _put_back(options)
     changes = Changes(Workspace(workspace_of(shared.settings_of(options))), kept)
+    looks = Appearance()
+    if not options.turn and looks.newest_at(None) > changes.newest_at(None):
+        print(looks.undo_newest(None))
+        return 0
     undone, problems = changes.restore(options.turn) if options.turn else changes.undo_newest()
+    others = looks.take_back(options.turn) if options.turn else []
     for name in named_in_short([change.path for change in undone]):
         print(f"Took back: {name}")
     for problem in problems:
         print(f"Not taken back: {problem}")
-    if not undone and not problems:
+    for sentence in others:
+        print(sentence)
+    is_done = bool(undone or others)
+    if not is_done and not problems:
         print("That turn changed no file.")
-    return int(bool(problems) or not undone)
+    return int(bool(problems) or not is_done)
 
 
 def _processes(options: argparse.Namespace) -> Processes:
@@ -61,7 +73,7 @@ def _processes(options: argparse.Namespace) -> Processes:
 
 
 def _put_back(options: argparse.Namespace) -> int:
-    """Put back what a command deleted, then the names of what was set aside after it."""
+    """Restore the files that a command deleted, and then those that it had set aside under another name. Print each."""
     processes = _processes(options)
     command = processes.find(options.command)
     back: list[str] = []
@@ -86,6 +98,8 @@ def _names(run: Run) -> str:
     return ", ".join(f"{now} (was {name})" for name, now in run.record.set_aside.items())
 
 
-def _told(change: Change) -> str:
+def _told(change: Change | LookChange) -> str:
     at = datetime.datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{at}  {change.turn or '-'}  {change.tool}  {change.path}"
+    theme = "" if isinstance(change, Change) else titled(change.after[THEME.key])
+    what = f"{change.tool}  {change.path}" if isinstance(change, Change) else f"theme  {theme}"
+    return f"{at}  {change.turn or '-'}  {what}"

@@ -22,7 +22,7 @@ _HUNG = "Wisp does not answer at the moment. The stop key still works."
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Watch the process whose id is the one argument, until it says goodbye, or is gone."""
+    """Watch the process with the given id until it says goodbye or ends."""
     parent = int(arguments[0])
     words: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(words,), daemon=True).start()
@@ -57,7 +57,7 @@ def _do(deed: Deed, parent: int) -> None:
 
 
 def _notify(sentence: str) -> None:
-    """By the desktop's own notifications, where it has them: our windows may hang as well."""
+    """Show the sentence as a desktop notification, if the desktop can. Wisp's own windows may hang at this moment."""
     if program := shutil.which("notify-send"):
         subprocess.Popen(
             [program, "--app-name=Wisp", "Wisp", sentence],
@@ -75,7 +75,7 @@ def _tell(line: str) -> None:
 
 
 def let_go(display_name: str) -> int:
-    """Release every key and button that X holds as pressed. Returns how many; 0 where the display cannot be reached."""
+    """Release every key and button that X reports as pressed. Returns how many; 0 without access to the display."""
     # Imported here because other systems have no Xlib, and because most watchdogs end without a need for it.
     from Xlib import X
     from Xlib.display import Display

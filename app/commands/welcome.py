@@ -1,4 +1,4 @@
-"""`wisp welcome`: the presence with its welcome, also for who has seen it; a Wisp that runs already shows it itself."""
+"""`wisp welcome`: show the welcome, also to a person who has seen it. A running Wisp shows it itself."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from app.base.texts import cleaned, clip_line, without_secrets
 from app.base.values import dataclass
 from app.history.recorder import JournalRecord, holder
 from app.protocol.call import JsonValue, ToolCall
-from app.services import memory
+from app.services import fact_search
 from app.services.journal import rows
 from app.services.journal.audit import AuditEntry, append
 from app.services.journal.database import Database, Work
@@ -140,12 +140,12 @@ class JournalArchive:
 
     async def said(self, words: str, limit: int, but: str = "") -> list[PastLine]:
         """Search past conversations by words and their synonyms. Raises WispError."""
-        stems = sorted(memory.read(words).stems)
+        stems = sorted(fact_search.read(words).stems)
         found = await self._db.run(partial(rows.said, stems=stems, limit=limit, but=but)) if stems else []
         return [PastLine(where, title, _day(at), " ".join(text.split())) for where, title, at, text in found]
 
     async def remains(self, conversation_id: str) -> Remains:
-        """Load what a session needs to continue it. Raises WispError if another process is writing to it."""
+        """Load what a session needs to continue the conversation. Raises WispError if another process has it."""
         if _is_held(await self._found(conversation_id)):
             raise WispError("This conversation is open in another Wisp. Close that one first.")
         left = await self._db.run(partial(rows.left, conversation_id=conversation_id))
@@ -169,14 +169,14 @@ class JournalArchive:
 
 
 class PastSaid:
-    """Searches what was said in past conversations, except the current one."""
+    """Searches the words of past conversations; the current conversation is left out."""
 
     def __init__(self, archive: JournalArchive, record: JournalRecord) -> None:
         self._archive = archive
         self._record = record
 
     async def said(self, words: str, limit: int) -> list[PastLine]:
-        """Return the best matches. Raises WispError if the journal cannot be read."""
+        """Return the best matches in past conversations. Raises WispError if the journal cannot be read."""
         return await self._archive.said(words, limit, self._record.conversation)
 
 
@@ -255,7 +255,7 @@ _DIGITS = 16
 
 
 class AuditedConversation(Protocol):
-    """The current conversation and turn."""
+    """The ids of the current conversation and turn, for audit entries."""
 
     @property
     def conversation(self) -> str: ...
@@ -265,7 +265,7 @@ class AuditedConversation(Protocol):
 
 
 class Trail:
-    """Writes audit entries for tools and the gate. It does not wait for the disk; the call's own record does."""
+    """Writes audit entries for tools and the gate. No entry waits for the disk; only the record of a call does."""
 
     def __init__(self, database: Database, clock: Clock, now: AuditedConversation) -> None:
         self._db = database

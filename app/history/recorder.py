@@ -38,7 +38,7 @@ def holder() -> str:
 
 
 class JournalRecord:
-    """One session's record. Everything goes to the database's own thread; only `settled` waits for it.
+    """One session's record. All goes to the database's own thread; only `settled` and `close` wait for it.
 
     Without `keeps_words`, only the usage is saved.
     """
@@ -55,7 +55,7 @@ class JournalRecord:
 
     @property
     def kept(self) -> str:
-        """The conversation's id; "" while nothing was said in it, and if words are not saved."""
+        """The id of the saved conversation; "" if nothing was said in it yet, or if words are not saved."""
         return self.conversation if self._is_begun and self._keeps_words else ""
 
     def begin_anew(self) -> None:
@@ -66,7 +66,8 @@ class JournalRecord:
     def go_on(self, conversation: str, heard: int = 0) -> None:
         """Continue a conversation that is already on disk.
 
-        The next history that replaces its own contains the `heard` words that were said but not read.
+        `heard` is how many messages of the person the model has not read. They are part of the history that replaces
+        the saved one next.
         """
         self.conversation = conversation
         self._heard = heard
@@ -98,7 +99,7 @@ class JournalRecord:
             self._soon(rows.end_turn, event.turn_id, event.outcome.value, self._clock.wall())
 
     def _gather(self, piece: _Piece) -> None:
-        """Join the pieces of one text."""
+        """Join a piece with the earlier pieces of its text. A piece of another text first writes the earlier one."""
         if self._piece is None or replace(piece, text="") != self._piece:
             self._write_piece()
             self._piece = replace(piece, text="")
@@ -200,7 +201,9 @@ class JournalRecord:
             self._soon(rows.let_go, holder())
 
     def _soon(self, work: Callable[..., None], *values: object) -> None:
-        """Queue a write. Functions in `values` run on the database's thread, because redaction takes time."""
+        """Queue a write for the database's thread. A function among `values` is called there, because redaction is
+        slow.
+        """
         conversation = self.conversation
         if self._keeps_words:
             self._db.soon(

@@ -1,0 +1,209 @@
+"""The apps that Wisp has made, for the person: listed, opened, renamed, exported, and in the menu of programs."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from app.assembly import checkpoints
+from app.base import ids
+from app.base.errors import NeedsPerson, ToolFailed, WispError
+from app.base.paths import PRESENCE, free, presence, state_dir
+from app.base.texts import Phrase, clip_line
+from app.services import svg
+from app.services.extras import Extra, installer, named
+from app.services.files.changes import ChangeOrigin
+from app.services.surfaces.client import SurfaceEngine
+from app.services.surfaces.store import PICTURE, Surface, SurfaceStore, menu_entry, named_in_menu, standard_folder
+from app.services.surfaces.webengine import engine_in_use
+from app.ui.machine import CollectionEntry
+from app.ui.system.autostart import exec_line, own_command
+
+ENGINE = "surfaces"
+"""The extra that shows apps."""
+_COMMENT_CHARS = 120
+_PICTURE_PX = 128
+_PICTURES_S = 3.0
+_HAS_MENU = sys.platform.startswith("linux")
+
+
+class AppLibrary:
+    """The apps and shortcuts, the newest first. The presence lists them, and the person opens or changes them there."""
+
+    def __init__(self) -> None:
+        self.store = SurfaceStore(standard_folder(), checkpoints())
+        self.engine = SurfaceEngine(standard_folder())
+        self._pictures: dict[tuple[str, str], asyncio.Future[bytes]] = {}
+        # A thread of its own, because a drawing by a model may take long and must hold up nothing else.
+        self._drawing = ThreadPoolExecutor(1)
+
+    async def entries(self, search: str) -> Sequence[CollectionEntry]:
+        found = await asyncio.to_thread(self.store.all)
+        wanted = [one for one in found if search.casefold() in one.name.casefold()]
+        drawings = await asyncio.to_thread(lambda: [_thumbnail(one) for one in wanted])
+        pictures = [self._picture(one, drawing) for one, drawing in zip(wanted, drawings, strict=True)]
+        if pictures:  # what takes longer stands there when the list is shown again
+            await asyncio.wait(pictures, timeout=_PICTURES_S)
+        done = [one.result() if one.done() else b"" for one in pictures]
+        apps = await asyncio.to_thread(lambda: [_entry(*one) for one in zip(wanted, done, strict=True)])
+        return [*(await asyncio.to_thread(self._engine_line) if not search else ()), *apps]
+
+    @staticmethod
+    def _engine_line() -> list[CollectionEntry]:
+        """Return the line that gets the window engine, while nothing shows apps here or it is on its way."""
+        engine = named(ENGINE)
+        is_coming = installer().state(engine).stage in ("loading", "installing")
+        return [extra_line(engine, "Get the small window engine")] if is_coming or not engine_in_use() else []
+
+    def _picture(self, surface: Surface, drawing: str) -> asyncio.Future[bytes]:
+        key = (surface.id, drawing)
+        if key not in self._pictures:
+            self._pictures[key] = asyncio.get_running_loop().run_in_executor(self._drawing, _drawn, surface, drawing)
+        return self._pictures[key]
+
+    async def act(self, action: str, key: str, words: str = "", /) -> str:
+        if action in ("get", "stop"):
+            return await act_on_extra(action, key)
+        surface = await asyncio.to_thread(self.store.find, key)
+        match action:
+            case "open":
+                await self.engine.open(surface.id)
+            case "change":
+                surface = await asyncio.to_thread(self.store.rename, surface, words, _origin("rename_widget"))
+                await self.engine.tell(surface.id, "reload")
+            case "export":
+                target = await asyncio.to_thread(free, _downloads() / f"{surface.id}.zip")
+                return f"saved:{await asyncio.to_thread(self.store.export, surface, target)}"
+            case "menu":
+                await asyncio.to_thread(MenuEntry(surface).write)
+            case "unmenu":
+                await asyncio.to_thread(MenuEntry(surface).remove)
+            case "delete":
+                await self.delete(surface)
+            case _:
+                raise WispError(f"There is no action {action!r} here.")
+        return action
+
+    async def delete(self, surface: Surface) -> None:
+        """Close the window of a surface, and delete it."""
+        await self.engine.tell(surface.id, "close")
+        await asyncio.to_thread(self.store.delete, surface, _origin("delete_app"))
+
+
+async def act_on_extra(action: str, key: str) -> str:
+    """Begin to `get` the extra of that key, or `stop` loading it; `late` where that is over. Raises WispError."""
+    if action == "get":
+        installer().begin(named(key))
+        return action
+    return action if await installer().stop(named(key)) else "late"
+
+
+def extra_line(extra: Extra, title: str = "") -> CollectionEntry:
+    """Return the line of an extra: what it is, its size, and how far it is."""
+    from PySide6.QtCore import QCoreApplication  # late, because commands without windows list apps, too
+
+    state, size = installer().state(extra), {"size": str(extra.load_mb), "disk": str(extra.disk_mb)}
+    below = {
+        "there": [Phrase("installed"), Phrase(extra.about)],
+        "missing": [Phrase("{size} MB to load, {disk} MB on the disk", size), Phrase(extra.about)],
+        "loading": [Phrase("{loaded} of {size} MB loaded", {**size, "loaded": str(state.loaded_mb)})],
+        "installing": [Phrase("is being installed")],
+        "failed": [state.said or Phrase(extra.about)],
+    }[state.stage]
+    actions = {"missing": ("get",), "failed": ("get",), "loading": ("stop",), "installing": ("stop",)}
+    words = QCoreApplication.translate("Collection", title or extra.title)
+    name = f"{words} ({extra.load_mb} MB)" if title else words
+    return CollectionEntry(extra.id, name, tuple(below), tuple(below), actions.get(state.stage, ()), is_fixed=True)
+
+
+class MenuEntry:
+    """The entry of a surface in the desktop's menu of programs (freedesktop.org's Desktop Entry specification)."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self.path = menu_entry(surface.id)
+
+    @property
+    def is_there(self) -> bool:
+        return self.path.is_file()
+
+    def write(self) -> Path:
+        """Write the entry. Raises NeedsPerson on a system without such a menu, and ToolFailed if it cannot be kept."""
+        if not _HAS_MENU:
+            raise NeedsPerson("Only the menus of Linux desktops take an app in. Open it from Wisp's list of apps.")
+        lines = [
+            "[Desktop Entry]",
+            "Type=Application",
+            f"Name={named_in_menu(self._surface.name)}",
+            "Comment=An app that Wisp made",
+            f"Exec={exec_line([*_for_this_presence(), *own_command(), 'surface', 'open', self._surface.id])}",
+            f"Icon={self._surface.folder / PICTURE}" if (self._surface.folder / PICTURE).is_file() else "Icon=wisp",
+            "Terminal=false",
+            "Categories=Utility;",
+            "StartupWMClass=wisp-surface",
+        ]
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        except OSError as error:
+            raise ToolFailed(f"{self.path} cannot be written: {error.strerror}.") from error
+        return self.path
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+def _for_this_presence() -> list[str]:
+    """Return the words that a menu entry puts before its command, so that it starts the presence that made the app."""
+    return ["env", f"{PRESENCE}={presence()}"] if presence() else []
+
+
+def _entry(surface: Surface, picture: bytes) -> CollectionEntry:
+    actions = ("open", "export", "unmenu" if MenuEntry(surface).is_there else "menu")
+    about = next((line for line in surface.doc.splitlines()[1:] if line.strip() and not line.startswith("#")), "")
+    below = clip_line(about, _COMMENT_CHARS) or surface.id
+    return CollectionEntry(surface.id, surface.name, (below,), (), actions, picture=picture)
+
+
+def _thumbnail(surface: Surface) -> str:
+    """Return the SVG of the surface as it was written, or ""."""
+    try:
+        return (surface.folder / PICTURE).read_text(encoding="utf-8")
+    except (OSError, ValueError):  # because a surface need not have a picture
+        return ""
+
+
+def _drawn(surface: Surface, drawing: str) -> bytes:
+    """Return the SVG as a PNG, or b"" if there is none or it cannot be drawn.
+
+    Another process draws it, once: the PNG is kept, and an empty file where it cannot be drawn.
+    """
+    folder = state_dir() / "thumbnails"
+    kept = folder / f"{surface.id}-{hashlib.sha256(drawing.encode()).hexdigest()[:16]}.png"
+    try:
+        if kept.is_file():
+            return kept.read_bytes()
+        try:
+            data, _, _ = svg.rendered(svg.sanitise(drawing), _PICTURE_PX) if drawing else (b"", 0, 0)
+        except WispError:  # because a surface need not have a picture that can be shown
+            data = b""
+        folder.mkdir(exist_ok=True)
+        for old in folder.glob(f"{surface.id}-{'?' * 16}.png"):
+            old.unlink(missing_ok=True)
+        kept.write_bytes(data)
+    except OSError:  # because the disk may be full
+        return b""
+    return data
+
+
+def _origin(tool: str) -> ChangeOrigin:
+    return ChangeOrigin(ids.unique("run-"), tool)
+
+
+def _downloads() -> Path:
+    found = Path.home() / "Downloads"
+    return found if found.is_dir() else Path.home()
