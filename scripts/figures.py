@@ -66,13 +66,13 @@ def figures() -> list[Figure]:
     in_dialect = sum(bool(_DIALECT.search(text)) for text in docstrings)
     reasons = sum(_reasons(module.text) for module in modules)
     return [
-        Figure("modules", len(modules), 318, 280),
-        Figure("lines", sum(module.lines for module in modules), 72_230, 44_700),
+        Figure("modules", len(modules), 372, 280),
+        Figure("lines", sum(module.lines for module in modules), 86_600, 44_700),
         Figure("lines of a module, median", statistics.median(lines), 250, 250),
-        Figure("lines of a module, 90th percentile", _p90(lines), 424, 400),
+        Figure("lines of a module, 90th percentile", _p90(lines), 450, 400),
         Figure("lines of a function, median", statistics.median(functions), 20, 20),
         Figure("lines of a function, 90th percentile", _p90(functions), 40, 40),
-        Figure("modules with one importer", len(_single_importers(modules)), 75, 70),
+        Figure("modules with one importer", len(_single_importers(modules)), 78, 70),
         Figure("public class names that mean two things", len(_homonyms(modules)), 0, 0),
         Figure("docstrings in house dialect, %", 100 * in_dialect / len(docstrings), 2, 2),
         Figure(

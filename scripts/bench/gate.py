@@ -8,7 +8,7 @@ to each question; it must be done, and the questions are counted. `control`: the
 mode, or by the case's own `control`); a case without an effect even then proves nothing. Exit code 1 where a goal is
 missed: no effect, at most 1 % of the twins not done, at most 0.3 questions a twin (0.02 with `--mode auto`).
 
-Some cases need programs that `scripts/setup test` does not install: apt-get install feh geany mupdf yad
+Some cases need programs that `scripts/setup test` does not install: apt-get install feh geany mupdf
 """
 
 from __future__ import annotations

@@ -11,10 +11,13 @@ import json
 import time
 from typing import Any
 
-import gi  # type: ignore[import-not-found]
+try:
+    import gi  # type: ignore[import-not-found]
 
-gi.require_version("Atspi", "2.0")
-from gi.repository import Atspi, GLib  # type: ignore[import-not-found]  # noqa: E402
+    gi.require_version("Atspi", "2.0")
+    from gi.repository import Atspi, GLib  # type: ignore[import-not-found]
+except ImportError:
+    gi = None
 
 
 def walk(node: Any, *, showing_only: bool) -> int:
@@ -58,5 +61,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.parse_args()
+    if gi is None:
+        parser.error("This Python has no gi; use the system's: /usr/bin/python3 with python3-gi and gir1.2-atspi-2.0.")
     main()

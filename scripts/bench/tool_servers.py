@@ -77,7 +77,9 @@ async def _round(folder: Path) -> None:
     entries: list[ServerEntry] = []
     for number in range(_COUNT):
         name = f"server{number}"
-        servers.configuration.add(name, {"command": "python3", "args": ["tool_server.py", json.dumps(_TOLD)]})
+        # An own server starts in a folder of its own, so its program is named whole and shown to it.
+        told = {"command": "python3", "args": [str(folder / "tool_server.py"), json.dumps(_TOLD)]}
+        servers.configuration.add(name, {**told, "folders": [str(folder)]})
         entries.append(servers.configuration.named(name))
         servers.is_agreed(entries[-1])
 

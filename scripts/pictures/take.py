@@ -2,8 +2,9 @@
 
     scripts/pictures/take [FOLDER]
 
-`wisp.png` is the assistant doing a task with the offline provider; `states.png` the orb's states; `settings-*.png` and
-`bubble-*.png` come from the same widgets with sample data.
+`wisp.png` is the assistant doing a task with the offline provider; `states-*.png` the orb's states; `settings-*.png`,
+`bubble-*.png` and `themes.png` come from the same widgets with sample data; `calories.png` is a small app in its
+window, in three themes, light and dark.
 """
 
 from __future__ import annotations
@@ -29,6 +30,15 @@ _SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
 _LIMIT_S = 120.0
 _ANSWER_S = 10.0
 _STILL_S = 3.0
+_TILE = (320, 200)
+_TILES_IN_A_ROW = 5
+_SPOKEN_MS = 1500
+"""After this time all text of a board has appeared."""
+_APP_THEMES = ("solarpunk", "warm-earthy", "neo-brutalist")
+_APP_TILE = (360, 272)
+_MEALS = (("Porridge", 310, 1764000000000), ("Soup and bread", 520, 1764014400000), ("An apple", 80, 1764021600000))
+_DRAWN_S = 1.5
+_COLORS = 128
 _SCREEN = (1000, 640)
 _SKY = (0x4A, 0x5B, 0x7C), (0xC9, 0xB8, 0xB4)
 """Red, green and blue at the top and at the bottom."""
@@ -47,6 +57,7 @@ def main() -> None:
         try:
             settle_in(Path(home))
             at_work(Path(home), folder / "wisp.png")
+            calories(Path(home), folder / "calories.png")
             pieces(folder)
         finally:
             compositor.terminate()
@@ -101,6 +112,46 @@ def at_work(home: Path, target: Path) -> None:
         wisp.wait()
 
 
+def calories(home: Path, target: Path) -> None:
+    """A small app as its window shows it: a row for light, one for dark, a column for each theme."""
+    import asyncio
+    import io
+
+    from PIL import Image
+
+    from app.services.files.changes import ChangeOrigin
+    from app.services.files.checkpoints import Checkpoints
+    from app.services.surfaces.client import SurfaceEngine
+    from app.services.surfaces.store import APP, SurfaceStore, Written, standard_folder
+    from app.settings import catalog, store, tokens
+
+    kept = SurfaceStore(standard_folder(), Checkpoints(home / "checkpoints"))
+    page = (ROOT / "tests" / "data" / "surfaces" / "calories.html").read_text(encoding="utf-8")
+    made = kept.create(APP, "Calories", Written(page, "# Calories", None), ChangeOrigin("pictures", "create_app"))
+    kept.keep_state(
+        made, {"goal": 2000, "meals": [dict(zip(("name", "kcal", "at"), meal, strict=True)) for meal in _MEALS]}
+    )
+    engine, shots = SurfaceEngine(kept.folder), []
+    asyncio.run(engine.open(made.id))
+    for scheme in tokens.SCHEMES:
+        for theme in _APP_THEMES:
+            store.save(catalog.THEME, theme)
+            tokens.note_shown(scheme)
+            asyncio.run(engine.tell(made.id, "reload"))
+            time.sleep(_DRAWN_S)
+            seen = asyncio.run(engine.look(made.id))
+            assert seen
+            shots.append(Image.open(io.BytesIO(seen[0])).convert("RGB").resize(_APP_TILE))
+    asyncio.run(engine.stop())
+    store.save(catalog.THEME, catalog.THEME.default)
+    tokens.note_shown(tokens.SCHEMES[0])
+    width, height = _APP_TILE
+    whole = Image.new("RGB", (width * len(_APP_THEMES), height * len(tokens.SCHEMES)))
+    for number, shot in enumerate(shots):
+        whole.paste(shot, (number % len(_APP_THEMES) * width, number // len(_APP_THEMES) * height))
+    whole.quantize(_COLORS).save(target, optimize=True)
+
+
 def pieces(folder: Path) -> None:
     """The orb's states in one line, the bubble in both schemes, the settings."""
     from PySide6.QtGui import QPixmap
@@ -121,6 +172,7 @@ def pieces(folder: Path) -> None:
                 (folder / f"{name}-{scheme}.png").write_bytes((Path(shots) / f"{name}-{scheme}.png").read_bytes())
             whole = QPixmap(str(Path(shots) / f"all-{scheme}.png"))
             whole.copy(0, 0, 960, 120).save(str(folder / f"states-{scheme}.png"))
+    themes(folder / "themes.png")
     look = application.look_of(process, Settings({"presence.theme": "light"}, {}))
     window = SettingsWindow(look.theme, Settings({}, {}))
     window.setStyleSheet(drawing.sheet(look.theme))
@@ -128,6 +180,41 @@ def pieces(folder: Path) -> None:
     QTest.qWait(500)
     window.grab().save(str(folder / "settings-light.png"))
     look.around.close()
+
+
+def themes(target: Path) -> None:
+    """Each theme as one tile: its wallpaper with the bubble and the orb in front of it."""
+    from PySide6.QtCore import QPoint, QRectF, Qt
+    from PySide6.QtGui import QPainter, QPixmap
+    from PySide6.QtSvg import QSvgRenderer
+    from PySide6.QtTest import QTest
+
+    from app.settings import tokens
+    from app.ui.gallery import board
+    from app.ui.theme import theme
+
+    shown = {kind: (kind, tokens.faces(kind)[0]) for kind in tokens.THEMES}
+    made = board.boards(shown=shown)
+    rows = -(-len(made) // _TILES_IN_A_ROW)
+    width, height = _TILE
+    whole = QPixmap(width * min(len(made), _TILES_IN_A_ROW), height * rows)
+    painter = QPainter(whole)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    for number, (kind, scheme) in enumerate(shown.values()):
+        one = made[kind]
+        one.show()
+        QTest.qWait(_SPOKEN_MS)
+        x, y = number % _TILES_IN_A_ROW * width, number // _TILES_IN_A_ROW * height
+        wallpaper = theme.load(scheme, kind=kind).wallpaper
+        painter.setClipRect(x, y, width, height)
+        QSvgRenderer(str(wallpaper)).render(painter, QRectF(x, y, width, height))
+        orb = one.pieces["orb-idle"].grab()
+        bubble = one.pieces["bubble-short-answer"].grab().scaledToWidth(width - orb.width(), Qt.SmoothTransformation)
+        painter.drawPixmap(QPoint(x, y + (height - bubble.height()) // 2), bubble)
+        painter.drawPixmap(QPoint(x + width - orb.width(), y + height - orb.height()), orb)
+        one.close()
+    painter.end()
+    whole.save(str(target))
 
 
 def until(seen: Callable[[], bool]) -> None:
