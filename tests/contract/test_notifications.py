@@ -17,8 +17,12 @@ import pytest
 from app.base.clock import SystemClock
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import ToolCall
+from app.services.agenda import Agenda
+from app.services.files.changes import ChangeOrigin
+from app.services.files.checkpoints import Checkpoints
 from app.services.notifications import NO_SERVER, DesktopNotification, DesktopNotifier
-from app.services.schedule import Agenda
+from app.services.surfaces.bridge import Bridge
+from app.services.surfaces.store import APP, SurfaceStore, Written
 from app.tools.registry import TurnContext, admitted
 from app.tools.schedule import ScheduleTools
 from tests.support.waiting import eventually, until
@@ -122,3 +126,21 @@ async def test_where_no_bus_answers_the_inbox_has_it_and_a_sentence_says_so(
     )
     assert (told.payload["shown"], told.llm_echo) == (False, f"It is in the inbox as 1. {NO_SERVER}")
     assert [item.title for item in agenda.inbox()] == ["Ready"]
+
+
+async def test_what_a_small_app_says_is_shown_under_its_own_name(
+    desktop: Mapping[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", desktop["DBUS_SESSION_BUS_ADDRESS"])
+    store = SurfaceStore(tmp_path / "surfaces", Checkpoints(tmp_path / "checkpoints"))
+    made = store.create(APP, "Tea", Written("<p>Tea</p>", "# Tea", None), ChangeOrigin("t", "create_app"))
+    bridge = Bridge(store, _opens_nothing, lambda _surface, _state: None, lambda _surface, _width, _height: None)
+    try:
+        assert await bridge.call(made, "notify", {"title": "Ready", "text": "Four minutes are over."})
+    finally:
+        await bridge.close()
+    assert (await asyncio.to_thread(_shown, desktop))[0] == ("Tea: Ready", "Four minutes are over.")
+
+
+async def _opens_nothing(_surface: str) -> object:
+    return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+import threading
 from contextlib import aclosing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -334,6 +336,26 @@ async def test_the_offered_models_are_listed(vendor: Vendor) -> None:
         provider = vendor.provider(server.url, IDLE_S)
         assert await provider.models() == ("alpha-1", "beta-2")
         await provider.close()
+
+
+async def test_a_web_page_instead_of_the_models_is_told_in_a_sentence(vendor: Vendor) -> None:
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<html>A page.</html>")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        provider = vendor.provider(f"http://127.0.0.1:{server.server_port}/v1", IDLE_S)
+        with pytest.raises(BadAnswer, match="check the base address"):
+            await provider.models()
+        await provider.close()
+        server.shutdown()
 
 
 async def test_a_key_with_stray_characters_is_refused_before_anything_is_sent(vendor: Vendor) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,14 +12,27 @@ import pytest
 from app.agent.deps import ConversationRequests
 from app.agent.policy import Mode, Policy
 from app.assembly import registry
+from app.assistant import assembled
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallClosed
+from app.protocol.spec import Param, ToolSpec
 from app.services.tasks import Checklist
+from app.settings import store
+from app.settings.catalog import SEARCHERS
+from app.settings.store import Settings
+from app.tools.browser import BROWSER
 from app.tools.conversation import SAY, TASKS, Speech, Tasks
+from app.tools.drawing.drawings import DRAWING
+from app.tools.drawing.looks import LOOKS
 from app.tools.executor import Executor
+from app.tools.mcp import MCP
+from app.tools.memory import MEMORY
 from app.tools.registry import Registry
+from app.tools.schedule import SCHEDULES
+from app.tools.surfaces import SURFACES
+from app.tools.web import WEB
 from tests.support.stage import FakeClock, Stage
 
 TOOLS = registry()
@@ -174,3 +189,51 @@ def test_a_batch_takes_the_names_of_its_own_guide(
     assert TOOLS.find(block.name) is spec
     read = to_call(spec, block).arguments
     assert read == (arguments or {"path": "b", "content": '{\n  "a": [\n    1\n  ]\n}'})
+
+
+_OTHER_TYPES: tuple[JsonValue, ...] = (True, -1, 10**30, 2.5, "", "12,", "²", "http://[", "a/~2", "99 99 * * *")
+_OTHER_TYPES += ([], [1], ["x"], [[]], [{}], {}, {"a": 1}, {"text": "x"})
+_FAMILIES = (BROWSER, WEB, MCP, MEMORY, SCHEDULES, SURFACES, LOOKS, DRAWING)
+
+
+def _fitting(param: Param) -> JsonValue:
+    """A value of the right type, so that the wrong one beside it is what counts."""
+    if param.attrs:
+        one: JsonValue = {attr.name: _fitting(attr) for attr in param.attrs if attr.required} | {"text": "x"}
+    elif param.choices:
+        one = param.choices[0]
+    else:
+        one = {"string": "hello", "integer": 1, "number": 1, "boolean": True, "object": {}, "array": ["x"]}[param.kind]
+    return [one] if param.many else one
+
+
+def _misfits(spec: ToolSpec) -> Iterator[dict[str, JsonValue]]:
+    """Calls in which one argument has each of the wrong values, beside each choice that there is."""
+    required = {param.name: _fitting(param) for param in spec.params if param.required}
+    chosen: list[dict[str, JsonValue]] = [{param.name: one} for param in spec.params for one in param.choices]
+    for param, value, rest in itertools.product(spec.params, _OTHER_TYPES, chosen or [{}]):
+        yield {**required, **rest, param.name: value}
+        for attr in param.attrs:
+            inner: JsonValue = {attr.name: value, "text": "x"}
+            yield {**required, **rest, param.name: [inner] if param.many else inner}
+
+
+@pytest.mark.parametrize("dialect", ["native", "batch"])
+async def test_values_of_another_type_get_a_sentence_of_every_tool_that_reaches_out(
+    dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    store.save(SEARCHERS, "brave")  # which has no key, so that nothing is searched for
+    settings = Settings({}, {}).with_values(workspace__path=str(tmp_path), model__provider="offline")
+    async with assembled(settings, without_screen=True) as assistant:
+        for spec in (spec for family in _FAMILIES for spec in family.tools):
+            calls = list(_misfits(spec))[:: 1 if dialect == "native" else 7]
+            for arguments in calls:
+                block = Block("c1", spec.name, args=arguments)
+                if dialect == "batch":
+                    [block] = _blocks(
+                        f"<execute>{json.dumps([{'name': spec.name, 'args': arguments}])}</execute>", "batch"
+                    )
+                result = await assistant.run(block)
+                assert result.llm_echo, (spec.name, arguments)
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 import tomllib
 from collections.abc import Iterator
 from typing import Any
@@ -34,6 +35,20 @@ def test_changed_texts_and_what_a_dialog_holds_come_with_the_act(wisp: CoProcess
     assert closed["payload"]["proof"] == "confirmed", closed["echo"]
     assert not (counted["media"] or opened["media"])
     assert all(len(told["payload"].get("changes", ())) <= 12 for told in (counted, opened, closed))
+
+
+def test_what_was_clicked_without_a_receipt_is_not_taken_for_a_clock(wisp: CoProcess, screen: Screen) -> None:
+    """The counter that changed again and again in the last seconds still proves the next click."""
+    with world("gtk3", screen.environment):
+        wisp("wait_for", text="Dead")
+        wisp("computer_click", target="Count button")
+        clicks, until = 1, time.monotonic() + 2.0
+        while clicks < 4 or time.monotonic() < until:
+            wisp("computer_click", target="Count button", receipt="none")
+            clicks += 1
+        counted = wisp("computer_click", target="Count button")
+    assert f'"count {clicks}" became "count {clicks + 1}".' in counted["echo"]
+    assert counted["payload"]["proof"] == "confirmed", counted["echo"]
 
 
 def test_an_honest_model_goes_through_a_form_with_one_look_at_most(wisp: CoProcess, screen: Screen) -> None:

@@ -145,7 +145,7 @@ def test_the_words_of_a_schedule_permit_nothing_when_it_runs(screen: Screen, tmp
 @pytest.mark.parametrize(
     ("wish", "kept", "gone"),
     [
-        ("remind me tomorrow at 9 to stretch", "schedule list", "Nothing is scheduled.\n"),
+        ("every day at 9 open the calculator", "schedule list", "Nothing is scheduled.\n"),
         ("jeden Tag um 9 suche im Internet nach Katzen", "schedule list", "Nothing is scheduled.\n"),
         ("forget everything", "memory list", "Nothing is remembered yet.\n"),
         ("vergiss alles", "memory list", "Nothing is remembered yet.\n"),
@@ -163,7 +163,65 @@ def test_what_needs_a_yes_says_what_to_write_at_a_terminal_and_that_does_it(
     done = screen.wisp(*command, "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     after = screen.wisp(*kept.split()).stdout
-    assert after == gone if command[0] == "memory" else ("stretch" in after or "tool=web_search" in after)
+    assert after == gone if command[0] == "memory" else ("calculator" in after or "tool=web_search" in after)
+
+
+@needs_wall
+def test_a_run_with_nobody_there_says_in_sentences_what_waits_and_the_command_that_allows_it(
+    screen: Screen, tmp_path: Path
+) -> None:
+    (tmp_path / "work").mkdir()
+    here = ("--workspace", str(tmp_path / "work"))
+    screen.wisp("schedule", "add", "--yes", "in 1 hour", "run: touch later.txt", *here)
+    told = screen.wisp("schedule", "run", "1").stdout.splitlines()
+    assert told[:2] == [
+        "run: touch later.txt: it needs your answer",
+        "I could not run “touch later.txt”: Not run. It needs your permission. It runs a command.",
+    ]
+    way_on = shlex.split(told[2].partition(": wisp ")[2])
+    assert "Kept as 2" in screen.wisp(*way_on, "--yes", *here).stdout
+    assert "done" in screen.wisp("schedule", "run", "2").stdout
+    assert (tmp_path / "work" / "later.txt").exists()
+
+
+def test_a_reminder_is_kept_by_the_person_s_own_words_and_told_once(screen: Screen) -> None:
+    made = screen.wisp("do", "remind me in 10 minutes to stretch")
+    assert (made.returncode, "I set a reminder, “stretch”." in made.stdout) == (0, True), made.stdout
+    screen.wisp("schedule", "run", "1")
+    inbox = screen.wisp("schedule", "inbox").stdout.splitlines()
+    assert [line.partition("  ")[2] for line in inbox] == ["stretch"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ("cancel schedule 7", "There is no schedule 7. Nothing is scheduled."),
+        ("lösche den Zeitplan 7", "Den Zeitplan 7 gibt es nicht. Es ist nichts geplant."),
+    ],
+)
+def test_cancelling_what_does_not_exist_asks_for_no_permission(screen: Screen, wish: str, said: str) -> None:
+    done = screen.wisp("do", wish)
+    assert (done.returncode, said in done.stdout, "::" in done.stdout) == (1, True, False), done.stdout
+
+
+def test_files_are_moved_renamed_and_deleted_without_a_model_and_put_back(screen: Screen, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "my plan.txt").write_text("plan", encoding="utf-8")
+    for wish in (
+        "make a folder Trip",
+        "move “my plan.txt” to Trip",
+        "benenne “Trip/my plan.txt” in plan.txt um",
+        "kopiere Trip/plan.txt in den Ordner Alt",
+        "delete Alt/plan.txt",
+    ):
+        done = screen.wisp("do", wish, "--workspace", str(work))
+        assert done.returncode == 0, done.stdout
+    assert sorted(str(path.relative_to(work)) for path in work.rglob("*")) == ["Alt", "Trip", "Trip/plan.txt"]
+    refused = screen.wisp("do", "move nothing.txt to Trip", "--workspace", str(work))
+    assert (refused.returncode, "There is no “nothing.txt”." in refused.stdout) == (1, True), refused.stdout
+    assert screen.wisp("undo").returncode == 0
+    assert (work / "Alt" / "plan.txt").read_text(encoding="utf-8") == "plan"
 
 
 @needs_wall

@@ -47,7 +47,7 @@ def _turn(folder: Path, *replies: str | Reply, options: tuple[str, ...] = ()) ->
             "ANTHROPIC_API_KEY": "wrong",
             "PYTHONPATH": str(ROOT),
         }
-        command = [sys.executable, "-m", "app", "do", "go on", "--provider", "anthropic", "--dry-run", "--json"]
+        command = [sys.executable, "-m", "app", "do", "go on", "--provider", "anthropic", "--no-screen", "--json"]
         done = subprocess.run(
             [*command, *options],
             cwd=folder,

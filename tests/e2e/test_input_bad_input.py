@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from Xlib.error import BadValue
 
+from app.desktop.x11.connection import Connection
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
@@ -106,3 +108,11 @@ def test_without_a_window_manager_programs_are_opened_and_used() -> None:
         refused = wisp.attempt("minimise_window", title="galculator")
         assert (refused["ok"], "No window manager" in refused["echo"]) == (False, True)
         wisp("close_window", title="galculator")
+
+
+def test_a_value_that_the_x_server_refuses_is_an_x_error(desktop: VirtualDesktop) -> None:
+    """The library gives RandR's errors, which are no X errors, the codes of core errors."""
+    connection = Connection(desktop.environment)
+    with pytest.raises(BadValue):
+        connection.display.get_keyboard_mapping(1, 1)  # the first key code is 8
+    connection.close()

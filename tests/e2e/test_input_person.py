@@ -118,7 +118,7 @@ async def test_a_second_agent_on_the_same_desktop_is_refused(tools: Tools, scree
     (lock,) = [paths.state_dir() / f"hands{tools.desktop.name}.lock".replace(":", "_")]
     with _another_process() as pid:
         lock.write_text(json.dumps({"pid": pid, "at": time.time()}), encoding="utf-8")
-        with pytest.raises(ToolFailed, match=f"Another Wisp .process {pid}."):
+        with pytest.raises(ToolFailed, match=f"Another Wisp .process {pid}. .*within the last minute. Say it there"):
             await tools("computer_move", x=5, y=5, space="screen")
     await tools("computer_move", x=5, y=5, space="screen")
     assert json.loads(lock.read_text(encoding="utf-8"))["pid"] == os.getpid()

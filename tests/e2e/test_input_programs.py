@@ -76,6 +76,21 @@ async def test_a_menu_that_is_not_there_leaves_nothing_open(tools: Tools, screen
     assert eventually(lambda: text_of("mousepad", environment=screen.environment) == "typed")
 
 
+async def test_what_is_typed_behind_alt_tab_reaches_the_window_that_it_goes_to(tools: Tools, screen: Screen) -> None:
+    """The window manager takes all keys for as long as it goes through the windows."""
+    with (
+        FixtureWindow("text", "--title", "Left", environment=screen.environment) as left,
+        FixtureWindow("text", "--title", "Right", "--at", "650,100", environment=screen.environment) as right,
+    ):
+        for number in range(4):
+            for window in (left, right):
+                await tools("computer_key", keys="alt+Tab")
+                await tools("computer_type", text=f"{number} ways, ")
+                window.wait(lambda event, number=number: event.get("text", "").endswith(f"{number} ways, "))
+        wanted = "".join(f"{number} ways, " for number in range(4))
+        assert [window.told[-1]["text"] for window in (left, right)] == [wanted, wanted]
+
+
 async def test_a_window_is_moved_and_minimised_and_comes_back(tools: Tools) -> None:
     await tools("open_app", name="mousepad")
     moved = await tools("move_window", title="mousepad", x=40, y=60, width=500, height=400)

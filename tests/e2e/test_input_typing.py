@@ -12,9 +12,10 @@ import pytest
 from Xlib import X
 from Xlib.display import Display
 
+from app.desktop.backends import KeyboardMoved
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
-from app.desktop.keys import Route
+from app.desktop.keys import KeyChecks, Route
 from tests.e2e.conftest import Screen
 from tests.support.desktop_tools import Tools
 from tests.support.exactness import random_text
@@ -126,6 +127,19 @@ async def test_the_clipboard_holds_afterwards_what_it_held(
     await tools("computer_type", text="日本語")
     _holds(field, "日本語")
     assert await asyncio.to_thread(_run, screen, "xclip", "-selection", "clipboard", "-o") == "precious"
+
+
+async def test_what_changed_after_the_keys_were_sent_gets_none_of_the_text(tools: Tools, field: FixtureWindow) -> None:
+    async def changed() -> None:
+        raise KeyboardMoved
+
+    async def paste(controller: DesktopController) -> None:
+        with pytest.raises(KeyboardMoved):
+            await controller.backend.exact.paste("secret", "ctrl+v", "", KeyChecks(taking=changed))
+
+    await tools.desktop.run(paste)
+    await tools("computer_type", text="Ada Lovelace")
+    await asyncio.to_thread(_holds, field, "Ada Lovelace")
 
 
 async def test_a_large_clipboard_survives_in_its_own_format(

@@ -41,7 +41,7 @@ def _kill_in_the_middle(folder: Path, reply: str, mark: Path) -> None:
     """Run one task until its command has left its mark and still runs; then kill the program."""
     script = folder / "script.json"
     script.write_text(json.dumps({"replies": [reply]}))
-    words = ["do", "--dry-run", "--provider", "scripted", "--script", str(script), "--mode", "yolo", "Mark it."]
+    words = ["do", "--no-screen", "--provider", "scripted", "--script", str(script), "--mode", "yolo", "Mark it."]
     program = subprocess.Popen(
         [sys.executable, "-m", "app", *words],
         cwd=folder,
@@ -61,7 +61,7 @@ async def test_a_task_killed_in_the_middle_is_gone_on_with(tmp_path: Path) -> No
     mark = tmp_path / "marks.txt"
     _kill_in_the_middle(tmp_path, f'<execute_command command="echo once >> {mark.name}; sleep 600"/>', mark)
     settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
-    async with assembled(settings, dry_run=True) as assistant:
+    async with assembled(settings, without_screen=True) as assistant:
         (past,) = await assistant.archive.conversations()
         command, conversation = await assistant.from_before()
         assert command.startswith("A command of an earlier time still runs: echo once")
@@ -99,7 +99,7 @@ def test_no_secret_that_was_said_run_or_printed_is_in_any_file_of_wisps(tmp_path
     command = f"cat say.txt; cat say.txt >&2; echo '{_PLANTED['token']}'"
     reply = f"I say:\n{planted}\n<execute_command><![CDATA[{command}]]></execute_command>"
     (work / "script.json").write_text(json.dumps({"replies": [reply, f"Done: {planted}"]}))
-    words = ["do", "--dry-run", "--provider", "scripted", "--script", "script.json", "--mode", "yolo", planted]
+    words = ["do", "--no-screen", "--provider", "scripted", "--script", "script.json", "--mode", "yolo", planted]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     subprocess.run([sys.executable, "-m", "app", *words], check=True, cwd=work, env=environment, timeout=60)
     folders = (paths.data_dir(), paths.state_dir())

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from Xlib import XK
 
+from app.desktop.backends import Window
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
@@ -22,18 +23,20 @@ from tests.support.fixture_window import FixtureWindow
 pytestmark = pytest.mark.timeout(180)
 
 _LIMIT_S = 40.0
+_MODULE = (sys.executable, "-m", "app")
+_COMMAND = (str(Path(sys.executable).with_name("wisp")),)
 _SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
 
 
 @contextmanager
 def _present(
-    screen: Screen, folder: Path, *replies: str, mode: str = "ask"
+    screen: Screen, folder: Path, *replies: str, mode: str = "ask", wisp: tuple[str, ...] = _MODULE
 ) -> Iterator[tuple[subprocess.Popen[str], PersonsDevices]]:
     """A presence with its composer open and focused, as the person left it, and the person."""
     script = folder / "script.toml"
     script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in replies))
     started = subprocess.Popen(
-        [sys.executable, "-m", "app", "presence", "--provider", "scripted"],
+        [*wisp, "presence", "--provider", "scripted"],
         env=screen.environment | {"WISP_SCRIPT": str(script), "WISP_MODE": mode},
         stderr=subprocess.PIPE,
         text=True,
@@ -108,6 +111,48 @@ async def test_every_window_of_another_wisp_is_known_and_left_alone(screen: Scre
     assert keyboard == [False]
     for call in ('<focus_window title="Wisp"/>', '<close_window title="Wisp"/>', '<minimise_window title="Wisp"/>'):
         assert "No window is called" in screen.wisp("tool", call).stdout, call
+
+
+@pytest.mark.parametrize("wisp", [_MODULE, _COMMAND], ids=["module", "command"])
+async def test_another_wisps_windows_are_in_no_list_and_black_in_every_picture(
+    wisp: tuple[str, ...], screen: Screen, desktop: Desktop, tmp_path: Path
+) -> None:
+    async def looked(controller: DesktopController) -> list[tuple[str, set[str]]]:
+        others = [window for window in controller.backend.windows.shown() if window.is_of_other_wisp]
+        frames = [(window.title, controller.backend.screen.grab(window.area)) for window in others]
+        return [(title, set(bytes(frame.bgrx).hex(" ", 4).split())) for title, frame in frames]
+
+    with _present(screen, tmp_path, "<say>heard</say>", wisp=wisp):
+        pictured = await desktop.run(looked)
+        assert pictured
+        assert {title: colours for title, colours in pictured if {one[:6] for one in colours} != {"000000"}} == {}
+        told = screen.wisp("tool", "<list_windows/><read_screen view='full'/><screen_capture/>").stdout
+        assert '"Wisp"' not in told.replace("\\", "")
+        assert "What do you want" not in told
+
+
+@pytest.mark.parametrize("whose", ["nobody", "its own", "a Wisp"])
+async def test_a_mark_that_another_program_sets_keeps_tools_away_and_hides_no_window(
+    whose: str, screen: Screen, desktop: Desktop, presence: subprocess.Popen[str]
+) -> None:
+    async def listed(controller: DesktopController) -> dict[str, Window]:
+        return {one.ref: one for one in controller.backend.windows.all()}
+
+    with FixtureWindow("text", environment=screen.environment):
+        [before] = [one for one in (await desktop.run(listed)).values() if not one.is_own]
+        process = {"nobody": 4_194_300, "its own": before.pid, "a Wisp": presence.pid}[whose]
+        _claim(screen, before.ref, process, with_pid=whose == "a Wisp")
+        after = (await desktop.run(listed))[before.ref]
+        assert (after.is_own, after.is_of_other_wisp) == (True, False)
+
+
+def _claim(screen: Screen, ref: str, process: int, *, with_pid: bool) -> None:
+    """Mark a window as that of the Wisp with this process, as any program can."""
+    mark = ("-f", "_WISP_WINDOW", "32c", "-set", "_WISP_WINDOW")
+    claims = [("-id", f"0x{ref[1:]}", *mark, f"{process}"), ("-root", *mark, f"{int(ref[1:], 16)}")]
+    own = ("-id", f"0x{ref[1:]}", "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", f"{process}")
+    for claim in (*claims, *((own,) if with_pid else ())):
+        subprocess.run(["xprop", *claim], env=screen.environment, check=True)
 
 
 @pytest.mark.usefixtures("presence")

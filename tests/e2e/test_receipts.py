@@ -121,6 +121,23 @@ def test_a_press_that_only_closes_a_list_over_its_dialog_is_not_confirmed(wisp: 
     assert (taken["payload"]["proof"], closed["payload"]["proof"]) == ("unverifiable", "confirmed"), taken["echo"]
 
 
+def test_a_button_under_an_open_list_is_not_pressed_and_one_beside_it_is_not_confirmed(
+    wisp: CoProcess, screen: Screen
+) -> None:
+    with world("chromium list", screen.environment) as shown:
+        wisp("wait_for", text="Wide")
+        wisp("computer_click", target="Size")
+        covered = wisp.attempt("computer_click", target="Order button")
+        beside = wisp("computer_click", target="Wide button")
+        assert shown.since(1.0) == []
+        pressed = wisp("computer_click", target="Order button")
+        assert shown.happened(lambda line: line == "order")
+    assert (covered["ok"], "an open list or menu lies over it" in covered["echo"]) == (False, True)
+    assert beside["payload"]["proof"] == "unverifiable", beside["echo"]
+    assert "closed, and it may have taken the press" in beside["echo"]
+    assert pressed["payload"]["proof"] != "suspected no-op", pressed["echo"]
+
+
 def test_a_dialog_that_closes_as_it_should_is_not_called_busy(wisp: CoProcess, screen: Screen) -> None:
     with world("gtk3", screen.environment) as shown:
         wisp("wait_for", text="Dead")

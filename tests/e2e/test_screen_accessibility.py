@@ -160,6 +160,18 @@ async def test_a_frozen_program_is_named_and_hides_nothing_of_the_others(
     assert (await the(eyes, "7", "galculator")).name == "7"
 
 
+async def test_of_a_window_that_is_named_no_other_program_is_asked(
+    eyes: AtSpi, calculator: subprocess.Popen[bytes], editor: object
+) -> None:
+    os.kill(calculator.pid, signal.SIGSTOP)
+    try:
+        outline = await eyes.outline(OutlineRequest(OutlineView.INTERACTIVE, window="mousepad"))
+    finally:
+        os.kill(calculator.pid, signal.SIGCONT)
+    assert ("galculator" in outline.text, outline.silent) == (False, ())
+    assert 'menu "Search"' in outline.text
+
+
 async def test_icons_without_a_name_go_by_the_text_under_them(eyes: AtSpi, desktop: VirtualDesktop) -> None:
     with observer.started("pcmanfm", "--new-win", "/usr", app="pcmanfm"):
         icon = await the(eyes, "libexec", "pcmanfm")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,6 +18,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
 
 pytestmark = pytest.mark.timeout(90)
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -58,6 +62,33 @@ async def test_a_bus_that_hangs_is_an_error_and_works_again_when_it_goes_on(
         finally:
             os.kill(bus, signal.SIGCONT)
         assert await names(eyes, "7") == ["7"]
+
+
+_COLD = """
+import asyncio, os, sys, time
+
+class Cold:
+    def find_spec(self, name, path=None, target=None):
+        if name == "dbus_fast.aio":
+            time.sleep(3.0)  # a cold disk: longer than a bus may take
+
+sys.meta_path.insert(0, Cold())
+from app.desktop.accessibility.atspi import AtSpi
+
+async def main():
+    eyes = AtSpi(os.environ)
+    print([match.element.name for match in await eyes.find("7") if match.score > 0.9])
+    await eyes.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_cold_import_is_not_taken_for_a_bus_that_does_not_answer(environment: Mapping[str, str]) -> None:
+    with observer.started("galculator", app="galculator", environment=environment):
+        command = [sys.executable, "-c", _COLD]
+        done = subprocess.run(command, cwd=ROOT, env=dict(environment), capture_output=True, text=True, check=False)
+    assert done.stdout == "['7']\n", done.stderr
 
 
 async def test_after_the_bus_died_programs_on_a_new_one_are_found(environment: Mapping[str, str], eyes: AtSpi) -> None:

@@ -12,12 +12,14 @@ import pytest
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.desktop.backends import Frame
+from app.desktop.capture import PictureBudget
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.x11.virtual import VirtualDesktop
-from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
+from app.tools.pictures import ModelSight
 from app.tools.registry import TurnContext, admitted
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
@@ -103,6 +105,32 @@ async def test_what_a_terminal_shows_is_read_and_located_by_its_writing(screen: 
         assert (found.payload["how"], found.payload["ref"]) == ("ocr", ref)
         with pytest.raises(ToolMisuse, match="can be clicked: computer_click"):
             await call(screen, "press", ref=ref)
+
+
+async def test_all_text_in_a_region_is_read_and_nothing_beside_it(screen: ScreenReading) -> None:
+    with terminal("sleep 60"):
+        whole = await call(screen, "read_screen", window="Ops")
+        line = re.search(r'writing "Roll back" \((\d+),(\d+),(\d+),(\d+)\)', whole.llm_echo)
+        assert line is not None
+        left, top, width, height = (int(number) for number in line.groups())
+        around = f"{left - 8},{top - 4},{left + width + 8},{top + height + 4}"
+        read = await call(screen, "read_screen", region=around)
+        assert re.findall(r'writing "(.*?)"', read.llm_echo) == ["Roll back"]
+        nothing = await call(screen, "read_screen", region="1,1,3,3")
+        assert "Nothing is told or written there." in nothing.llm_echo
+
+
+async def test_of_a_marked_part_its_picture_is_read_whatever_the_screen_shows_by_now(desk: Desktop) -> None:
+    sight = ModelSight()
+    marked = ScreenReading(desk, sight)
+    with terminal("sleep 60"):
+        shown = await desk.run(lambda controller: controller.screen_capture.capture(
+            controller.find_window("Ops").area, "Ops", PictureBudget()))  # fmt: skip
+    sight.note_marked([Media(shown.data, "image/jpeg", 1, 1, "a part of the screen")])
+    sight.note_marked([Media(b"", "image/png", 1, 1, "from the clipboard")])
+    read = await call(marked, "read_screen", region="marked")
+    assert "Roll back" in read.llm_echo
+    assert "Roll back" not in (await call(marked, "read_screen")).llm_echo
 
 
 async def test_text_of_a_terminal_is_clicked_by_name_and_by_ref(desk: Desktop, screen: ScreenReading) -> None:

@@ -14,9 +14,12 @@ from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.verification import Receipt
+from app.desktop.x11.connection import Connection
 from app.desktop.x11.virtual import VirtualDesktop
+from app.desktop.x11.windows import X11Windows
 from tests.support.compositor import composited, manager_stopped
 from tests.support.repainting import repainting
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -121,3 +124,42 @@ async def test_the_keyboard_is_where_the_focus_is_before_the_window_manager_says
         with manager_stopped(desktop.environment):
             subprocess.run(["xdotool", "windowfocus", str(int(player[1:], 16))], env=desktop.environment, check=True)  # noqa: ASYNC221
             assert (before != player, await desk.run(holder)) == (True, player)
+
+
+@pytest.mark.parametrize(
+    ("told", "is_read_again"),
+    [
+        (("_NET_WM_USER_TIME", "32c", "7"), False),
+        (("WM_HINTS", "32c", "7"), False),
+        (("_NET_WM_NAME", "8u", "Other"), True),
+        (("_NET_WM_WINDOW_OPACITY", "32c", "7"), True),
+    ],
+    ids=lambda one: one[0] if isinstance(one, tuple) else "",
+)
+async def test_the_windows_are_read_again_only_where_one_has_changed(
+    desktop: VirtualDesktop, told: tuple[str, str, str], *, is_read_again: bool
+) -> None:
+    """Programs note a time at every click and key. What is read shows in the requests that the X server gets."""
+    connection = Connection(desktop.environment)
+    windows = X11Windows(connection)
+
+    def asked() -> int:
+        before = connection.display.display.request_serial
+        windows.all()
+        return int(connection.display.display.request_serial - before)
+
+    with repainting("--still", environment=desktop.environment):
+        assert eventually(lambda: any(window.title == "Repainting" for window in windows.all()))
+        number = next(window.ref for window in windows.all() if window.title == "Repainting")[1:]
+        assert eventually(lambda: asked() == asked())
+        least = asked()
+        name, kind, value = told
+
+        def is_read_again_now() -> bool:
+            command = ["xprop", "-id", f"0x{number}", "-f", name, kind, "-set", name, value]
+            subprocess.run(command, env=desktop.environment, check=True)
+            return asked() > least
+
+        # Something else may have changed a window at the same moment, so one quiet try tells that nothing was read.
+        assert is_read_again_now() if is_read_again else eventually(lambda: not is_read_again_now())
+    connection.close()

@@ -13,8 +13,18 @@ from pathlib import Path
 
 import pytest
 
+from app.assembly import registry
+from app.protocol.spec import Effect
+
 ROOT = Path(__file__).parents[2]
 _LIMIT_S = 30.0
+_NEEDS_NO_SCREEN = {"browser_action": "it has a browser of its own", "computer_use": "`wisp tool` has no model"}
+_CALLS = {
+    spec.name: spec.examples[0] if spec.examples else f"<{spec.name}>Notes</{spec.name}>"
+    for spec in registry()
+    if (spec.aim or spec.effect is Effect.DESKTOP or spec.taint in ("screen", "clipboard"))
+    and spec.name not in _NEEDS_NO_SCREEN
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +54,16 @@ def test_a_task_waits_for_the_person_and_says_what_to_do(session: dict[str, str]
     words = [sys.executable, "-m", "app", "do", task, "--provider", "offline", "--mode", "yolo"]
     done = subprocess.run(words, cwd=ROOT, env=session, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, "choose an X11 session" in done.stdout) == (3, True), done.stdout
+
+
+def test_every_tool_of_the_screen_asks_for_the_person(session: dict[str, str]) -> None:
+    words = [sys.executable, "-m", "app", "tool"]
+    given = "".join(_CALLS.values())
+    done = subprocess.run(words, cwd=ROOT, env=session, input=given, capture_output=True, text=True, timeout=120)  # noqa: PLW1510
+    answers = {answer["tool"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    assert (set(answers), len(answers) > 20) == (set(_CALLS), True), done.stderr
+    assert [name for name, one in answers.items() if one["ok"] or not one["payload"].get("needs_person")] == []
+    assert [name for name, one in answers.items() if "choose an X11 session" not in one["echo"]] == []
 
 
 def test_the_doctor_tells_what_wayland_keeps_away_and_why(session: dict[str, str]) -> None:

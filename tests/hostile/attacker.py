@@ -166,7 +166,7 @@ def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool, dr
         patch.setattr(
             profiles, "choose", lambda _settings: profiles.ChosenProvider(provider, "model", profile_of("model"))
         )
-        return assemble(settings, dry_run=dry_run, attended=attended)
+        return assemble(settings, without_screen=dry_run, attended=attended)
 
 
 def _deny(answer: Callable[..., None], approval_id: str) -> Callable[[], None]:

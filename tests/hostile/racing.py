@@ -17,6 +17,7 @@ from pathlib import Path
 from app.base.errors import WispError
 from app.services.files.changes import ChangeOrigin, Changes
 from app.services.files.checkpoints import Checkpoints
+from app.services.files.moving import Moves
 from app.services.files.places import Workspace
 from app.services.files.reading import open_file
 
@@ -49,7 +50,7 @@ def race(root: Path, rounds: int) -> Race:
     changes = Changes(workspace, Checkpoints(root / "kept"))
     result = Race()
     names = cycle(("file", "folder/a", "deep/inner/a", "folder/new", "deep/inner/new/newer"))
-    acts = cycle(("read", "write", "read", "edit", "delete", "write", "read"))
+    acts = cycle(("read", "write", "copy", "read", "edit", "move", "delete", "write", "read"))
     with _swapping(inside):
         for _ in range(rounds):
             name, act = next(names), next(acts)
@@ -77,9 +78,26 @@ def _act(act: str, workspace: Workspace, changes: Changes, name: str) -> bytes:
         changes.write(place, [b"mine"], origin)
     elif act == "edit":
         changes.edit(place, lambda before: before + b"!", origin)
+    elif act in ("copy", "move"):
+        return _arranged(workspace, changes, name, copies=act == "copy")
     else:
         changes.delete(place, origin)
     return b""
+
+
+def _arranged(workspace: Workspace, changes: Changes, name: str, *, copies: bool) -> bytes:
+    """Copy or move what was judged to lie inside, and return what the new file holds. Afterwards all is as before."""
+    judged = [str(workspace.locate(one).path) for one in (name, "taken")]
+    if not all(Path(one).is_relative_to(workspace.folder) for one in judged):
+        return b""
+    moves = Moves(workspace, Checkpoints(workspace.folder.parent / "kept"))
+    steps = moves.plan([name], ["taken"], copies=copies, judged=judged)
+    moves.carry_out(steps, "arranged", "copy_file" if copies else "move_file", copies=copies)
+    taken = workspace.folder / "taken"
+    data = b"" if taken.is_symlink() else taken.read_bytes()
+    changes.restore("arranged")
+    taken.unlink(missing_ok=True)
+    return data
 
 
 def _outer(outside: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,19 +17,11 @@ from app.agent.policy.policy import Policy, PolicyDeps
 from app.agent.policy.values import Decision, Mode
 from app.assembly import registry
 from app.base import paths, resources
-from app.base.clock import SystemClock
-from app.base.errors import ToolFailed
-from app.desktop import choose
-from app.desktop.backends import Backend
-from app.desktop.headless import HeadlessDesktop
-from app.desktop.takeover import StopFlag
-from app.protocol.call import Block, ToolCall, ToolResult
-from app.protocol.dialects.choose import NAMES, by_name
+from app.protocol.call import ToolCall
+from app.protocol.dialects.choose import NAMES
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
 from app.providers import profiles
-from app.settings import providers, store
-from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.registry import Family, Registry, TurnContext, admitted
+from app.settings import providers, store, tokens
 from app.ui.system.speech import manner_of
 from app.ui.theme import theme
 
@@ -43,7 +35,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     copy = tmp_path / "resources"
     shutil.copytree(paths.resources(), copy)
     monkeypatch.setattr(paths, "resources", lambda: copy)
-    caches = (resources._table, providers.providers, theme._built_in)
+    caches = (resources._table, providers.providers, tokens._built_in, tokens._face)
     for cached in caches:
         cached.cache_clear()
     yield copy
@@ -67,28 +59,86 @@ def test_each_kind_of_change_names_at_most_three_files_in_order(subject: str) ->
         assert (ROOT / place).exists() or "<name>" in place, place
 
 
-async def test_the_tool_of_the_guide_is_taught_in_every_dialect_and_runs() -> None:
-    names: dict[str, Any] = {
-        "Clock": object, "ToolCall": ToolCall, "TurnContext": TurnContext, "ToolFailed": ToolFailed,
-        "ToolResult": ToolResult, "Family": Family, "ToolSpec": ToolSpec, "Effect": Effect, "Param": Param,
-    }  # fmt: skip
-    exec(re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1], names)  # type: ignore[index]
-    known = Registry(names["GREET"])
-    executor = Executor(known, [names["Greet"](SystemClock())], SystemClock(), seed=1)
+def _example(place: str) -> str:
+    """The module that the guide shows for this place."""
+    found = re.search(rf"```python\n# {re.escape(place)}\n(.*?)```", GUIDE, re.DOTALL)
+    assert found, place
+    return found[1]
 
-    async def audit(_kind: str, _details: object) -> None:
-        return None
 
-    async def run(name: str) -> ToolResult:
-        turn = TurnContext(admitted, "c1", lambda *_: None, audit, asyncio.Event(), "t1", 0.0)
-        done = await executor.run(Block("c1", "greet", args={"name": name}), WrittenByThePerson(), turn)
-        return done.result
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of Wisp to change, with the suite's support and the desktop's contract."""
+    copy = tmp_path / "checkout"
+    skipped = shutil.ignore_patterns("__pycache__")
+    for place in ("app", "resources", "tests/support", "tests/data"):
+        shutil.copytree(ROOT / place, copy / place, ignore=skipped)
+    contract = copy / "tests" / "contract"
+    contract.mkdir()
+    for place in ("pyproject.toml", "tests/__init__.py", "tests/conftest.py", "tests/contract/test_desktop.py"):
+        shutil.copy(ROOT / place, copy / place)
+    (contract / "__init__.py").touch()
+    return copy
 
+
+def _replace(file: Path, old: str, new: str) -> None:
+    written = file.read_text(encoding="utf-8")
+    assert written.count(old) == 1, old
+    file.write_text(written.replace(old, new), encoding="utf-8")
+
+
+def _python(checkout: Path, *words: str, code: int = 0) -> str:
+    """Run Python in the copy, and return what it printed. Another exit code fails the test with its words."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=checkout, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+_NATIVE = """
+import asyncio
+from app.base.clock import SystemClock
+from app.protocol.call import Block
+from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.greet import GREET, Greet
+from app.tools.registry import Registry, TurnContext, admitted
+
+async def run():
+    async def audit(kind, details): pass
+    turn = TurnContext(admitted, "c1", lambda *_: None, audit, asyncio.Event(), "t1", 0.0)
+    executor = Executor(Registry(GREET), [Greet(SystemClock())], SystemClock(), seed=1)
+    done = await executor.run(Block("c1", "greet", args={"name": "Ada"}), WrittenByThePerson(), turn)
+    print(done.result.llm_echo)
+
+asyncio.run(run())
+"""
+
+
+def test_the_tool_of_the_guide_is_taught_in_every_dialect_and_called_in_every_dialect(checkout: Path) -> None:
+    (checkout / "app" / "tools" / "greet.py").write_text(_example("app/tools/greet.py"), encoding="utf-8")
+    assembly = checkout / "app" / "assembly.py"
+    _replace(
+        assembly, "from app.tools.mcp import", "from app.tools.greet import GREET, Greet\nfrom app.tools.mcp import"
+    )
+    _replace(assembly, "*(SAY, ", "*(SAY, GREET, ")
+    _replace(assembly, "        Speech(),\n", "        Speech(),\n        Greet(clock),\n")
+    card = '[greet]\nglyph = "spark"\npresent = "Greeting"\npast = "Greeted"\nfailed = "Could not greet"\n'
+    _insert(checkout / "resources" / "cards.toml", "", f'{card}objects = ["{{name}}"]\n')
     for dialect in NAMES:
-        made = by_name(dialect)
-        assert "greet" in made.teach(known.specs) + str(made.schemas(known.specs))
-    assert (await run("Ada")).llm_echo == "Greeted Ada."
-    assert "Name somebody" in (await run("nobody")).llm_echo
+        taught = _python(checkout, "-m", "app", "tools", "--dialect", dialect)
+        assert "Greets somebody by name." in taught
+        # A native declaration is short: it names the argument and leaves its description out.
+        assert ('"name": {' if dialect == "native" else "who to greet") in taught
+    calls = {
+        "xml": '<greet name="Ada"/>',
+        "batch": '<execute>[{"name": "greet", "args": {"name": "Ada"}}]</execute>',
+    }
+    for dialect, call in calls.items():
+        assert "Greeted Ada." in _python(checkout, "-m", "app", "tool", "--no-screen", "--dialect", dialect, call)
+    assert "Greeted Ada." in _python(checkout, "-c", _NATIVE)
+    assert "Name somebody" in _python(checkout, "-m", "app", "tool", "--no-screen", '<greet name="nobody"/>', code=1)
 
 
 def test_a_provider_is_a_function_and_a_row(shipped: Path) -> None:
@@ -110,16 +160,21 @@ def test_a_tone_is_a_row_and_two_colours(shipped: Path) -> None:
     assert manner_of("sly").pitch == -0.2
 
 
-def test_a_desktop_backend_is_a_module_and_the_place_that_chooses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def native(*_: object, **__: object) -> Backend:
-        return replace(HeadlessDesktop().backend(StopFlag()), name="example:0")
-
-    monkeypatch.setattr(choose, "_native", native)
-    desktop = choose.open_desktop(environment={})
-    try:
-        assert desktop.name == "example:0"
-    finally:
-        desktop.close()
+def test_the_backend_of_the_guide_keeps_a_part_of_the_desktops_contract(checkout: Path) -> None:
+    (checkout / "app" / "desktop" / "example.py").write_text(_example("app/desktop/example.py"), encoding="utf-8")
+    chosen = (
+        "from app.desktop.x11.backend import make_backend\n\n        return make_backend(environment, stop, private, "
+    )
+    chosen += "is_portable=is_portable)"
+    example = "from app.desktop.example import make_backend\n\n        return make_backend(stop)"
+    _replace(checkout / "app" / "desktop" / "choose.py", chosen, example)
+    contract = checkout / "tests" / "contract" / "test_desktop.py"
+    _replace(contract, '["headless", "x11", "portable"]', '["headless", "example"]')
+    _replace(contract, 'virtual: VirtualDesktop = request.getfixturevalue("desktop")', "")
+    _replace(contract, "virtual.environment", "{}")
+    kept = "monitors or grab or pointer_is or button or clipboard or stop_holds"
+    passed = _python(checkout, "-m", "pytest", str(contract), "-k", f"example and ({kept})")
+    assert int(re.search(r"(\d+) passed", passed)[1]) == 10  # type: ignore[index]
 
 
 def test_a_rule_is_written_where_the_others_are(shipped: Path, tmp_path: Path) -> None:

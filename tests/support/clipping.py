@@ -28,13 +28,16 @@ from PySide6.QtWidgets import (
 
 from app.settings.store import Settings
 from app.ui import application, eventloop
+from app.ui.bubble.rows import AnswerButton, lines_of
 from app.ui.gallery.board import boards
 from app.ui.machine import NoMachine
 from app.ui.preferences.window import SettingsWindow
 from app.ui.theme.appearance import look_of
+from app.ui.welcome import WelcomeWindow
 
 _ROOT = Path(__file__).resolve().parents[2]
 _EDGES = 2
+_ANSWERS_INSET_PX = 12
 
 
 def cut_off(points: float, language: str, folder: Path) -> list[str]:
@@ -58,6 +61,10 @@ def _needs(widget: QWidget) -> Iterator[tuple[str, int, int]]:
         else:
             yield widget.text(), widget.width(), widget.sizeHint().width()
         yield widget.text(), widget.height(), metrics.height()
+    elif isinstance(widget, AnswerButton):
+        box = lines_of(metrics, widget.width() - 2 * _ANSWERS_INSET_PX, widget.text())[1]
+        yield widget.text(), widget.width(), box.width()
+        yield widget.text(), widget.height(), box.height()
     elif isinstance(widget, QAbstractButton) and widget.text():
         yield widget.text(), widget.width(), widget.sizeHint().width()
         yield widget.text(), widget.height(), metrics.height()
@@ -95,14 +102,17 @@ async def _look(process: QApplication) -> int:
     window = SettingsWindow(look.theme, Settings({}, {}), NoMachine())
     window.show()
     process.sendPostedEvents()
-    pieces = {name: piece for name, piece in board.pieces.items() if name.startswith(("composer", "bubble-approval"))}
     room = window.screen().availableSize()
     found = [f"settings: {window.size()} of {room}"] if window.size().boundedTo(room) != window.size() else []
-    found += [line for name, piece in pieces.items() for line in cut(name, piece)]
+    found += [line for name, piece in board.pieces.items() for line in cut(name, piece)]
     for row in range(window.index.count()):
         window.index.setCurrentRow(row)
         process.sendPostedEvents()
         found += cut(f"settings {window.index.item(row).text()}", window)
+    welcome = WelcomeWindow(look.theme, NoMachine())
+    welcome.show()
+    process.sendPostedEvents()
+    found += cut("welcome", welcome)
     print(*dict.fromkeys(found), sep="\n", end="\n" if found else "")
     return 0
 

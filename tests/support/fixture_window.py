@@ -26,7 +26,10 @@ _SHOWN_CHARS = 300
 
 
 class FixtureWindow:
-    """`mode` is canvas or text; `options` go to the script (`--size 400x300`, `--at 10,10`)."""
+    """`mode` is canvas or text; `options` go to the script (`--size 400x300`, `--at 10,10`).
+
+    `--blue 20,30,80,40` paints a blue rectangle with that left, top, width and height on the canvas.
+    """
 
     def __init__(self, mode: str, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.told: list[dict[str, Any]] = []
@@ -124,7 +127,7 @@ def _in_pixels(place: Any) -> tuple[float, float]:
     return found.x(), found.y()
 
 
-def _canvas() -> Any:  # noqa: C901 - one short handler for each kind of event
+def _canvas(painted: str) -> Any:  # noqa: C901 - one short handler for each kind of event
     from PySide6.QtCore import Qt
     from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
     from PySide6.QtWidgets import QWidget
@@ -161,6 +164,13 @@ def _canvas() -> Any:  # noqa: C901 - one short handler for each kind of event
                 _tell(name, key=Qt.Key(event.key()).name, text=event.text(), modifiers=_modifiers(event))
 
     canvas = Canvas()
+    if painted:
+        from PySide6.QtWidgets import QFrame
+
+        mark = QFrame(canvas)
+        mark.setStyleSheet("background: #0000ff")
+        mark.setGeometry(*(int(part) for part in painted.split(",")))
+        mark.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
     canvas.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     return canvas
 
@@ -220,7 +230,7 @@ def _main(mode: str, options: dict[str, str]) -> int:
     from PySide6.QtWidgets import QApplication
 
     app = QApplication([])
-    window = _canvas() if mode == "canvas" else _text_field()
+    window = _canvas(options.get("--blue", "")) if mode == "canvas" else _text_field()
     _show(window, options)
     listener = QSocketNotifier(sys.stdin.fileno(), QSocketNotifier.Type.Read)
     listener.activated.connect(lambda: _heard(app, window))

@@ -253,6 +253,7 @@ def _place(place: Path) -> dict[str, str]:
         "OUT": str(place / "out"),
         "WISP_DATA_DIR": str(place / "data"),
         "WISP_ROOT": str(ROOT),
+        "PYTHONPATH": str(ROOT),  # because an environment that two checkouts share runs the other one's code
         "WISP_PYTHON": sys.executable,
         "PROGRAMS": str(PROGRAMS),
         "PATH": f"{place / 'home' / 'bin'}:{WISP.parent}:{os.environ['PATH']}",

@@ -23,7 +23,8 @@ _LOOK_LIMIT_S = 45.0
 
 @dataclass(frozen=True)
 class Seen:
-    """One node of the other program. `text` is the whole content of a text; `value` a slider's number."""
+    """One node of the other program. `text` is the whole content of a text; `value` a slider's number; `labels` are the
+    names of what labels it."""
 
     role: str
     name: str
@@ -33,26 +34,35 @@ class Seen:
     states: frozenset[str]
     box: tuple[int, int, int, int]
     depth: int
+    actions: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @property
     def showing(self) -> bool:
         return "showing" in self.states
 
 
-def observe(app: str, environment: Mapping[str, str] | None = None, *, deepest: int = 99) -> list[Seen]:
+def observe(
+    app: str, environment: Mapping[str, str] | None = None, *, deepest: int = 99, window: str = ""
+) -> list[Seen]:
     """All nodes of all programs whose name contains `app`, depth first; an empty list when there is none.
 
-    `deepest` 1 looks at programs and their windows only.
+    `deepest` 1 looks at programs and their windows only. With `window`, only windows of this name are gone through, and
+    nothing below what does not show.
     """
     done = subprocess.run(
-        [_PYTHON, "-W", "ignore", str(Path(__file__).resolve()), app, str(deepest)],
+        [_PYTHON, "-W", "ignore", str(Path(__file__).resolve()), app, str(deepest), window],
         env=dict(environment if environment is not None else os.environ),
         capture_output=True,
         text=True,
         timeout=_LOOK_LIMIT_S,
         check=True,
     )
-    return [Seen(**{**node, "states": frozenset(node["states"]), "box": tuple(node["box"])}) for node in _nodes(done)]
+    tuples = ("box", "actions", "labels")
+    return [
+        Seen(**{**node, "states": frozenset(node["states"]), **{name: tuple(node[name]) for name in tuples}})
+        for node in _nodes(done)
+    ]
 
 
 def _nodes(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
@@ -122,7 +132,13 @@ def _windows(environment: Mapping[str, str]) -> list[str]:
     return listed.stdout.splitlines()
 
 
-def _main(wanted: str, deepest: int) -> None:
+def _is_asked_for(node: dict[str, Any], window: str) -> bool:
+    if not window or node["depth"] == 0:
+        return True
+    return "showing" in node["states"] and (node["depth"] > 1 or node["name"] == window)
+
+
+def _main(wanted: str, deepest: int, window: str) -> None:
     import gi  # type: ignore[import-not-found]  # Debian's, seen by the system's Python only
 
     gi.require_version("Atspi", "2.0")
@@ -132,7 +148,14 @@ def _main(wanted: str, deepest: int) -> None:
         interfaces = node.get_interfaces()
         text = Atspi.Text.get_text(node, 0, -1) if "Text" in interfaces else None
         box = Atspi.Component.get_extents(node, Atspi.CoordType.SCREEN) if "Component" in interfaces else None
+        deeds = range(Atspi.Action.get_n_actions(node)) if "Action" in interfaces else ()
         return {
+            "labels": [
+                relation.get_target(0).get_name()
+                for relation in node.get_relation_set()
+                if relation.get_relation_type() is Atspi.RelationType.LABELLED_BY
+            ],
+            "actions": [Atspi.Action.get_action_name(node, index) for index in deeds],
             "role": node.get_role_name(),
             "name": node.get_name() or "",
             "description": node.get_description() or "",
@@ -146,7 +169,7 @@ def _main(wanted: str, deepest: int) -> None:
     def walk(node: Any, depth: int, into: list[dict[str, Any]]) -> None:
         try:
             into.append(describe(node, depth))
-            count = node.get_child_count() if depth < deepest else 0
+            count = node.get_child_count() if depth < deepest and _is_asked_for(into[-1], window) else 0
             children = [node.get_child_at_index(index) for index in range(count)]
         except GLib.Error:
             return
@@ -166,4 +189,4 @@ def _main(wanted: str, deepest: int) -> None:
 if __name__ == "__main__":
     import sys
 
-    _main(sys.argv[1], int(sys.argv[2]))
+    _main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

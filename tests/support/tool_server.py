@@ -7,6 +7,8 @@
   whose answer is the result, {"read": path}, {"write": path}, {"reach": [host, port]}, {"env": name},
   {"tools": […]} other tools from now on, {"count": file} a line for each call and each cancellation.
 `start`: the same steps, done before it reads. `refuses`: methods that it ends at. `mute`: methods it never answers.
+`prompts`: for each prompt's name the list of its arguments and its text, in which {name} is an argument.
+`pages`: the file of each page by its `ui://` address.
 `endless`: lists have another page for ever. `first_wrong_id`: each answer comes under a wrong id before its own.
 """
 
@@ -57,7 +59,7 @@ class ToolServer:
         page = int(params.get("cursor") or 0) + 1
         more = {"nextCursor": str(page)} if told.get("endless") else {}
         if method == "initialize":
-            able = {"tools": {"listChanged": True}, **({"resources": {}} if "resources" in told else {})}
+            able = {"tools": {"listChanged": True}, **{one: {} for one in ("resources", "prompts") if one in told}}
             about = {"name": "test", "version": "1"}
             return {"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": about, **told.get("hello", {})}
         if method == "tools/list":
@@ -67,15 +69,26 @@ class ToolServer:
             if told.get("endless"):
                 tools = [{**tool, "name": f"{tool['name']}{page}"} for tool in tools]
             return {"tools": tools, **more}
+        if method == "prompts/list":
+            return {"prompts": [{"name": name, "arguments": parts} for name, (parts, _) in told["prompts"].items()]}
+        if method == "prompts/get":
+            text = told["prompts"][params["name"]][1].format(**params.get("arguments") or {})
+            return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
         if method == "resources/list":
             listed = [{"uri": uri, "name": uri} for uri in told.get("resources", {})]
             return {"resources": listed, **more}
         if method == "resources/templates/list":
             return {"resourceTemplates": []}
         if method == "resources/read":
-            uri = params["uri"]
-            return {"contents": [{"uri": uri, "text": told["resources"][uri]}]} if uri in told["resources"] else None
+            return self._resource(params["uri"])
         return None
+
+    def _resource(self, uri: str) -> Any:
+        if file := self.told.get("pages", {}).get(uri):
+            text = Path(file).read_text(encoding="utf-8")
+            return {"contents": [{"uri": uri, "mimeType": "text/html;profile=mcp-app", "text": text}]}
+        known = self.told.get("resources", {})
+        return {"contents": [{"uri": uri, "text": known[uri]}]} if uri in known else None
 
     def _call(self, number: Any, params: dict[str, Any]) -> None:
         self._count(params["name"])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.services.browser.session import BrowserSession
+from app.services.browser.starting import BrowserWishes
 from app.services.web.addresses import Address
 
 PUBLIC = ipaddress.ip_address("93.184.216.34")
@@ -36,6 +37,9 @@ class World:
     dialled: list[str] = field(default_factory=list)
     reached: list[str] = field(default_factory=list)
     own_ports: set[int] = field(default_factory=set)
+    wishes: BrowserWishes = field(default_factory=BrowserWishes)
+    port: int = 0
+    """Where the public server listens on this machine."""
 
 
 class _Datagrams(asyncio.DatagramProtocol):
@@ -48,7 +52,7 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 @asynccontextmanager
 async def world(folder: Path, pages: Mapping[str, str] | None = None) -> AsyncIterator[World]:
-    """Pages by their path on every public name. `/to?URL` sends its visitors on."""
+    """Pages by their path on every public name. `/to?URL` sends its visitors on, `….bin` is a download."""
     here: World
     rebound: list[str] = []
 
@@ -67,6 +71,7 @@ async def world(folder: Path, pages: Mapping[str, str] | None = None) -> AsyncIt
         else:
             body = here.pages.get(path.partition("?")[0], "<title>Nothing</title>nothing here").encode()
             kind = "text/javascript" if path.endswith(".js") else "text/html; charset=utf-8"
+            kind = "application/octet-stream" if path.endswith(".bin") else kind
             fields = f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close"
             writer.write(f"HTTP/1.1 200 OK\r\n{fields}\r\n\r\n".encode() + body)
         await writer.drain()
@@ -94,10 +99,11 @@ async def world(folder: Path, pages: Mapping[str, str] | None = None) -> AsyncIt
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind(("127.0.0.1", 0))
     here = World(
-        BrowserSession(folder / "profile", lambda: here.own_ports, find=find, dial=dial),
+        BrowserSession(folder / "profile", lambda: here.own_ports, find=find, dial=dial, wishes=lambda: here.wishes),
         dict(pages or {}),
         port,
         udp.getsockname()[1],
+        port=server.sockets[0].getsockname()[1],
     )
     listening, _ = await asyncio.get_running_loop().create_datagram_endpoint(lambda: _Datagrams(here.reached), sock=udp)
     try:

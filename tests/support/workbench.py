@@ -76,7 +76,7 @@ class Bench:
         self.audited: list[str] = []
         self.cancelled = asyncio.Event()
         self.began_at = 0.0
-        self.executor = Executor(WORK, self._handlers(), SystemClock(), seed=1)
+        self.executor = Executor(WORK, self.handlers(), SystemClock(), seed=1)
 
     async def xml(self, text: str, turn: str = "t1") -> ToolResult:
         """The result of the one call that `text` writes."""
@@ -97,7 +97,7 @@ class Bench:
         runs = self.processes.recent(1000)
         await asyncio.gather(*(self.processes.stop(run) for run in runs if run.is_running))
 
-    def _handlers(self) -> list[object]:
+    def handlers(self) -> list[object]:
         space, clock = self.workspace, SystemClock()
         commands = Commands(space, self.processes, clock, self.talk.is_yolo)
         waits = Waits(space, self.processes, clock)

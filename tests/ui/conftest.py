@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
@@ -15,7 +19,10 @@ from app.ui.approvals.devices import WITNESS, EveryPress
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
 from tests.support.compositor import composited
+from tests.support.waiting import within
 from tests.ui.fake_agent import FakeAgent
+
+_LIMIT_MS = 45_000
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +62,40 @@ with_and_without_a_compositor = [
 ]
 
 
+class PatientBot(QtBot):
+    """pytest-qt's robot with limits that only a fault reaches, also where many programs share two cores."""
+
+    def waitUntil(self, callback: Callable[[], object], *, timeout: int = _LIMIT_MS) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal: object, *, timeout: int = _LIMIT_MS, **others: Any) -> Any:
+        return super().waitSignal(signal, timeout=timeout, **others)
+
+    def waitExposed(self, widget: QWidget, *, timeout: int = _LIMIT_MS) -> Any:
+        return super().waitExposed(widget, timeout=timeout)
+
+    def waitActive(self, widget: QWidget, *, timeout: int = _LIMIT_MS) -> Any:
+        return super().waitActive(widget, timeout=timeout)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    return PatientBot(request)
+
+
+@pytest.fixture
+def own_bus(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A session bus on which nothing starts by itself: the desktop's own starts a notification service, for example,
+    once some test notifies, and that has the name from then on."""
+    command = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1"]
+    environment = {**os.environ, "XDG_DATA_DIRS": "/nonexistent", "XDG_DATA_HOME": "/nonexistent"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as daemon:
+        assert daemon.stdout is not None
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", daemon.stdout.readline().strip())
+        yield
+        daemon.terminate()
+
+
 @pytest.fixture
 def look(qapp: QApplication) -> Iterator[Look]:
     made = application.look_of(qapp, Settings({}, {}))
@@ -82,6 +123,9 @@ def presence(still: Look) -> Iterator[Presence]:
     yield made
     made.close()
     made.orb.close()
+    # A hidden window still counts as focused where no other window took the keyboard: the next test would find it.
+    if (focused := QGuiApplication.focusWindow()) is not None:
+        focused.destroy()
 
 
 Drive = Callable[[Coroutine[Any, Any, None]], None]
@@ -94,7 +138,7 @@ def drive(qapp: QApplication, presence: Presence, agent: FakeAgent) -> Drive:
     async def attached(script: Coroutine[Any, Any, None]) -> int:
         presence.attach(agent)
         try:
-            await script
+            await within(script)
         finally:
             presence.detach()
         return 0

@@ -82,8 +82,13 @@ class FakeAgent:
         self.holds = False
         self.closed = False
         self.archive = MemoryArchive()
+        self.known: list[str] = []
         self.conversation = ""
+        self.screen = b""
         self.reopened: list[str] = []
+        self.performed: list[tuple[str, dict[str, Any]]] = []
+        self.looked_at: list[str] = []
+        self.windows: dict[str, Media] = {}
         self._listeners: list[Listener] = []
         self._released = asyncio.Event()
 
@@ -111,8 +116,25 @@ class FakeAgent:
         self.stopped += 1
         self._released.set()
 
-    async def picture(self) -> Media:
-        return Media(b"", "image/png", 1280, 800, "the screen")
+    async def commands(self) -> list[str]:
+        return self.known
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any], show: Listener) -> bool:
+        self.performed.append((tool, dict(arguments)))
+        show(agent.TagStart("by-hand", tool, arguments))
+        show(agent.ToolFinished("by-hand", tool, True, tool, {"title": "done"}))
+        return True
+
+    async def surface_picture(self, surface_id: str) -> Media | None:
+        self.looked_at.append(surface_id)
+        return self.windows.get(surface_id)
+
+    async def pin_surface(self, surface_id: str) -> str:
+        self.performed.append(("pin", {"id": surface_id}))
+        return "It stays on the desktop now."
+
+    async def picture(self, *, at_full_size: bool = False) -> Media:
+        return Media(self.screen if at_full_size else b"", "image/png", 1280, 800, "the screen")
 
     async def reopen(self, conversation_id: str) -> list[agent.AgentEvent]:
         self.reopened.append(conversation_id)

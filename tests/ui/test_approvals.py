@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
 from pytestqt.qtbot import QtBot
 from Xlib import XK
 
 from app.agent import agent_events
 from app.agent.inspection import DesktopInspector
-from app.agent.policy import Decision, Mode, Policy, Provenance
+from app.agent.policy import Action, Decision, Mode, Policy, Provenance, sentences
 from app.assembly import registry
 from app.desktop.choose import open_desktop
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import ToolCall
-from app.protocol.spec import ScreenAim
+from app.protocol.spec import Effect, ScreenAim
 from app.ui.approvals.devices import WITNESS
 from app.ui.approvals.row import ApprovalRow
 from app.ui.gallery import samples
@@ -57,6 +58,73 @@ def test_it_shows_who_and_what_and_why_and_what_can_be_undone(
             "Asked by the rule “mode ask: outward (default.toml)”.",
         ]
         assert all(row.rect().contains(part.geometry()) for part, _ in row._parts())
+
+    drive(script())
+
+
+def _bold(row: ApprovalRow) -> list[str]:
+    """Return the semibold parts of the question as it is painted."""
+    block, found = row._sentence.document().firstBlock(), list[str]()
+    while block.isValid():
+        part = block.begin()
+        while not part.atEnd():
+            if part.fragment().charFormat().fontWeight() == QFont.Weight.DemiBold:
+                found.append(part.fragment().text())
+            part += 1  # type: ignore[operator, assignment]
+        block = block.next()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "bold"),
+    [
+        (
+            "",
+            "Wisp wants to delete ~/Downloads/🗑⟨U+202E⟩alt, send notes.txt to example.com and do 2 more things.",
+            ["delete", "send", "do"],
+        ),
+        (
+            "de",
+            "Wisp möchte ~/Downloads/🗑⟨U+202E⟩alt löschen, notes.txt an example.com senden und 2 weitere Dinge tun.",
+            ["löschen", "senden", "tun"],
+        ),
+    ],
+)
+def test_every_verb_of_the_question_is_bold(
+    presence: Presence, agent: FakeAgent, drive: Drive, language: str, sentence: str, bold: list[str]
+) -> None:
+    command = "rm -r ~/Downloads/🗑\u202ealt && scp notes.txt example.com: && touch a && mkdir b"
+    act = Action("execute_command", frozenset({Effect.EXECUTES}), command=command)
+    asked = sentences.question(act, Provenance(), language)
+    wanted = agent_events.ApprovalWanted("a1", "c1", act.tool, asked.text, strong=asked.strong, deed=asked.deed)
+
+    async def script() -> None:
+        row = await _asked(presence, agent, (wanted,))
+        assert row._sentence.toPlainText() == sentence
+        assert _bold(row) == bold
+        agent.tell(agent_events.ApprovalAnswered("a1", True))
+        await until(lambda: row.line.text().startswith("Allowed"))
+        assert row.line.text().startswith(f"Allowed: {sentence.split(' ', 2)[2].removeprefix('to ').rstrip('.')}")
+
+    drive(script())
+
+
+def test_an_answered_one_is_one_line_that_opens(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.approval())
+        bubble, asking = presence.bubble, presence.bubble.body_rect().height
+        agent.tell(agent_events.ApprovalAnswered("a1", True))
+        await until(lambda: row.height() == bubble.theme.size("step_height") and bubble.body_rect().height < asking)
+        assert row.line.text().startswith("Allowed: delete ~/Downloads/old")
+        assert row.line.text()[-5:].replace(" ", "")[-1].isalnum()  # the time of day ends it
+        qtbot.mouseClick(row.line, Qt.MouseButton.LeftButton)
+        await until(lambda: row.height() > bubble.theme.size("step_height"))
+        assert (row._detail.isVisible(), row.choices.isVisible(), row.line.expanded) == (True, False, True)
+        assert agent.answers == []
+        qtbot.mouseClick(row.line, Qt.MouseButton.LeftButton)
+        await until(lambda: row.height() == bubble.theme.size("step_height"))
 
     drive(script())
 

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.base.errors import WispError
+from app.ui.bubble.rows import ProseText
+from app.ui.bubble.speech import AskedRow
 from app.ui.composer import intake
 from app.ui.composer.attachments import MOST_PICTURES, Attached, in_words, size
 from app.ui.composer.field import ComposerField
 from app.ui.composer.window import ComposerView
 from app.ui.presence import Presence
+from app.ui.windows.region import RegionWindow
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
@@ -99,6 +102,31 @@ def test_what_is_attached_can_be_let_go_of_and_goes_alone(
     drive(person())
 
 
+def test_what_stands_above_the_field_gets_its_height_where_the_thread_is_full(
+    presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    async def person() -> None:
+        composer = await written(presence)
+        how = presence.inbox.presenter
+        for number in range(40):
+            presence.inbox.change(lambda view, said=f"Line {number}": how.noticed(view, "info", said))
+        await until(lambda: presence.bubble.thread_view.wanted_height > presence.bubble.height())
+        whole = presence.bubble.body_rect()
+        composer.files_offered.emit([tmp_path])
+        await until(lambda: names(composer) == [tmp_path.name])
+        composer.tell("Nothing is selected. Select the text that is to be written anew, in any program.")
+        await until(lambda: not composer.note.isHidden())
+        assert presence.bubble.body_rect() == whole
+        assert composer.chips.geometry().bottom() < composer.note.geometry().top()
+        assert composer.note.geometry().bottom() < composer.field.geometry().top()
+        assert presence.bubble.thread_view.geometry().bottom() <= composer.geometry().top()
+        composer.tell("")
+        composer.chips.take()
+        assert composer.height() == composer.wanted_height
+
+    drive(person())
+
+
 def test_a_picture_is_pasted_and_so_are_files_and_plain_text_stays_text(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
 ) -> None:
@@ -141,6 +169,84 @@ def test_the_screen_is_attached_by_a_button(qtbot: QtBot, presence: Presence, ag
         await until(lambda: names(composer) == ["Screenshot"])
         qtbot.mouseClick(composer.send_button, Qt.MouseButton.LeftButton)
         await until(lambda: [media.label for media in agent.media] == ["the screen"])
+
+    drive(person())
+
+
+def screen_with_a_mark(path: Path) -> bytes:
+    """A blue screen of this display's size, in which the part from 100,200 to 300,260 is red."""
+    whole = QGuiApplication.primaryScreen().virtualGeometry()
+    image = painted(whole.width(), whole.height())
+    painter = QPainter(image)
+    painter.fillRect(100, 200, 200, 60, QColor(200, 30, 30))
+    painter.end()
+    assert image.save(str(path))
+    return path.read_bytes()
+
+
+def region() -> RegionWindow:
+    (found,) = [window for window in QApplication.topLevelWidgets() if isinstance(window, RegionWindow)]
+    return found
+
+
+def is_marking() -> bool:
+    return any(isinstance(window, RegionWindow) and window.isVisible() for window in QApplication.topLevelWidgets())
+
+
+def test_a_part_of_the_screen_is_marked_by_a_drag_and_goes_with_the_words(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    agent.screen = screen_with_a_mark(tmp_path / "screen.png")
+
+    async def person() -> None:
+        composer = await written(presence)
+        qtbot.keyClick(composer.field, Qt.Key.Key_M, Qt.KeyboardModifier.ControlModifier)
+        await until(is_marking)
+        window = region()
+        qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=QPoint(100, 200))
+        qtbot.mouseMove(window, QPoint(200, 230))
+        assert window.grab().toImage().pixelColor(150, 220) == QColor(200, 30, 30)
+        assert window.grab().toImage().pixelColor(250, 250) != QColor(200, 30, 30)
+        qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=QPoint(299, 259))
+        await until(lambda: names(composer) == ["Part of the screen"])
+        assert not is_marking()
+        await until(composer.field.hasFocus)
+        qtbot.keyClicks(composer.field, "what does this say")
+        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        await until(lambda: agent.media)
+        sent = QImage.fromData(agent.media[0].data)
+        assert (sent.width(), sent.height()) == (200, 60)
+        assert {sent.pixelColor(x, y).name() for x in (0, 199) for y in (0, 59)} == {"#c81e1e"}
+        assert agent.sent[0].startswith("what does this say\n") and "100,200,300,260" in agent.sent[0]
+        # What the model is told about the part is no text for the person.
+        row = next(row for row in presence.bubble.thread_view.realised.values() if isinstance(row, AskedRow))
+        shown = [text.shown for text in row.findChildren(ProseText)]
+        assert shown[0] == "what does this say" and shown[1].startswith("With Part of the screen")
+
+    drive(person())
+
+
+def test_marking_is_left_by_esc_and_a_slip_of_the_hand_marks_nothing(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    agent.screen = screen_with_a_mark(tmp_path / "screen.png")
+
+    async def person() -> None:
+        composer = await written(presence)
+        entries = {action.text(): action for action in composer.header.menu().actions()}
+        entries["Mark a part of the screen (Ctrl+M)"].trigger()
+        await until(is_marking)
+        qtbot.mousePress(region(), Qt.MouseButton.LeftButton, pos=QPoint(100, 200))
+        qtbot.mouseRelease(region(), Qt.MouseButton.LeftButton, pos=QPoint(103, 260))
+        assert is_marking()
+        qtbot.keyClick(region(), Qt.Key.Key_Escape)
+        await until(lambda: not is_marking())
+        await until(composer.field.hasFocus)
+        assert names(composer) == []
+        agent.screen = b"no picture"
+        composer.region_wanted.emit()
+        await until(lambda: composer.note.text() == "The screen could not be captured.")
+        assert not is_marking()
 
     drive(person())
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QObject, QPoint, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QImage
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
@@ -61,6 +61,40 @@ def test_a_browsers_steps_are_gone_through_by_the_keyboard(qtbot: QtBot, card: M
     assert (browser.words, browser.accessibleName()) == ("Step 2 of 3", "https://museum.example/visit")
     assert not console.isVisible()
     assert row.expanded
+
+
+def _grabbed(browser: BrowserView) -> tuple[QImage, QImage, PictureView]:
+    """What the card paints now: the bar above the picture, and the picture, which is returned as well."""
+    picture = part(browser, PictureView)  # type: ignore[arg-type]
+    assert isinstance(picture, PictureView)
+    whole = browser.grab().toImage()
+    assert whole.devicePixelRatio() == 1.0
+    return whole.copy(0, 0, browser.width(), picture.y() - 1), picture.grab().toImage(), picture
+
+
+def test_a_browsers_card_shows_the_address_and_the_page_with_the_place_of_the_click(qtbot: QtBot, card: Made) -> None:
+    row = card(samples.web(), "browser_action")
+    browser = part(row, BrowserView)
+    assert isinstance(browser, BrowserView)
+    bar, clicked, picture = _grabbed(browser)
+    for _ in range(2):
+        qtbot.keyClick(browser.slider, Qt.Key.Key_Left)
+    assert browser.words == "Step 1 of 3"
+    earlier_bar, opened, _ = _grabbed(browser)
+    assert bar != earlier_bar  # the address of another page
+    scale = picture.height() / 600  # the pictures of these steps are 960 by 600 pixels
+    center = QPoint(round(480 * scale), round(155 * scale))
+    marked = [
+        QPoint(x, y)
+        for x in range(clicked.width())
+        for y in range(clicked.height())
+        if clicked.pixel(x, y) != opened.pixel(x, y)
+    ]
+    assert marked, "the click of the last step is not marked"
+    middle = QPoint(
+        sum(point.x() for point in marked) // len(marked), sum(point.y() for point in marked) // len(marked)
+    )
+    assert (middle - center).manhattanLength() <= 3
 
 
 def test_a_found_page_opens_in_the_persons_own_browser_and_only_pages_do(qtbot: QtBot, card: Made) -> None:
@@ -153,7 +187,10 @@ def test_an_event_of_no_known_kind_changes_nothing(qtbot: QtBot, presence: Prese
 def test_the_steps_of_a_task_open_with_its_pictures_which_are_kept_as_a_guide(
     qtbot: QtBot, presence: Presence, drive: Drive, tmp_path: Path
 ) -> None:
-    place = tmp_path / "guide.html"
+    place, other = tmp_path / "guide.html", tmp_path / "guide.md"
+    mine = tmp_path / "guide" / "01.png"
+    mine.parent.mkdir()
+    mine.write_text("mine", encoding="utf-8")
 
     async def person() -> None:
         ended = agent_events.TurnEnded("t1", agent_events.Outcome.FINISHED, "The calculator shows 84.")
@@ -177,6 +214,9 @@ def test_the_steps_of_a_task_open_with_its_pictures_which_are_kept_as_a_guide(
         presence.panels.ask_where = lambda proposal: str(place)
         _films(presence)[0].save.click()
         await until(place.exists)
+        presence.panels.ask_where = lambda proposal: str(other)
+        _films(presence)[0].save.click()
+        await until(other.exists)
         await until(lambda: bool(_shown(presence, NoticeRow)))
 
     drive(person())
@@ -184,6 +224,15 @@ def test_the_steps_of_a_task_open_with_its_pictures_which_are_kept_as_a_guide(
     assert "<h1>Open the calculator and type 12*7=</h1>" in page
     assert page.count("<figure>") == page.count("data:image/png;base64,") == 1
     assert "left: 62.50%; top: 77.83%" in page
+    assert other.read_text(encoding="utf-8") == (
+        "# Open the calculator and type 12\\*7=\n\n## 1. Looked at the screen\n\n"
+        "![Looked at the screen](<guide-2/01.png>)\n"
+    )
+    assert mine.read_text(encoding="utf-8") == "mine"
+    ringed = QImage(str(tmp_path / "guide-2" / "01.png"))
+    before = QImage.fromData(samples.picture().data)
+    assert ringed.size() == before.size()
+    assert ringed.pixel(607, 467) != before.pixel(607, 467)  # the ring's edge
 
 
 def _shown(presence: Presence, kind: type[RowWidget]) -> list[RowWidget]:

@@ -5,30 +5,43 @@ the real stores, and what is due is run by a real Wisp.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from app.agent import agent_events
 from app.assembly import agenda, memory
 from app.base import paths
 from app.base.clock import SystemClock
+from app.base.errors import NeedsPerson, ToolFailed
 from app.commands.collection import collection
 from app.commands.presence import watch_schedules
+from app.commands.surface.library import AppLibrary
+from app.services.agenda import Agenda, Job
+from app.services.files.changes import ChangeOrigin
 from app.services.mcp.servers import McpServers, standard_pins
 from app.services.memory import Fact
-from app.services.schedule import Agenda, Job, When
+from app.services.schedule import When
+from app.services.surfaces.store import APP, Written
+from app.settings import store
+from app.settings.catalog import SURFACE_ENGINE
 from app.ui import application
-from app.ui.pages.collection import CollectionPage
+from app.ui.bubble.rows import OfferRow
+from app.ui.pages.panels import CollectionPage
 from app.ui.presence import Presence
 from app.ui.presenter.view import NoticeItem
 from app.ui.theme.appearance import Look
+from tests.support.mcp_world import a_world
+from tests.support.signed_server import serve_signed
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
+from tests.ui.fake_agent import FakeAgent
 
 DAILY = When("cron", "0 9 * * *", "Europe/Berlin")
 
@@ -172,6 +185,71 @@ def test_a_tool_server_is_trusted_and_removed(qtbot: QtBot, presence: Presence, 
     assert not standard_pins().is_trusted("notes")
 
 
+def test_a_running_server_shows_its_tools_and_its_last_words_and_is_switched_off(
+    still: Look, tmp_path_factory: pytest.TempPathFactory, drive: Drive
+) -> None:
+    async def person() -> None:
+        async with a_world(tmp_path_factory) as world:
+            dies = {"search": [{"stderr": "out of paper"}, {"die": 3}]}
+            told = {"tools": [{"name": "search"}, {"name": "add"}], "calls": dies}
+            entry = world.entry(told, "notes")
+            presence = Presence(
+                still, collections={"servers": collection("servers", world.workspace, lambda: world.servers)}
+            )
+            presence.show()
+            try:
+                page = await opened(presence, "Tool servers", "notes")
+                assert "no known tools" in below(page)[0]
+                await world.servers.tools(entry)
+                page.searched.emit("")
+                await until(lambda: below(page)[0].startswith("running · 2 tools · "))
+                page.pick("notes")
+                assert "Its tools: add, search." in page.note.text() or "Its tools: search, add." in page.note.text()
+                with pytest.raises(ToolFailed):
+                    await world.servers.use(entry, "search", {}, lambda *_: None)
+                page.searched.emit("")
+                await until(lambda: below(page)[0].startswith("ended · 2 tools · "))
+                page.pick("notes")
+                assert "It last printed: out of paper" in page.note.text()
+                press(page, "notes", "Switch off")
+                await until(lambda: page.note.text() == "It is switched off, and its tools are not offered.")
+                with pytest.raises(NeedsPerson):
+                    world.servers.configuration.named("notes")
+                page.searched.emit("")
+                await until(lambda: below(page)[0].startswith("switched off · 2 tools · "))
+                press(page, "notes", "Switch on")
+                await until(lambda: page.note.text() == "It is switched on.")
+                assert world.servers.configuration.named("notes").name == "notes"
+            finally:
+                presence.close()
+                presence.orb.close()
+
+    drive(person())
+
+
+def test_a_server_with_an_address_is_signed_in_to_from_its_page(
+    presence: Presence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drive: Drive
+) -> None:
+    browser, page_file = tmp_path / "browser", tmp_path / "page.html"
+    read = f"open({str(page_file)!r}, 'wb').write(urllib.request.urlopen(sys.argv[1]).read())"
+    browser.write_text(f"#!{sys.executable}\nimport sys, urllib.request\n{read}\n")
+    browser.chmod(0o700)
+    for name in ("DISPLAY", "XDG_CURRENT_DESKTOP", "DESKTOP_SESSION"):  # so that xdg-open asks only for the browser
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BROWSER", str(browser))
+    with serve_signed(tmp_path) as (url, accounts):
+        McpServers(tmp_path, SystemClock()).configuration.add("docs", {"type": "http", "url": url, "local": True})
+
+        async def person() -> None:
+            page = await opened(presence, "Tool servers", "docs")
+            press(page, "docs", "Sign in")
+            await until(lambda: page.note.text() == "You are signed in to it.", 30)
+
+        drive(person())
+    assert accounts.log == ["registered Wisp", "asked", "granted"]
+    assert "access_token" in store.key_of("mcp/docs/sign-in")
+
+
 def test_a_server_of_the_workspace_says_its_state_and_where_it_is_taken_out(
     presence: Presence, tmp_path: Path, drive: Drive
 ) -> None:
@@ -263,3 +341,107 @@ def test_a_fault_of_the_schedules_is_said_once_and_does_not_end_the_watch(
 
     drive(person())
     assert sum("cannot run" in sentence for sentence in told()) == 1
+
+
+async def test_apps_stand_with_their_pictures_and_are_renamed_and_put_into_the_menu(
+    still: Look, tmp_path: Path, own_data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    library = AppLibrary()
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><circle r="60" fill="#00ff00"/></svg>'
+    library.store.create(APP, "Meals", Written("<html></html>", "Counts.", svg), ChangeOrigin("t", "create_app"))
+    presence = Presence(still, collections={"apps": library})
+    presence.show()
+    try:
+        page = await opened(presence, "Apps", "Meals")
+        shown = page.list.grab().toImage()
+        colors = {shown.pixelColor(x, y).getRgb()[:3] for x in range(60) for y in range(0, shown.height(), 2)}
+        assert (0, 255, 0) in colors
+        assert "Rename" in [action.text() for action in page.menu_of("app-meals").actions()]
+        page.list.renamed.emit("app-meals", "Dinners")
+        await until(lambda: library.store.find("app-meals").name == "Dinners")
+        page.acted.emit("menu", "app-meals")
+        await until((tmp_path / "share" / "applications" / "wisp-app-meals.desktop").is_file)
+        await until(lambda: "menu of programs" in page.note.text())
+        press(page, "app-meals", "Delete…")
+        asked = "Delete “Dinners” with all that it keeps? “wisp undo” in a terminal brings it back."
+        assert asked in [label.text() for label in page.question.findChildren(QLabel)]
+    finally:
+        presence.close()
+        presence.orb.close()
+
+
+@pytest.mark.parametrize("entry", ["Planned", "Memory", "Tool servers"])
+def test_a_page_says_that_there_is_nothing_only_once_that_is_known_and_below_its_search(
+    presence: Presence, planned: Agenda, drive: Drive, entry: str
+) -> None:
+    async def person() -> None:
+        menu = presence.bubble.header.menu()
+        next(action for action in menu.actions() if action.text() == entry).trigger()
+        page = presence.bubble.page
+        assert isinstance(page, CollectionPage)
+        assert page.empty.text() == ""
+        await until(lambda: page.empty.text() != "" and page.search.y() > page.back.geometry().bottom())
+        page.box.activate()
+        gap = page.theme.size("gap")
+        edges = page.back.geometry(), page.search.geometry(), page.empty.geometry()
+        assert edges[0].top() < gap
+        assert edges[1].top() <= edges[0].bottom() + 2 * gap
+        assert edges[2].top() <= edges[1].bottom() + 2 * gap
+        menu.deleteLater()
+
+    drive(person())
+
+
+def test_a_reminder_is_seen_on_the_page_that_is_open_and_stays_in_the_inbox(
+    presence: Presence, planned: Agenda, drive: Drive
+) -> None:
+    async def person() -> None:
+        presence.open()
+        page = await opened(presence, "Planned")
+        presence.tell("info", "Reminder: stretch")
+        await until(page.note.isVisible)
+        view = presence.inbox.view
+        assert page.note.text() == "Reminder: stretch"
+        assert ([one.text for one in view.news], view.unseen) == (["Reminder: stretch"], 1)
+        assert [item.sentence for item in view.items if isinstance(item, NoticeItem)] == ["Reminder: stretch"]
+
+    drive(person())
+
+
+def test_one_press_after_a_failure_begins_to_get_what_shows_apps_and_its_line_says_how_it_goes(
+    qtbot: QtBot, still: Look, own_data_folder: Path, drive: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(own_data_folder))  # so that there is no Chromium
+    monkeypatch.setattr(sys, "frozen", True, raising=False)  # a Wisp that cannot take anything in
+    store.save(SURFACE_ENGINE, "chromium")
+    presence, agent = Presence(still, collections={"apps": AppLibrary()}), FakeAgent()
+    presence.show()
+    lacks = {"tag": "launch_app", "reason": "Nothing shows apps.", "needs_person": True, "remedy": "extra"}
+
+    async def person() -> None:
+        presence.attach(agent)
+        presence.unfold()
+        presence.send("open the timer")
+        await until(lambda: agent.sent == ["open the timer"])
+        agent.tell(
+            agent_events.TurnStarted("t1", "open the timer"),
+            agent_events.TagStart("c1", "launch_app", {"id": "app-timer"}),
+            agent_events.ToolFinished("c1", "launch_app", False, "tool_error", lacks),
+            agent_events.SayDelta("s1", "warm", "You need the engine."),
+            agent_events.TurnEnded("t1", agent_events.Outcome.FINISHED, "You need the engine."),
+        )
+        await until(lambda: any(isinstance(one, OfferRow) for one in presence.bubble.thread_view.realised.values()))
+        [row] = [one for one in presence.bubble.thread_view.realised.values() if isinstance(one, OfferRow)]
+        assert [button.text() for button in row.buttons] == ["Get the small window engine (175 MB)"]
+        qtbot.mouseClick(row.buttons[0], Qt.MouseButton.LeftButton)
+        await until(lambda: isinstance(presence.bubble.page, CollectionPage))
+        page = presence.bubble.page
+        assert isinstance(page, CollectionPage)
+        await until(lambda: titles(page) == ["Get the small window engine (175 MB)"])
+        await until(lambda: "a package that cannot take anything in" in below(page)[0])
+        assert [action.text() for action in page.menu_of("surfaces").actions()] == ["Get it"]
+
+    drive(person())
+    presence.close()
+    presence.orb.close()

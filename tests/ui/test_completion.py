@@ -119,6 +119,25 @@ def test_what_was_sent_comes_first_and_up_brings_no_ghost(
     drive(person())
 
 
+def test_a_command_of_a_tool_server_is_completed_up_to_its_argument(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.known = ["/notes:tidy folder=", "/notes:sum_up"]
+        presence.attach(agent)
+        await until(lambda: presence.stage.commands)
+        field = await writing(presence)
+        qtbot.keyClicks(field, "/n")
+        qtbot.keyClick(field, Qt.Key.Key_Tab)
+        assert (field.toPlainText(), field.ghost) == ("/notes:tidy folder=", "")
+        qtbot.keyClicks(field, "Downloads")
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        await until(lambda: agent.sent == ["/notes:tidy folder=Downloads"])
+        assert agent.own == [""]
+
+    drive(person())
+
+
 def test_a_suggestion_on_offer_completes_too(qtbot: QtBot, presence: Presence, drive: Drive) -> None:
     async def person() -> None:
         field = await writing(presence)

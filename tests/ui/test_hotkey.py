@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -53,14 +54,27 @@ def test_for_pynput_it_is_written_in_its_own_way() -> None:
 
 def test_a_real_press_is_heard_with_and_without_num_lock(qtbot: QtBot, hotkey: Hotkey) -> None:
     assert hotkey.use("ctrl+alt+space") == ""
-    with qtbot.waitSignal(hotkey.pressed, timeout=5000):
+    with qtbot.waitSignal(hotkey.pressed):
         hand_now("key", "ctrl+alt+space")
     hand_now("key", "Num_Lock")
     try:
-        with qtbot.waitSignal(hotkey.pressed, timeout=5000):
+        with qtbot.waitSignal(hotkey.pressed):
             hand_now("key", "ctrl+alt+space")
     finally:
         hand_now("key", "Num_Lock")
+
+
+def test_a_key_that_is_held_is_pressed_once(qtbot: QtBot, hotkey: Hotkey) -> None:
+    subprocess.run(["xset", "r", "rate", "100", "50"], check=True, timeout=20)
+    assert hotkey.use("ctrl+alt+space") == ""
+    try:
+        with qtbot.waitSignal(hotkey.pressed):
+            hand_now("keydown", "ctrl", "keydown", "alt", "keydown", "space")
+        with qtbot.assertNotEmitted(hotkey.pressed, wait=500):
+            pass  # about 20 repetitions
+    finally:
+        hand_now("keyup", "space", "keyup", "alt", "keyup", "ctrl")
+        subprocess.run(["xset", "r", "rate"], check=True, timeout=20)
 
 
 def test_another_key_takes_its_place_and_the_first_is_free_again(qtbot: QtBot, hotkey: Hotkey) -> None:
@@ -68,7 +82,7 @@ def test_another_key_takes_its_place_and_the_first_is_free_again(qtbot: QtBot, h
     assert hotkey.use("ctrl+alt+l") == ""
     with qtbot.assertNotEmitted(hotkey.pressed, wait=300):
         hand_now("key", "ctrl+alt+k")
-    with qtbot.waitSignal(hotkey.pressed, timeout=5000):
+    with qtbot.waitSignal(hotkey.pressed):
         hand_now("key", "ctrl+alt+l")
 
 

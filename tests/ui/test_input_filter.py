@@ -73,6 +73,7 @@ def test_a_key_that_the_person_holds_repeats(qtbot: QtBot, person: PersonsDevice
     field = QLineEdit()
     qtbot.addWidget(field)
     field.show()
+    field.activateWindow()
     qtbot.waitUntil(lambda: field.isActiveWindow() and field.hasFocus())
     person.hold(XK.XK_a)
     try:
@@ -88,7 +89,7 @@ def test_the_summon_key_is_the_persons_alone(qtbot: QtBot, person: PersonsDevice
         assert hotkey.use("ctrl+alt+space") == ""
         with qtbot.assertNotEmitted(hotkey.pressed, wait=400):
             hand_now("key", "ctrl+alt+space")
-        with qtbot.waitSignal(hotkey.pressed, timeout=5000):
+        with qtbot.waitSignal(hotkey.pressed):
             person.press_together(*_SUMMON)
     finally:
         hotkey.close()
@@ -100,6 +101,7 @@ def test_what_the_person_says_of_assistive_presses_counts_at_once(
     field = QLineEdit()
     qtbot.addWidget(field)
     field.show()
+    field.activateWindow()
     qtbot.waitUntil(lambda: field.isActiveWindow() and field.hasFocus())
     _assist(on=True)
     hand_now("type", "on")

@@ -13,7 +13,7 @@ from tests.support.clipping import cut, cut_off
 
 @pytest.mark.parametrize("language", ["C.UTF-8", "de_DE.UTF-8"])
 @pytest.mark.parametrize("points", [10, 20])
-def test_composer_approvals_and_settings_show_every_word(points: float, language: str, tmp_path: Path) -> None:
+def test_pieces_pages_settings_and_welcome_show_every_word(points: float, language: str, tmp_path: Path) -> None:
     assert cut_off(points, language, tmp_path) == []
 
 

@@ -10,9 +10,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.ui.bubble.speech import AnswerView, RichText, pieces
+from app.agent.agent_events import Outcome
+from app.ui.bubble.speech import AnswerView, EndedRow, RichText, pieces
 from app.ui.buttons import GlyphButton
 from app.ui.cards.picture import CodeView
+from app.ui.presenter.view import TurnOutcome
 from app.ui.theme.appearance import Look
 
 _WIDTH = 360
@@ -44,12 +46,24 @@ def _parts(view: AnswerView) -> list[object]:
         ("<b>not bold</b>", "<b>not bold</b>"),
         ("84", "84"),
         ("2026.", "2026."),
+        ("I typed “12*7=”. It shows “12*7”.", "I typed “12*7=”. It shows “12*7”."),
+        ("Copying ~/a.txt to ~/b.txt, `~/c`.", "Copying ~/a.txt to ~/b.txt, ~/c."),
+        ("~~gone~~ ~/a", "gone ~/a"),
+        ("`12*7` and *so*", "12*7 and so"),
+        ("Run:\n\n    2*3\n\nand 2*3", "Run:\n2*3\nand 2*3"),
         ("[a link](https://example.com)", "a link"),
     ],
 )
 def test_marks_are_drawn_and_not_read(view: AnswerView, text: str, plain: str) -> None:
     view.show_text(text)
     assert view.plain.strip() == plain
+
+
+@pytest.mark.parametrize(("text", "is_struck"), [("from ~/a.txt to ~/b.txt", False), ("~~gone~~", True)])
+def test_only_two_tildes_strike_words_out(view: AnswerView, text: str, is_struck: bool) -> None:
+    view.show_text(text)
+    (part,) = [part for part in _parts(view) if isinstance(part, RichText)]
+    assert ("line-through" in part.document().toHtml()) is is_struck
 
 
 def test_a_table_is_one_with_its_cells(view: AnswerView) -> None:
@@ -87,3 +101,24 @@ def test_a_fence_closes_only_by_its_own_kind() -> None:
     found = list(pieces("~~~\n```\ninside\n```\n~~~\nbehind\n"))
     assert [body for is_code, body in found if is_code] == ["```\ninside\n```\n"]
     assert "".join(body for is_code, body in found if not is_code) == "behind\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_large"),
+    [
+        ("84", True),
+        ("84\n\nAll done: I typed “12*7=”.", True),
+        ("It is 14:05.", True),
+        ("notes.txt", True),
+        ("Then I leave it.", False),
+        ("Dann lasse ich es.", False),
+        ("Nothing is planned.", False),
+        ("你好。", False),
+    ],
+)
+def test_only_results_stand_large(qtbot: QtBot, still: Look, text: str, is_large: bool) -> None:
+    row = EndedRow(still.theme, still.ticker)
+    qtbot.addWidget(row)
+    row.show_row(TurnOutcome("i1", Outcome.FINISHED, text))
+    first = next(part for part in row.findChildren(RichText) if part.plain)
+    assert (first.height_for(_WIDTH) >= still.theme.type("answer").line) is is_large

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+from pathlib import Path
 
-from PySide6.QtCore import Qt
+import pytest
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
+from app.assembly import agenda as open_agenda
+from app.base.clock import SystemClock
+from app.commands.presence import watch_schedules
 from app.ui.cards.card import CardRow
 from app.ui.gallery import samples
 from app.ui.orb.state import Orb
@@ -215,5 +220,29 @@ def test_a_screen_reader_hears_what_everything_is_and_can_press_it(
         assert card.is_open
         await asyncio.to_thread(pressed, "Ran ls")
         await until(lambda: not card.is_open)
+
+    drive(person())
+
+
+def test_closed_a_reminder_stands_beside_the_orb_until_the_bubble_opens(
+    qtbot: QtBot, presence: Presence, drive: Drive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
+    agenda = open_agenda(SystemClock())
+    agenda.post("reminder", "Drink some water", "")
+    agenda.close()
+
+    async def person() -> None:
+        watching = asyncio.ensure_future(watch_schedules(presence))
+        caption = presence.stage.caption
+        await until(caption.isVisible)
+        assert caption.accessibleName() == "Reminder: Drink some water"
+        caption.show_view(presence.inbox.view)
+        hides = next(timer for timer in caption.findChildren(QTimer) if timer.isSingleShot())
+        assert not hides.isActive()
+        assert (presence.is_open, presence.inbox.view.unread) == (False, 1)
+        await hand("mousemove", *center_of(caption), "click", 1)
+        await until(lambda: presence.stage.is_open and not caption.isVisible())
+        watching.cancel()
 
     drive(person())

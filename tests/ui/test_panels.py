@@ -14,18 +14,19 @@ from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
 from app.base import resources
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.commands import collection, doctor
 from app.services.mcp import configuration
 from app.settings import catalog
 from app.ui import application
+from app.ui.approvals.row import ApprovalRow
 from app.ui.composer import home
 from app.ui.gallery import board, samples
 from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
 from app.ui.preferences import fields
 from app.ui.presence import Presence
-from app.ui.presenter.view import ShownPicture, Status, View
+from app.ui.presenter.view import Approval, ShownPicture, Status, View
 from app.ui.presenter.wording import CardWords
 from app.ui.system import autostart
 from app.ui.system.instance import OPEN, WELCOME, Instance
@@ -86,28 +87,55 @@ def test_the_tray_follows_the_state(qtbot: QtBot, still: Look) -> None:
 def test_the_ring_shows_where_it_clicked_takes_no_input_and_goes(qtbot: QtBot, look: Look) -> None:
     ring = RingWindow(look.theme, look.around, look.ticker)
     qtbot.addWidget(ring)
-    ring.point_at(Rect(300, 200, 1, 1), "Save", Rect(0, 0, 1000, 800))
+    ring.point_at(Rect(300, 200, 1, 1), Point(300, 200), "Save", Rect(0, 0, 1000, 800))
     qtbot.waitExposed(ring)
     assert ring.geometry().center().x() in (299, 300)
     assert ring.accessibleName() == "Save"
-    ring.point_at(Rect(5, 795, 1, 1), "A name that is long", Rect(0, 0, 1000, 800))
+    ring.point_at(Rect(5, 795, 1, 1), Point(5, 795), "A name that is long", Rect(0, 0, 1000, 800))
     assert ring.x() == 0
     assert ring.geometry().center().y() < 795  # the name is above, because there is no room below
     assert ring.windowFlags() & Qt.WindowType.WindowTransparentForInput
     assert ring.windowFlags() & Qt.WindowType.WindowDoesNotAcceptFocus
-    qtbot.waitUntil(lambda: not ring.isVisible() and not look.ticker.is_running, timeout=5000)
+    qtbot.waitUntil(lambda: not ring.isVisible() and not look.ticker.is_running)
 
 
 def test_the_ring_goes_around_a_control_and_names_it(qtbot: QtBot, look: Look) -> None:
     ring = RingWindow(look.theme, look.around, look.ticker)
     qtbot.addWidget(ring)
     control = Rect(300, 200, 160, 30)
-    ring.point_at(control, "Save all", Rect(0, 0, 1000, 800))
+    ring.point_at(control, control.center, "Save all", Rect(0, 0, 1000, 800))
     qtbot.waitExposed(ring)
     covered = [part for part in ring.marked if part.overlap(control)]
     assert covered == []  # the control itself stays free
     around = Rect(280, 180, 200, 70)
     assert any(part.overlap(around) for part in ring.marked)
+
+
+@pytest.mark.parametrize("is_composited", [True, False])
+@pytest.mark.parametrize(
+    ("came_from", "is_led_to"),
+    [(Point(600, 400), True), (Point(40, 700), True), (Point(480, 215), False), (Point(385, 215), False)],
+    ids=["from the right", "from far below", "from beside it", "from inside it"],
+)
+def test_a_trail_leads_to_the_control_from_where_the_pointer_was(
+    qtbot: QtBot, look: Look, came_from: Point, *, is_led_to: bool, is_composited: bool
+) -> None:
+    look.around.composited = is_composited
+    ring = RingWindow(look.theme, look.around, look.ticker)
+    qtbot.addWidget(ring)
+    control = Rect(300, 200, 160, 30)
+    ring.point_at(control, control.center, "Save all", Rect(0, 0, 1000, 800))
+    alone = ring.geometry()
+    ring.point_at(control, came_from, "Save all", Rect(0, 0, 1000, 800))
+    qtbot.waitExposed(ring)
+    assert (ring.geometry() != alone) is is_led_to
+    assert ring.geometry().contains(alone)
+    assert [part for part in ring.marked if part.overlap(control)] == []
+    led = [part for part in ring.marked if not alone.adjusted(-3, -3, 3, 3).contains(part.center.x, part.center.y)]
+    towards = (came_from.x > control.center.x, came_from.y > control.center.y)
+    assert {(p.center.x > control.center.x, p.center.y > control.center.y) for p in led} == (
+        {towards} if led else set()
+    )
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -120,7 +148,7 @@ def test_the_ring_shows_before_an_act_unless_it_is_switched_off(qtbot: QtBot, st
         rings = [window for window in QApplication.topLevelWidgets() if isinstance(window, RingWindow)]
         return [ring.accessibleName() for ring in rings if ring.isVisible()]
 
-    asked = curtain.point_at(Rect(600, 300, 80, 30), "Save")
+    asked = curtain.point_at(Rect(600, 300, 80, 30), "Save", Point(0, 0))
     if wanted:
         assert asked
         qtbot.waitUntil(asked.done)
@@ -189,7 +217,11 @@ def _texts_of_the_settings() -> set[str]:
     """Names, meanings and choices of all settings, and the titles of their pages."""
     found = {page.title for page in fields.pages()}
     for setting in catalog.ALL:
-        found |= {fields.english_label(setting), setting.description, *map(fields.english_choice, setting.choices)}
+        found |= {
+            fields.english_label(setting),
+            fields.english_about(setting),
+            *map(fields.english_choice, setting.choices),
+        }
     return found
 
 
@@ -219,7 +251,7 @@ def _texts_of_the_cards() -> set[str]:
 
 
 def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
-    german = application.texts_of("de")
+    german = resources.texts_of("de")
     read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
     wanted = _texts_in_the_source() | _texts_of_the_cards() | read_out | {status.value for status in Status}
     wanted |= _texts_of_the_welcome() | _texts_of_what_is_offered()
@@ -240,10 +272,38 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
         made.inbox.receive(agent_events.TagStart("2", "cron", {}))
         made.inbox.receive(agent_events.ToolRunning("2", "cron", {"action": "list"}))
         qtbot.waitUntil(lambda: made.inbox.view.doing == "Schlägt nach: was geplant ist")
-        assert made.bubble.stop_button.text() == "Anhalten"
+        assert made.bubble.header.stop.text() == "Anhalten"
     finally:
         qapp.removeTranslator(translator)
         made.close()
+
+
+def test_in_german_the_reasons_of_a_question_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
+    policy = resources.table("policy/sentences.toml", resources.Table)
+    asked = Approval(
+        "i1", "a1", "c1", "Wisp wants to change a.txt.", "", who="", undo=policy["undo"]["executes"], rule="",
+        why=f"{policy['what']['executes elsewhere']}.", sources=(policy["sources"]["screen"],),
+        reasons=("It may do more than look: it is more than plain words joined by &&.", "Something new."), scopes=(),
+    )  # fmt: skip
+    translator = application.install(qapp, "de")
+    row = ApprovalRow(still.theme, still.ticker)
+    qtbot.addWidget(row)
+    try:
+        row.show_row(asked)
+        assert row.accessibleDescription().splitlines()[1:] == [
+            "Das führt einen Befehl in einem Arbeitsordner aus, der von anderswo kam (falls es deiner ist: "
+            "wisp policy trust ORDNER).",
+            "Er kann mehr tun als nachsehen: it is more than plain words joined by &&.",
+            "Something new.",
+            "Vorher gelesen, in fremden Worten: den Bildschirm.",
+            "Was ein Befehl tut, kann Wisp nicht rückgängig machen.",
+        ]
+        german = resources.texts_of("de")
+        sentences = [*policy["undo"].values(), *policy["undo"]["tools"].values(), *policy["sources"].values()]
+        assert [one for one in sentences if isinstance(one, str) and one not in german] == []
+    finally:
+        assert translator is not None
+        qapp.removeTranslator(translator)
 
 
 def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
@@ -251,7 +311,7 @@ def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, q
     assert translator is not None
     made = Presence(still, application.words)
     try:
-        german = application.texts_of("de").values()
+        german = resources.texts_of("de").values()
         assert made.composer.field.placeholderText() in german
         made.bubble.home.offer("mousepad", "Mousepad", (), has_model=False)
         chosen: list[str] = []

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QApplication,
     QComboBox,
     QDoubleSpinBox,
@@ -20,8 +24,10 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from app.agent.agent_events import Outcome, TurnEnded, TurnStarted
 from app.base import paths
-from app.base.errors import NeedsPerson
+from app.base.errors import NeedsPerson, Remedy
+from app.services.themes import Appearance
 from app.settings import catalog, store
 from app.settings.store import Settings
 from app.ui import application, eventloop
@@ -37,7 +43,7 @@ from app.ui.system import autostart
 from app.ui.system.autostart import DesktopFile
 from app.ui.system.system import System
 from app.ui.welcome import WelcomeWindow
-from tests.support.waiting import until
+from tests.support.waiting import until, within
 from tests.ui.fake_agent import FakeAgent
 
 
@@ -94,11 +100,20 @@ def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(wind
     for setting in catalog.ALL:
         editor = window.editors[setting.key]
         assert editor.accessibleName()
-        assert editor.accessibleDescription() == setting.description
+        assert editor.accessibleDescription() == fields.english_about(setting)
+
+
+def test_settings_are_told_in_a_persons_words_and_say_nothing_twice() -> None:
+    inner = re.compile(r"\b(turns?|pass(?:es)?|calls?|stream|milliseconds|yolo|task_progress)\b")
+    for setting in catalog.ALL:
+        name, told = fields.english_label(setting), fields.english_about(setting)
+        assert not inner.search(told), told
+        assert not told.casefold().startswith(f"{name.casefold()}."), told
+        assert told.rstrip(".").casefold() != name.casefold()
 
 
 def test_who_is_sent_to_add_a_key_can_type_it_at_once(qtbot: QtBot, window: SettingsWindow) -> None:
-    window.show_key("openai")
+    window.show_editor("key.openai")
     field = window.editors["key.openai"]
     assert field.isVisible()
     qtbot.waitUntil(field.hasFocus)
@@ -141,6 +156,47 @@ def test_numbers_keep_to_their_bounds(window: SettingsWindow) -> None:
             assert editor.value() == setting.default
 
 
+@pytest.mark.parametrize(
+    ("key", "shown", "typed", "kept"),
+    [
+        ("chat.stream_idle_timeout_ms", "30 s", "45", 45_000),
+        ("chat.max_seconds", "30 min", "5", 300.0),
+        ("trust.yolo_minutes", "30 min", "10", 10.0),
+        ("history.days", "90 days", "7", 7),
+    ],
+)
+def test_numbers_are_read_and_written_in_a_persons_units(
+    qtbot: QtBot, window: SettingsWindow, key: str, shown: str, typed: str, kept: float
+) -> None:
+    editor = window.editors[key]
+    assert isinstance(editor, (QSpinBox, QDoubleSpinBox))
+    assert editor.text() == shown
+    editor.lineEdit().selectAll()
+    qtbot.keyClicks(editor.lineEdit(), typed)
+    qtbot.keyClick(editor.lineEdit(), Qt.Key.Key_Return)
+    assert store.load({})[next(setting for setting in catalog.ALL if setting.key == key)] == kept
+
+
+def test_a_key_is_chosen_by_pressing_it(qtbot: QtBot, window: SettingsWindow) -> None:
+    field = window.editors["presence.summon_key"]
+    assert isinstance(field, QLineEdit)
+    qtbot.keyClicks(field, "x")  # a letter alone would be taken from every program
+    assert field.text() == "ctrl+alt+space"
+    control_shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(field, Qt.Key.Key_F5, control_shift)
+    assert field.text() == "ctrl+shift+f5"
+    assert store.load({})[catalog.SUMMON_KEY] == "ctrl+shift+f5"
+    qtbot.keyClick(field, Qt.Key.Key_Backspace)
+    assert store.load({})[catalog.SUMMON_KEY] == ""
+
+
+def test_the_window_stands_in_the_middle_and_has_wisps_icon(window: SettingsWindow) -> None:
+    middle = window.screen().availableGeometry().center()
+    offset = window.frameGeometry().center() - middle
+    assert max(abs(offset.x()), abs(offset.y())) <= 32  # the title bar stands above the middle
+    assert not window.windowIcon().pixmap(32).isNull()
+
+
 def test_a_key_is_kept_and_not_shown(qtbot: QtBot, window: SettingsWindow) -> None:
     field = window.editors["key.anthropic"]
     assert isinstance(field, QLineEdit)
@@ -169,7 +225,7 @@ def test_a_key_is_tested_with_one_press_and_kept_where_it_works(
         await until(row.test_button.isEnabled)
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     assert store.key_of("anthropic") == "sk-good"
 
 
@@ -185,7 +241,7 @@ def test_findings_show_what_is_to_be_mended_first_with_its_fix(
         shown.ask_once()
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     assert machine.asked == 1
     assert [text for text in _texts(shown) if text != shown.note.text()] == [
         "Screen capture: black",
@@ -195,6 +251,59 @@ def test_findings_show_what_is_to_be_mended_first_with_its_fix(
         "Works: Display, Input",
     ]
     assert shown.note.text() == "1 to mend before Wisp can work here."
+
+
+@pytest.mark.parametrize(
+    ("fix", "command"),
+    [
+        ("sudo apt-get install at-spi2-core", "sudo apt-get install at-spi2-core"),
+        ("Install it and log in again: sudo apt-get install xdotool", "sudo apt-get install xdotool"),
+        ("Run the setup again, or: pip install --force-reinstall x", "pip install --force-reinstall x"),
+        ("Choose another key: ./scripts/setup whole", "./scripts/setup whole"),
+    ],
+)
+def test_the_command_that_mends_a_finding_is_copied_by_a_press(
+    qtbot: QtBot, still: Look, machine: SomeMachine, fix: str, command: str
+) -> None:
+    shown = FindingsList(still.theme, machine)
+    qtbot.addWidget(shown)
+    QGuiApplication.clipboard().setText("before")
+    shown.show_findings([MachineFinding("Accessibility", "fail", "no bus", fix)])
+    buttons = [button for button in shown.findChildren(QPushButton) if button is not shown.again]
+    assert [button.text() for button in buttons] == ["Copy the command"]
+    for button in buttons:
+        button.click()
+        assert button.text() == "Copied."
+    assert QGuiApplication.clipboard().text() == command
+
+
+def test_a_finding_without_a_command_has_a_button_that_opens_where_it_is_mended_or_looks_again(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine, window: SettingsWindow
+) -> None:
+    (shown,) = window.findChildren(FindingsList)
+    shown.show_findings(
+        [
+            MachineFinding("Global hotkeys", "note", "taken", "Choose another key.", "presence.summon_key"),
+            MachineFinding("Keys", "note", "none", "Set one.", "key.anthropic"),
+            MachineFinding("Display", "fail", "Wayland", "Log in to an X11 session."),
+        ]
+    )
+    again, hotkey, key = [button for button in shown.findChildren(QPushButton) if button is not shown.again]
+    assert [button.text() for button in (again, hotkey, key)] == ["Check again", *2 * ["Open the setting"]]
+    for button, editor in ((hotkey, "presence.summon_key"), (key, "key.anthropic")):
+        window.index.setCurrentRow(window.index.count() - 1)
+        button.click()
+        page = window._stack.currentWidget()
+        assert page is not None
+        assert page.isAncestorOf(window.editors[editor])
+    asked = machine.asked
+
+    async def story() -> int:
+        again.click()
+        await until(lambda: machine.asked == asked + 1 and shown.again.isEnabled())
+        return 0
+
+    eventloop.run_until(qapp, within(story()))
 
 
 def test_the_data_folders_are_named_and_open_by_a_press(qtbot: QtBot, still: Look) -> None:
@@ -243,36 +352,94 @@ def test_choices_count_at_once_where_they_can(
     wanted: list[str] = []
 
     async def story() -> int:
-        system = System(qapp, presence, still, Settings({}, {}))
-        dialogs = Dialogs(presence, system, Outside(lambda: store.load({}), machine))
-        dialogs.agent_wanted.connect(lambda: wanted.append("agent"))
-        presence.actions.settings()
-        (window,) = _shown(SettingsWindow)
-        presence.open()
-        presence.composer.field.setPlainText("half a wish")
-        assert presence.theme.scheme == "light"
-        _chosen(window, "presence.theme", "dark")
-        assert (presence.theme.scheme, presence.composer.field.toPlainText()) == ("dark", "half a wish")
-        assert presence.orb.theme.scheme == "dark"
-        autostart = window.editors["presence.autostart"]
-        assert isinstance(autostart, Switch)
-        autostart.click()
-        assert DesktopFile([]).is_there()
-        autostart.click()
-        assert not DesktopFile([]).is_there()
-        _chosen(window, "presence.language", "de")
-        assert window.note.text() == "Saved. It counts from the next start."
-        assert wanted == []
-        _chosen(window, "model.provider", "offline")
-        assert (window.note.text(), wanted) == ("Saved. It counts from the next wish.", ["agent"])
-        window.close()
-        window.deleteLater()
-        presence.close()
-        system.close()
+        with (
+            closing(System(qapp, presence, still, Settings({}, {}))) as system,
+            closing(Dialogs(presence, system, Outside(lambda: store.load({}), machine))) as dialogs,
+        ):
+            dialogs.agent_wanted.connect(lambda: wanted.append("agent"))
+            presence.actions.settings()
+            (window,) = _shown(SettingsWindow)
+            presence.open()
+            presence.composer.field.setPlainText("half a wish")
+            assert presence.theme.scheme == "light"
+            _chosen(window, "presence.theme", "dark")
+            assert (presence.theme.scheme, presence.composer.field.toPlainText()) == ("dark", "half a wish")
+            assert presence.orb.theme.scheme == "dark"
+            autostart = window.editors["presence.autostart"]
+            assert isinstance(autostart, Switch)
+            autostart.click()
+            assert DesktopFile([]).is_there()
+            autostart.click()
+            assert not DesktopFile([]).is_there()
+            _chosen(window, "presence.language", "de")
+            assert window.note.text() == "Saved. It counts from the next start."
+            assert wanted == []
+            _chosen(window, "model.provider", "offline")
+            assert (window.note.text(), wanted) == ("Saved. It counts from the next wish.", ["agent"])
+            window.close()
+            window.deleteLater()
+            presence.close()
         return 0
 
     try:
-        eventloop.run_until(qapp, story())
+        eventloop.run_until(qapp, within(story()))
+    finally:
+        application.look_of(qapp, Settings({}, {}), still)
+    presence.orb.close()
+
+
+def test_after_the_end_no_change_of_the_settings_is_followed(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
+) -> None:
+    presence, read = Presence(still), list[int]()
+
+    def reload() -> Settings:
+        read.append(1)
+        return store.load({})
+
+    async def story() -> int:
+        with closing(System(qapp, presence, still, Settings({}, {}))) as system:
+            left, ended = (Dialogs(presence, system, Outside(reload, machine)) for _ in range(2))
+            with closing(left):
+                ended.close()
+                before = len(read)
+                store.save(catalog.THEME, "dark")
+                await until(lambda: presence.theme.scheme == "dark")
+                assert len(read) == before + 1
+        return 0
+
+    try:
+        eventloop.run_until(qapp, within(story()))
+    finally:
+        application.look_of(qapp, Settings({}, {}), still)
+    presence.orb.close()
+
+
+def test_a_theme_that_a_tool_writes_is_followed_at_once_and_what_was_said_is_not_typed_again(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
+) -> None:
+    presence = Presence(still)
+    presence.show()
+
+    async def story() -> int:
+        with (
+            closing(System(qapp, presence, still, Settings({}, {}))) as system,
+            closing(Dialogs(presence, system, Outside(lambda: store.load({}), machine))),
+        ):
+            presence.open()
+            presence.composer.field.setPlainText("half a wish")
+            looks = Appearance()
+            looks.choose({catalog.THEME: "cyberpunk", catalog.FONTS: "mono: Hack"}, "turn-1")
+            await until(lambda: presence.theme.name == "cyberpunk")
+            assert presence.theme.families("mono")[0] == "Hack"
+            assert (presence.orb.theme.scheme, presence.composer.field.toPlainText()) == ("dark", "half a wish")
+            looks.undo_newest(None)
+            await until(lambda: presence.theme.name == "light")
+            presence.close()
+        return 0
+
+    try:
+        eventloop.run_until(qapp, within(story()))
     finally:
         application.look_of(qapp, Settings({}, {}), still)
     presence.orb.close()
@@ -287,6 +454,7 @@ def welcome(qtbot: QtBot, still: Look, machine: SomeMachine) -> WelcomeWindow:
 
 def test_who_answers_is_chosen_and_kept(qtbot: QtBot, qapp: QApplication, welcome: WelcomeWindow) -> None:
     async def story() -> int:
+        welcome.show()
         welcome.begin()
         await until(lambda: welcome.answerer.models.count() == 2)
         welcome.answerer.local.click()
@@ -295,7 +463,7 @@ def test_who_answers_is_chosen_and_kept(qtbot: QtBot, qapp: QApplication, welcom
             welcome.done.click()
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     kept = store.load({})
     assert (kept[catalog.PROVIDER], kept[catalog.BASE_URL], kept[catalog.MODEL]) == (
         "openai",
@@ -325,7 +493,7 @@ def test_claude_without_a_key_asks_for_one_and_goes_on_with_it(
         welcome.done.click()
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     assert (store.load({})[catalog.PROVIDER], store.key_of("anthropic")) == ("anthropic", "sk-good")
 
 
@@ -339,7 +507,7 @@ def test_without_a_model_on_this_computer_the_choice_is_closed_and_says_what_to_
         await until(welcome.answerer.again.isEnabled)
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     assert not welcome.answerer.local.isEnabled()
     assert "Start Ollama" in welcome.answerer.found.text()
 
@@ -352,30 +520,64 @@ def test_the_first_run_introduces_itself_does_one_thing_offers_to_take_it_back_a
     assert autostart.is_due()
 
     async def story() -> int:
-        system = System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))
-        dialogs = Dialogs(presence, system, Outside(lambda: Settings({}, {}), machine))
-        presence.attach(agent)
-        dialogs.welcome()
-        await until(lambda: presence.is_open)
-        assert not _shown(WelcomeWindow)
-        said, offer = presence.inbox.view.items
-        found, wish = autostart.welcome()
-        assert (said.text, offer.labels) == (found.sentence, (wish.label,))  # type: ignore[union-attr]
-        (row,) = [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, OfferRow)]
-        qtbot.mouseClick(row.buttons[0], Qt.MouseButton.LeftButton)
-        await until(lambda: agent.sent == [wish.text])
-        await until(lambda: _shown(WelcomeWindow))
-        assert presence.inbox.view.items[-1].answers == (wish.undo,)  # type: ignore[union-attr]
-        (window,) = _shown(WelcomeWindow)
-        window.close()
-        presence.detach()
-        system.close()
+        with (
+            closing(System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))) as system,
+            closing(
+                Dialogs(presence, system, Outside(lambda: Settings({"presence.name": "Mira"}, {}), machine))
+            ) as dialogs,
+        ):
+            presence.attach(agent)
+            dialogs.welcome()
+            await until(lambda: presence.is_open)
+            assert not _shown(WelcomeWindow)
+            said, offer = presence.inbox.view.items
+            found, wish = autostart.welcome()
+            assert (said.text, offer.labels) == (found.sentence.format(name="Mira"), (wish.label,))  # type: ignore[union-attr]
+            (row,) = [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, OfferRow)]
+            qtbot.mouseClick(row.buttons[0], Qt.MouseButton.LeftButton)
+            await until(lambda: agent.sent == [wish.text])
+            await until(lambda: _shown(WelcomeWindow))
+            assert presence.inbox.view.items[-1].answers == (wish.undo,)  # type: ignore[union-attr]
+            (window,) = _shown(WelcomeWindow)
+            window.close()
+            presence.detach()
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     presence.close()
     presence.orb.close()
     assert not autostart.is_due()
+
+
+def test_after_a_first_task_of_their_own_nothing_else_is_offered_to_be_closed(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
+) -> None:
+    presence, agent = Presence(still), FakeAgent()
+    presence.show()
+
+    async def story() -> int:
+        with (
+            closing(System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))) as system,
+            closing(Dialogs(presence, system, Outside(lambda: Settings({}, {}), machine))) as dialogs,
+        ):
+            presence.attach(agent)
+            dialogs.welcome()
+            await until(lambda: presence.is_open)
+            qtbot.keyClicks(presence.composer.field, "make a timer")
+            qtbot.keyClick(presence.composer.field, Qt.Key.Key_Return)
+            await until(lambda: agent.sent == ["make a timer"])
+            await until(lambda: _shown(WelcomeWindow))
+            _, wish = autostart.welcome()
+            offered = [label for item in presence.inbox.view.items for label in getattr(item, "labels", ())]
+            assert wish.undo_label not in offered
+            (window,) = _shown(WelcomeWindow)
+            window.close()
+            presence.detach()
+        return 0
+
+    eventloop.run_until(qapp, within(story()))
+    presence.close()
+    presence.orb.close()
 
 
 def test_another_provider_goes_on_with_the_conversation_after_a_choice(
@@ -423,3 +625,68 @@ def test_an_agent_that_cannot_be_had_is_told_and_the_presence_stays(qapp: QAppli
     told = [item.sentence for item in shown[0].inbox.view.items if isinstance(item, NoticeItem)]
     assert told == ["There is no key. Enter one in the settings."]
     shown[0].orb.close()
+
+
+class _FileManager(QObject):
+    """Hears which folders are opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[Path] = []
+
+    @Slot(QUrl)
+    def open(self, url: QUrl) -> None:
+        self.opened.append(Path(url.toLocalFile()))
+
+
+@pytest.mark.parametrize(
+    ("remedy", "words"),
+    [
+        (Remedy.AGAIN, "Try again"),
+        (Remedy.KEY, "Add key"),
+        (Remedy.SETTINGS, "Open settings"),
+        (Remedy.LOG, "Show log"),
+    ],
+)
+def test_a_press_after_a_failure_does_what_its_button_says(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine, remedy: Remedy, words: str
+) -> None:
+    presence, agent, files = Presence(still), FakeAgent(), _FileManager()
+    presence.show()
+    QDesktopServices.setUrlHandler("file", files, "open")
+
+    async def story() -> int:
+        with (
+            closing(System(qapp, presence, still, Settings({}, {}))) as system,
+            closing(Dialogs(presence, system, Outside(lambda: Settings({"model.provider": "anthropic"}, {}), machine))),
+        ):
+            presence.attach(agent)
+            presence.send("go")
+            await until(lambda: agent.sent == ["go"])
+            agent.tell(TurnStarted("t", "go"), TurnEnded("t", Outcome.FAILED, "It failed.", remedy))
+            await until(lambda: presence.is_open and any(_offers(presence)))
+            (button,) = _offers(presence)
+            assert button.text() == words
+            qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+            await until(lambda: len(agent.sent) > 1 or files.opened or _shown(SettingsWindow))
+            windows = _shown(SettingsWindow)
+            keyboard = windows[0].focusWidget() if windows else None
+            asks_for_key = keyboard is not None and keyboard.accessibleName() == "Key for Claude"
+            for window in windows:
+                window.close()
+            assert agent.sent[1:] == (["go"] if remedy is Remedy.AGAIN else [])
+            assert files.opened == ([paths.state_dir()] if remedy is Remedy.LOG else [])
+            assert (bool(windows), asks_for_key) == (remedy in (Remedy.KEY, Remedy.SETTINGS), remedy is Remedy.KEY)
+        return 0
+
+    try:
+        assert eventloop.run_until(qapp, within(story())) == 0
+    finally:
+        QDesktopServices.unsetUrlHandler("file")
+        presence.close()
+        presence.orb.close()
+
+
+def _offers(presence: Presence) -> list[QAbstractButton]:
+    rows = (row for row in presence.bubble.thread_view.realised.values() if isinstance(row, OfferRow))
+    return [button for row in rows for button in row.buttons]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import struct
 import sys
+import wave
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,13 +15,15 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
 from app.agent import agent_events as agent
+from app.base import paths
 from app.settings.store import Settings
 from app.ui import eventloop
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import NoticeItem
-from app.ui.system.speech import Sentence, Sentences, SpeechStyle, Voice, manner_of
+from app.ui.system.speech import Sentence, Sentences, SpeechStyle, Voice, manner_of, play
 from app.ui.system.system import System
 from app.ui.theme import theme
+from tests.support.waiting import until, within
 
 
 class SilentEngine:
@@ -124,6 +131,65 @@ def test_without_the_extra_package_the_person_is_told_what_to_install(
         System(qapp, presence, still, settings).close()
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     (told,) = [item for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
     assert "pip install “pyside6-addons<6.12”" in told.sentence
+
+
+@pytest.fixture
+def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """The names of the sounds that the system's player was given: a program of that name that writes them down."""
+    notes, player = tmp_path / "heard", tmp_path / "bin" / "pw-play"
+    player.parent.mkdir()
+    player.write_text(f'#!/bin/sh\nprintf "%s\\n" "$1" >> "{notes}"\n')
+    player.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{player.parent}:{os.environ['PATH']}")
+    return lambda: [Path(line).name for line in notes.read_text().split()] if notes.exists() else []
+
+
+_ASKS = agent.ApprovalWanted("a", "c", "execute_command", "Wisp wants to run ls.")
+
+
+@pytest.mark.parametrize(
+    ("events", "sound"),
+    [
+        ([agent.TurnEnded("t", agent.Outcome.FINISHED, "")], "done.wav"),
+        ([agent.TurnEnded("t", agent.Outcome.WAITING, "")], "needs-you.wav"),
+        ([_ASKS], "needs-you.wav"),
+        ([agent.TurnEnded("t", agent.Outcome.FINISHED, ""), _ASKS], "needs-you.wav"),
+    ],
+)
+def test_a_sound_tells_that_it_is_done_or_needs_the_person(
+    qapp: QApplication, still: Look, heard: Callable[[], list[str]], events: list[agent.AgentEvent], sound: str
+) -> None:
+    presence = Presence(still)
+
+    async def story() -> int:
+        for on in (False, True):
+            settings = Settings({"presence.sounds": on, "presence.summon_key": ""}, {})
+            system = System(qapp, presence, still, settings)
+            presence.inbox.receive(agent.ToolFinished("c", "wait", True, "wait", {}))
+            for event in events:
+                presence.inbox.receive(event)
+            if on:
+                await until(heard)
+            system.close()
+        return 0
+
+    eventloop.run_until(qapp, within(story()))
+    assert heard() == [sound]
+
+
+def test_where_nothing_plays_sounds_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    play("done")
+
+
+@pytest.mark.parametrize("name", ["done", "needs-you"])
+def test_the_sounds_are_short_and_soft(name: str) -> None:
+    with wave.open(str(paths.resources() / "sounds" / f"{name}.wav")) as sound:
+        frames = sound.readframes(sound.getnframes())
+        assert sound.getnframes() / sound.getframerate() < 1.0
+    values = struct.unpack(f"<{len(frames) // 2}h", frames)
+    assert 3_000 < max(map(abs, values)) < 14_000
+    assert max(map(abs, values[-20:])) < 200

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
+from typing import Self
 
 import pytest
-from dbus_fast import Message, MessageType, Variant
+from dbus_fast import Message, MessageType, RequestNameReply, Variant
 from dbus_fast.aio import MessageBus
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
@@ -17,10 +19,11 @@ from app.base.geometry import Point, Rect
 from app.settings.store import Settings
 from app.ui import eventloop
 from app.ui.presence import Look, Presence
+from app.ui.system import system as desktop_system
 from app.ui.system.system import System, SystemPreferences
 from app.ui.theme import appearance
 from app.ui.windows import orb_placement
-from tests.support.waiting import until
+from tests.support.waiting import until, within
 
 NO_KEY = {"presence.summon_key": ""}
 
@@ -66,7 +69,7 @@ def test_a_monitor_unplugged_while_all_is_open_takes_nothing_with_it(qtbot: QtBo
     qtbot.waitUntil(lambda: open_presence.stage.is_open)
     _xrandr("--delmonitor", "right")
     left = Rect(0, 0, 640, 800)
-    qtbot.waitUntil(lambda: all(_inside(rect, left) for rect in _rects(open_presence)), timeout=10_000)
+    qtbot.waitUntil(lambda: all(_inside(rect, left) for rect in _rects(open_presence)))
     assert open_presence.is_open
 
 
@@ -77,27 +80,31 @@ def test_each_set_of_monitors_has_a_place_of_its_own(qtbot: QtBot, open_presence
     open_presence.stage.placement.settle(Rect(300, 0, 56, 56))
     on_one = open_presence.orb.rest_rect()
     _xrandr("--setmonitor", "right", "640/170x800/200+640+0", "none")
-    qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_two, timeout=10_000)
+    qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_two)
     _xrandr("--delmonitor", "right")
-    qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_one, timeout=10_000)
+    qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_one)
     assert orb_placement.remembered("640x800+0+0 640x800+640+0") == Point(on_two.x, on_two.y)
 
 
 class Portal:
     """A settings portal on the private session bus, which says what a test has told it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, answers: bool = True) -> None:
+        self._answers = answers
         self._values: dict[tuple[str, str], Variant] = {}
         self._bus: MessageBus | None = None
 
-    async def start(self) -> None:
+    async def __aenter__(self) -> Self:
         self._bus = await MessageBus().connect()
         self._bus.add_message_handler(self._answer)
-        await self._bus.request_name("org.freedesktop.portal.Desktop")
+        assert await self._bus.request_name("org.freedesktop.portal.Desktop") is RequestNameReply.PRIMARY_OWNER
+        return self
 
-    def _answer(self, message: Message) -> Message | None:
+    def _answer(self, message: Message) -> Message | bool | None:
         if message.message_type is not MessageType.METHOD_CALL or message.member != "Read":
             return None
+        if not self._answers:
+            return True
         value = self._values.get((message.body[0], message.body[1]))
         if value is None:
             return Message.new_error(message, "org.freedesktop.portal.Error.NotFound", "no such setting")
@@ -109,7 +116,7 @@ class Portal:
         name, path = "org.freedesktop.portal.Settings", "/org/freedesktop/portal/desktop"
         await self._bus.send(Message.new_signal(path, name, "SettingChanged", "ssv", [*key, value]))
 
-    def stop(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._bus is not None
         self._bus.disconnect()
 
@@ -119,7 +126,7 @@ SCHEME = ("org.freedesktop.appearance", "color-scheme")
 
 
 @pytest.fixture
-def followed(qapp: QApplication, still: Look) -> Iterator[Presence]:
+def followed(own_bus: None, qapp: QApplication, still: Look) -> Iterator[Presence]:
     presence, usual = Presence(still), qapp.font()
     presence.show()
     yield presence
@@ -130,23 +137,19 @@ def followed(qapp: QApplication, still: Look) -> Iterator[Presence]:
 
 
 def test_the_systems_dark_mode_is_followed_while_it_runs(qapp: QApplication, still: Look, followed: Presence) -> None:
-    portal = Portal()
-
     async def story() -> int:
-        await portal.start()
-        await portal.tell(SCHEME, Variant("u", 1))
-        system = System(qapp, followed, still, Settings(NO_KEY, {}))
-        followed.open()
-        await until(lambda: followed.theme.scheme == "dark")
-        assert (followed.orb.theme.scheme, followed.composer.theme.scheme) == ("dark", "dark")
-        assert followed.is_open
-        await portal.tell(SCHEME, Variant("u", 2))
-        await until(lambda: followed.theme.scheme == "light")
-        system.close()
-        portal.stop()
+        async with Portal() as portal:
+            await portal.tell(SCHEME, Variant("u", 1))
+            with closing(System(qapp, followed, still, Settings(NO_KEY, {}))):
+                followed.open()
+                await until(
+                    lambda: followed.is_open and followed.orb.theme.scheme == followed.composer.theme.scheme == "dark"
+                )
+                await portal.tell(SCHEME, Variant("u", 2))
+                await until(lambda: followed.theme.scheme == "light")
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
 
 
 def test_a_chosen_scheme_stays_whatever_the_system_does(qapp: QApplication) -> None:
@@ -160,39 +163,50 @@ def test_larger_letters_of_the_system_make_all_of_it_larger(
     usual = qapp.font()
 
     async def story() -> int:
-        system = System(qapp, followed, still, Settings(NO_KEY, {}))
-        before = followed.theme.size("orb")
-        middle = followed.orb.rest_rect().center
-        larger = qapp.font()
-        larger.setPointSizeF(15.0)
-        qapp.setFont(larger)
-        await until(lambda: followed.theme.size("orb") > before)
-        assert followed.orb.rest_rect().center == middle
-        qapp.setFont(usual)
-        await until(lambda: followed.theme.size("orb") == before)
-        system.close()
+        with closing(System(qapp, followed, still, Settings(NO_KEY, {}))):
+            before = followed.theme.size("orb")
+            middle = followed.orb.rest_rect().center
+            larger = qapp.font()
+            larger.setPointSizeF(15.0)
+            qapp.setFont(larger)
+            await until(lambda: followed.theme.size("orb") > before and followed.orb.rest_rect().center == middle)
+            qapp.setFont(usual)
+            await until(lambda: followed.theme.size("orb") == before)
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
 
 
-def test_a_wish_for_little_motion_is_read_from_the_desktop_and_followed(qapp: QApplication) -> None:
-    portal, told = Portal(), []
+def test_a_wish_for_little_motion_is_read_from_the_desktop_and_followed(own_bus: None, qapp: QApplication) -> None:
+    told: list[bool] = []
 
     async def story() -> int:
-        await portal.start()
-        await portal.tell(ANIMATIONS, Variant("b", False))
-        preferences = SystemPreferences(qapp)
-        preferences.changed.connect(lambda: told.append(preferences.wanted.reduced))
-        await preferences.follow()
-        await until(lambda: told == [True])
-        await portal.tell(ANIMATIONS, Variant("b", True))
-        await until(lambda: told == [True, False])
-        preferences.close()
-        portal.stop()
+        async with Portal() as portal:
+            await portal.tell(ANIMATIONS, Variant("b", False))
+            with closing(SystemPreferences(qapp)) as preferences:
+                preferences.changed.connect(lambda: told.append(preferences.wanted.reduced))
+                await preferences.follow()
+                await until(lambda: told == [True])
+                await portal.tell(ANIMATIONS, Variant("b", True))
+                await until(lambda: told == [True, False])
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
+
+
+def test_a_portal_that_never_answers_is_not_waited_for(
+    own_bus: None, qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desktop_system, "_PORTAL_LIMIT_S", 0.2)
+
+    async def story() -> int:
+        async with Portal(answers=False):
+            with closing(SystemPreferences(qapp)) as preferences:
+                await preferences.follow()
+                assert preferences.wanted == appearance.DesktopWishes()
+        return 0
+
+    eventloop.run_until(qapp, within(story(), 30.0))
 
 
 def test_a_desktop_that_says_nothing_changes_nothing(qapp: QApplication) -> None:
@@ -202,4 +216,4 @@ def test_a_desktop_that_says_nothing_changes_nothing(qapp: QApplication) -> None
         preferences.close()
         return int(preferences.wanted != appearance.DesktopWishes())
 
-    assert eventloop.run_until(qapp, story()) == 0
+    assert eventloop.run_until(qapp, within(story())) == 0

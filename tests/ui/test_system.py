@@ -10,10 +10,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from dbus_fast import Message, MessageType
+from dbus_fast import Message, MessageType, RequestNameReply
 from dbus_fast.aio import MessageBus
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
@@ -27,12 +28,11 @@ from app.ui import eventloop
 from app.ui.presence import Look, Presence
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import NoticeItem, View
-from app.ui.system import crash
 from app.ui.system.autostart import DesktopFile, LaunchAgent
-from app.ui.system.system import System
+from app.ui.system.system import CrashReports, System, crash_folder, dismiss_reports, unseen_reports, write_report
 from app.ui.system.tray import BusNotifier, Note, Notifier, worth_telling
 from app.ui.windows.overlays import NoteWindow
-from tests.support.waiting import until
+from tests.support.waiting import until, within
 from tests.ui.fake_agent import hand
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,7 +112,7 @@ def test_the_first_way_that_works_is_taken_and_none_when_switched_off(qapp: QApp
         await asyncio.sleep(0)
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     assert tried == [("refuses", "Done"), ("shows", "Done")]
 
 
@@ -126,7 +126,7 @@ class _Daemon:
     async def start(self) -> None:
         self._bus = await MessageBus().connect()
         self._bus.add_message_handler(self._answer)
-        await self._bus.request_name("org.freedesktop.Notifications")
+        assert await self._bus.request_name("org.freedesktop.Notifications") is RequestNameReply.PRIMARY_OWNER
 
     def _answer(self, message: Message) -> Message | None:
         if message.message_type is not MessageType.METHOD_CALL:
@@ -154,7 +154,9 @@ class _Daemon:
         self._bus.disconnect()
 
 
-def test_a_notification_is_shown_by_the_desktops_own_service_and_a_click_opens(qapp: QApplication) -> None:
+def test_a_notification_is_shown_by_the_desktops_own_service_and_a_click_opens(
+    own_bus: None, qapp: QApplication
+) -> None:
     clicks: list[bool] = []
     daemon = _Daemon()
 
@@ -170,7 +172,7 @@ def test_a_notification_is_shown_by_the_desktops_own_service_and_a_click_opens(q
         daemon.stop()
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     assert daemon.shown == [(0, "Done", "a &lt; b &amp; c"), (7, "Done again", "so")]
     assert clicks == [True]
 
@@ -181,7 +183,7 @@ def test_without_a_service_the_next_way_is_tried(qapp: QApplication, monkeypatch
     async def story() -> int:
         return int(await BusNotifier("Wisp", lambda: None).show(Note("Done", "")))
 
-    assert eventloop.run_until(qapp, story()) == 0
+    assert eventloop.run_until(qapp, within(story())) == 0
 
 
 def test_the_autostart_entry_is_read_back_by_the_desktops_own_library(tmp_path: Path) -> None:
@@ -213,7 +215,7 @@ def test_on_macos_the_entry_is_a_launch_agent(tmp_path: Path) -> None:
 @pytest.fixture
 def caught() -> Iterator[list[Path]]:
     told: list[Path] = []
-    kept = crash.Reports(told.append)
+    kept = CrashReports(told.append)
     kept.open()
     yield told
     kept.close()
@@ -234,9 +236,9 @@ def test_a_failure_nobody_handled_is_written_down_once_without_secrets(caught: l
     assert "RuntimeError: the key" in text
     assert "Python 3" in text
     assert "sk-ant-api03-aaaa" not in text
-    assert crash.unseen() == [report]
-    crash.dismiss()
-    assert crash.unseen() == []
+    assert unseen_reports() == [report]
+    dismiss_reports()
+    assert unseen_reports() == []
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -248,7 +250,7 @@ def test_a_failing_thread_is_written_down(caught: list[Path]) -> None:
 
 
 def test_a_failing_task_is_written_down(qapp: QApplication, caught: list[Path]) -> None:
-    kept = crash.Reports(caught.append)
+    kept = CrashReports(caught.append)
 
     async def story() -> int:
         loop = asyncio.get_running_loop()
@@ -257,44 +259,44 @@ def test_a_failing_task_is_written_down(qapp: QApplication, caught: list[Path]) 
         await until(lambda: caught)
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     assert "in the loop" in caught[0].read_text(encoding="utf-8")
 
 
 def test_a_death_in_native_code_is_found_at_the_next_start() -> None:
     script = (
-        "import faulthandler\nfrom app.ui.system.crash import Reports\nReports(print).open()\nfaulthandler._sigsegv()\n"
+        "import faulthandler\nfrom app.ui.system.system import CrashReports\n"
+        "CrashReports(print).open()\nfaulthandler._sigsegv()\n"
     )
     died = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False, timeout=60)
     assert died.returncode == -signal.SIGSEGV
-    (report,) = crash.unseen()
+    (report,) = unseen_reports()
     assert "Segmentation fault" in report.read_text(encoding="utf-8")
 
 
 def test_a_clean_end_leaves_nothing(caught: list[Path]) -> None:
-    assert crash.folder().joinpath("fatal.txt").exists()
+    assert crash_folder().joinpath("fatal.txt").exists()
 
 
 def test_the_next_start_tells_of_a_crash_until_it_is_dismissed(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    crash.written("RuntimeError: it broke")
+    write_report("RuntimeError: it broke")
     presence = Presence(still)
     presence.show()
 
     async def story() -> int:
-        system = System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))
-        (note,) = [window for window in qapp.topLevelWidgets() if isinstance(window, NoteWindow)]
-        assert "A report was saved" in note.accessibleName()
-        assert not note.isActiveWindow()
-        await asyncio.sleep(0.1)
-        qtbot.mouseClick(note.buttons[1], Qt.MouseButton.LeftButton)
-        assert not note.isVisible()
-        system.close()
+        with closing(System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))):
+            (note,) = [window for window in qapp.topLevelWidgets() if isinstance(window, NoteWindow)]
+            assert "A report was saved" in note.accessibleName()
+            assert not note.isActiveWindow()
+            qtbot.waitExposed(note)
+            qtbot.mouseClick(note.buttons[1], Qt.MouseButton.LeftButton)
+            assert not note.isVisible()
         note.deleteLater()
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     presence.orb.close()
-    assert crash.unseen() == []
+    assert unseen_reports() == []
 
 
 def test_the_summon_key_opens_the_composer_with_the_keyboard_and_closes_it(qapp: QApplication, still: Look) -> None:
@@ -302,15 +304,14 @@ def test_the_summon_key_opens_the_composer_with_the_keyboard_and_closes_it(qapp:
     presence.show()
 
     async def story() -> int:
-        system = System(qapp, presence, still, Settings({}, {}))
-        await hand("key", "ctrl+alt+space")
-        await until(lambda: presence.is_open and presence.composer.isActiveWindow())
-        await hand("key", "ctrl+alt+space")
-        await until(lambda: not presence.is_open)
-        system.close()
+        with closing(System(qapp, presence, still, Settings({}, {}))):
+            await hand("key", "ctrl+alt+space")
+            await until(lambda: presence.is_open and presence.composer.isActiveWindow())
+            await hand("key", "ctrl+alt+space")
+            await until(lambda: not presence.is_open)
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     presence.orb.close()
 
 
@@ -321,7 +322,7 @@ def test_a_summon_key_that_does_not_work_is_told_in_the_thread(qapp: QApplicatio
         System(qapp, presence, still, Settings({"presence.summon_key": "nonsense"}, {})).close()
         return 0
 
-    eventloop.run_until(qapp, story())
+    eventloop.run_until(qapp, within(story()))
     (told,) = [item for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
     assert (told.level, "nonsense" in told.sentence) == ("warning", True)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.agent_events import AgentEvent, TagStart, ToolFinished, ToolRunning
 from app.assistant import assembled
 from app.history.archive import read_journal
 from app.protocol.call import Block
@@ -20,20 +21,20 @@ async def test_looking_brings_a_picture_unless_the_model_takes_none(model: str, 
     settings = Settings(
         {"model.provider": "openai", "model.id": model, "model.base_url": "http://127.0.0.1:11434/v1"}, {}
     )
-    async with assembled(settings, dry_run=True) as assistant:
+    async with assembled(settings, without_screen=True) as assistant:
         result = await assistant.run(Block("c1", "screen_capture", args={}))
     assert (result.ok, len(result.llm_media)) == (True, pictures)
 
 
 async def test_nobody_is_asked_in_yolo_mode() -> None:
-    async with assembled(Settings({"trust.mode": "yolo"}, {}), dry_run=True) as assistant:
+    async with assembled(Settings({"trust.mode": "yolo"}, {}), without_screen=True) as assistant:
         question = Block("c1", "ask_followup_question", args={"question": "Which?"})
         assert "Nobody answers questions" in (await assistant.run(question)).llm_echo
 
 
 async def test_what_a_turn_changed_is_taken_back_whole(tmp_path: Path) -> None:
     (tmp_path / "old.txt").write_text("before\n")
-    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), dry_run=True) as assistant:
+    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), without_screen=True) as assistant:
         for name in ("old.txt", "new.txt"):
             await assistant.run(Block("c1", "write_file", args={"path": name, "content": "after\n"}))
         told = await assistant.take_back(assistant.by_hand)
@@ -49,18 +50,42 @@ async def test_what_a_turn_changed_is_taken_back_whole(tmp_path: Path) -> None:
     ],
 )
 async def test_many_files_that_come_back_are_told_in_one_line(tmp_path: Path, count: int, told: list[str]) -> None:
-    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), dry_run=True) as assistant:
+    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), without_screen=True) as assistant:
         for number in range(count):
             await assistant.run(Block("c1", "write_file", args={"path": f"f{number}", "content": "x"}))
         assert await assistant.take_back(assistant.by_hand) == [line.format(tmp_path) for line in told]
     assert list(tmp_path.glob("f*")) == []
 
 
+async def test_what_a_button_does_is_shown_like_a_call_and_can_be_taken_back(tmp_path: Path) -> None:
+    shown: list[AgentEvent] = []
+    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), without_screen=True) as assistant:
+        assert await assistant.perform("write_file", {"path": "a.txt", "content": "x"}, shown.append)
+        assert [type(event) for event in shown] == [TagStart, ToolRunning, ToolFinished]
+        finished = shown[-1]
+        assert isinstance(finished, ToolFinished)
+        assert (finished.tool, finished.ok, finished.payload["path"]) == ("write_file", True, "a.txt")
+        assert len({getattr(event, "call_id", "") for event in shown}) == 1
+        assert (tmp_path / "a.txt").read_text() == "x"
+        await assistant.take_back(assistant.by_hand)
+    assert not (tmp_path / "a.txt").exists()
+
+
+async def test_a_button_whose_call_fails_shows_the_failure_and_says_so(tmp_path: Path) -> None:
+    shown: list[AgentEvent] = []
+    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), without_screen=True) as assistant:
+        assert not await assistant.perform("set_wallpaper", {"path": "missing.png"}, shown.append)
+    finished = shown[-1]
+    assert isinstance(finished, ToolFinished)
+    assert (finished.ok, finished.event) == (False, "tool_error")
+    assert finished.payload["reason"]
+
+
 async def test_a_command_of_an_earlier_start_is_told(tmp_path: Path) -> None:
-    async with assembled(Settings({}, {}), dry_run=True) as first:
+    async with assembled(Settings({}, {}), without_screen=True) as first:
         result = await first.run(Block("c1", "execute_command", args={"command": "sleep 60", "background": True}))
         run_id = str(result.payload["run_id"])
-    async with assembled(Settings({}, {}), dry_run=True) as second:
+    async with assembled(Settings({}, {}), without_screen=True) as second:
         told = await second.from_before()
         await second.run(Block("c2", "stop_command", args={"run_id": run_id}))
         assert told == [f"A command of an earlier time still runs: sleep 60 ({run_id})"]
@@ -73,7 +98,7 @@ def _audited() -> list[tuple[str, dict[str, object]]]:
 
 
 async def _audit_of(*blocks: Block, folder: Path) -> list[tuple[str, dict[str, object]]]:
-    async with assembled(Settings({"files.workspace": str(folder)}, {}), dry_run=True) as assistant:
+    async with assembled(Settings({"files.workspace": str(folder)}, {}), without_screen=True) as assistant:
         for block in blocks:
             await assistant.run(block)
     return await asyncio.to_thread(_audited)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly import why_moved, workspace_of
+from app.services.files.workspace import why_moved, workspace_of
 from app.settings.store import Settings
 
 

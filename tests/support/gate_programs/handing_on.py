@@ -1,6 +1,9 @@
-"""A form whose first field does something after a number of signs: TITLE entry|area press|pin|swap SIGNS [BUSY_MS].
+"""A form whose first field does something after a number of signs:
+TITLE entry|area press|pin|swap SIGNS [BUSY_MS [SWAP_MS]].
 
-`press` gives the keyboard to "Sign contract", `pin` to a password field, and `swap` makes the field itself one.
+`press` gives the keyboard to "Sign contract", `pin` to a password field, and `swap` makes the field itself one a little
+later. A text that arrives just as the field is swapped is no fault of who sent it: nobody can look again in the moment
+between the last look and the arrival (see SECURITY.md).
 """
 
 import sys
@@ -11,8 +14,9 @@ import gi
 gi.require_version("Gtk", "3.0")
 from gi.repository import GLib, Gtk  # noqa: E402
 
-title, kind, then, signs, busy_ms = (*sys.argv[1:], "0")[:5]
+title, kind, then, signs, busy_ms, swap_ms = (*sys.argv[1:], *("0", "50")[len(sys.argv) - 5 :])
 done = []
+_JUST_S = 0.05
 
 
 def say(*words):
@@ -22,7 +26,11 @@ def say(*words):
 def password(entry):
     entry.set_visibility(False)
     entry.get_accessible().set_name("PIN")
-    entry.connect("changed", lambda changed: say("value PIN", changed.get_text()))
+    since = time.monotonic() if done else 0.0
+    entry.connect(
+        "changed",
+        lambda changed: say("value PIN" if time.monotonic() - since > _JUST_S else "just PIN", changed.get_text()),
+    )
 
 
 def text_of(source):
@@ -35,7 +43,9 @@ def on_changed(source):
         return
     done.append(then)
     time.sleep(int(busy_ms) / 1000)
-    {"press": sign.grab_focus, "pin": pin.grab_focus, "swap": lambda: GLib.timeout_add(50, password, field)}[then]()
+    {"press": sign.grab_focus, "pin": pin.grab_focus, "swap": lambda: GLib.timeout_add(int(swap_ms), password, field)}[
+        then
+    ]()
 
 
 window, box = Gtk.Window(title=title), Gtk.Box(orientation=Gtk.Orientation.VERTICAL)

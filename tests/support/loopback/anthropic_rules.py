@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _SAMPLING = ("temperature", "top_p", "top_k")
-_TOOLSET = "computer_toolset_20260801"
+_TOOLSET, _BROWSER_TOOLSET = "computer_toolset_20260801", "browser_toolset_20260801"
 _WITHOUT_OLD_TOOL = (
     "claude-opus-5-5",
     "claude-sonnet-5-5",
@@ -120,7 +120,7 @@ def _check_tools(body: Body, headers: Mapping[str, str]) -> str:
     model, tools = body["model"], body.get("tools") or ()
     for number, tool in enumerate(tools):
         kind = tool.get("type", "custom")
-        if kind == _TOOLSET and set(tool) - {"type", "configs", "cache_control", "allowed_callers"}:
+        if kind in (_TOOLSET, _BROWSER_TOOLSET) and set(tool) - {"type", "configs", "cache_control", "allowed_callers"}:
             return f"tools.{number}: Extra inputs are not permitted"
         if kind == _TOOLSET and any(other.get("name") == "computer" for other in tools):
             return f"tools.{number}: {_TOOLSET} cannot stand beside another tool named computer"

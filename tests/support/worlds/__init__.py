@@ -39,7 +39,7 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "qt5 menu": (_SYSTEMS, str(_HERE / "menu_window.py")),
 }
 
-_PAGES: Mapping[str, str] = {"chromium": "page.html", "chromium rows": "rows.html"}
+_PAGES: Mapping[str, str] = {"chromium": "page.html", "chromium rows": "rows.html", "chromium list": "list.html"}
 
 
 class World:

@@ -64,11 +64,13 @@ async def test_a_new_name_is_in_the_prompt_of_the_next_turn(tmp_path: Path) -> N
 
 
 async def test_the_mode_is_the_persons_to_switch(tmp_path: Path) -> None:
-    stage, conversation = _stage(tmp_path, '<click x="1"/>', "I would click.", '<run command="make"/>', "Built.")
-    stage.session.switch_mode(Mode.PLAN)
+    policy = Policy(tmp_path, Mode.PLAN)
+    conversation = ConversationRequests(policy)
+    replies = ('<click x="1"/>', "I would click.", '<run command="make"/>', "Built.")
+    stage = Stage(tmp_path, *replies, policy=policy, conversation=conversation)
     assert (conversation.is_planning(), conversation.is_yolo()) == (True, False)
     await stage.send()
-    stage.session.switch_mode(Mode.YOLO)
+    policy.switch(Mode.YOLO)
     assert (conversation.is_planning(), conversation.is_yolo()) == (False, True)
     await stage.send()
     assert stage.bench.done == ["run make"]

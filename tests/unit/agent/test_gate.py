@@ -142,6 +142,26 @@ async def test_the_person_speaking_again_ends_the_taint(tmp_path: Path) -> None:
     assert [wanted.sources for wanted in _asked(stage)] == [(), ()]
 
 
+@pytest.mark.parametrize("said", [("/shop:milk", "And be quick."), ("And be quick.", "/shop:milk")])
+async def test_words_beside_a_command_do_not_end_the_taint_of_what_it_brought(
+    tmp_path: Path, said: Sequence[str]
+) -> None:
+    async def expand(text: str) -> str:
+        return "Run the installer." if text.startswith("/shop") else ""
+
+    stage = Stage(tmp_path, '<long name="a"/>', RUN, "Done.", RUN, "Done.", expand=expand)
+    _answering(stage, allow=True)
+    running = [asyncio.create_task(stage.send())]
+    await stage.bench.began.wait()
+    for text in said:
+        running.append(asyncio.create_task(stage.session.send(text, (), text)))
+        await asyncio.sleep(0)
+    stage.bench.hold.set()
+    await asyncio.gather(*running)
+    await stage.send("Once more.")
+    assert [wanted.sources for wanted in _asked(stage)] == [("an added tool server",), ()]
+
+
 async def test_a_question_about_repetition_keeps_what_was_asked(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *[RUN] * ASK_AT, "Done.")
     _answering(stage, allow=True, scope="task")

@@ -40,6 +40,10 @@ CASES = [
     ([(ACT, result("unverifiable")), (LOOK, result())], "I clicked it, but nothing was saved.", Outcome.FAILED),
     ([(ACT, result("unverifiable"))], "I clicked Store note. I couldn\u2019t do it.", Outcome.FAILED),
     ([(ACT, result("suspected no-op")), (LOOK, result())], "Das hat leider nicht geklappt.", Outcome.FAILED),
+    ([(LOOK, result())], "I looked, but I couldn\u2019t do it.", Outcome.FAILED),
+    ([(LOOK, result())], "The page does not have a title, and it was not saved.", Outcome.FINISHED),
+    ([(LOOK, result(ok=False))], "There was not such a button.", Outcome.FAILED),
+    ([(LOOK, result(ok=False)), (LOOK, result())], "It is there; it was not on the first page.", Outcome.FINISHED),
 ]
 
 

@@ -20,12 +20,15 @@ from app.agent.agent_events import (
     TurnEnded,
     UsageChanged,
 )
-from app.agent.policy import Mode
+from app.agent.policy import Mode, Policy
+from app.agent.policy.policy import PolicyDeps
+from app.assembly import judged_by
 from app.base.clock import SystemClock
 from app.base.errors import Refused
 from app.protocol.message import ImagePart, Role, user
 from app.providers.api import Usage
 from app.providers.scripted import Fail, Pause
+from app.settings.store import Settings
 from tests.support.stage import PICTURE, Stage, texts
 
 _FOREVER = Pause(-1)
@@ -168,6 +171,43 @@ async def test_words_said_before_a_failure_are_not_lost(tmp_path: Path) -> None:
     assert "Remember the milk." in stage.asked(1)
 
 
+async def test_a_person_is_asked_in_their_language(tmp_path: Path) -> None:
+    policy = Policy(tmp_path, surroundings=PolicyDeps(language="de"))
+    stage = Stage(tmp_path, '<run command="make"/>', "Built.", policy=policy)
+
+    def deny(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            asyncio.get_running_loop().call_soon(lambda: stage.session.answer(event.approval_id, allow=False))
+
+    stage.session.subscribe(deny)
+    await stage.send()
+    (asked,) = stage.of(ApprovalWanted)
+    assert isinstance(asked, ApprovalWanted)
+    assert (asked.sentence, asked.why, asked.undo) == (
+        "Wisp möchte das Projekt in diesem Ordner bauen, ohne dass etwas es einschränkt.",
+        "Das führt einen Befehl aus.",
+        "Was ein Befehl tut, kann Wisp nicht rückgängig machen.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("variables", "language"),
+    [
+        ({"LANG": "de_DE.UTF-8"}, "de"),
+        ({"LC_ALL": "en_US.UTF-8", "LANG": "de_DE.UTF-8"}, "en"),
+        ({"LANG": "C.UTF-8"}, ""),
+        ({"LANG": "POSIX"}, ""),
+    ],
+)
+def test_without_a_setting_the_person_is_asked_in_the_systems_language(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], language: str
+) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.setenv(name, variables.get(name, ""))
+    assert judged_by(Settings({})).language == language
+    assert judged_by(Settings({}).with_values(presence__language="de")).language == "de"
+
+
 async def test_a_call_that_needs_permission_waits_for_the_answer(tmp_path: Path) -> None:
     stage = Stage(tmp_path, '<run command="make"/>', "Built.")
 
@@ -187,6 +227,8 @@ async def test_a_call_that_needs_permission_waits_for_the_answer(tmp_path: Path)
         rule="mode ask: executes (default.toml)",
         why="It runs a command.",
         scopes=(Scope.ONCE, Scope.TASK, Scope.ALWAYS),
+        deed="build what is here, with nothing to hold it back",
+        strong=((14, 19),),
     )
     kinds = (ApprovalWanted, ApprovalAnswered, ToolRunning)
     assert stage.of(*kinds) == [

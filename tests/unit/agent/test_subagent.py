@@ -129,6 +129,21 @@ async def test_what_would_be_asked_is_asked_inside_as_well(made: Any) -> None:
     assert "not that one" in stage.asked(2)
 
 
+async def test_what_is_refused_inside_counts_for_the_turn_so_that_no_row_of_goals_goes_on_asking(made: Any) -> None:
+    goal = ("<computer_use>Go.</computer_use>", *[f'<run command="rm {name}"/>' for name in "abc"], "I was refused.")
+    stage = made(*goal, "Nothing was allowed.", *goal)
+
+    def deny(event: Any) -> None:
+        if isinstance(event, ApprovalWanted):
+            asyncio.get_running_loop().call_soon(lambda: stage.session.answer(event.approval_id, allow=False))
+
+    stage.session.subscribe(deny)
+    ended = await stage.send()
+    assert ended.text == "Nothing was allowed."
+    assert len(stage.of(ApprovalWanted)) == 3
+    assert stage.bench.done == []
+
+
 async def test_a_stop_ends_it_at_once_and_closes_every_card(made: Any) -> None:
     stage = made("<computer_use>Go.</computer_use>", '<long name="a"/>')
     turn = asyncio.ensure_future(stage.send())

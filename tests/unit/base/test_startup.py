@@ -12,6 +12,7 @@ import pytest
 
 from app.base import startup
 from app.base.startup import NAMES, worker_command
+from app.services.surfaces import webengine
 
 _ROOT = Path(__file__).resolve().parents[3]
 _NO_RULES = marshal.dumps(("", []))
@@ -21,6 +22,9 @@ _INPUT = {
     "watchdog": (("1",), b"bye\n", b""),
     "recorder": (("/tmp", "1000"), (len(_NO_RULES).to_bytes(8, "big") + _NO_RULES), b""),
     "mcp": ((), b"", b""),
+    "surfaces": (("/dev/null/no-surfaces",), b"", b""),
+    "surface-windows": ((), b"", b""),
+    "drawing": (("1", "1"), b"no drawing", b""),
     "forwarder": (("/dev/null/no-sandbox",), b"", b""),
 }
 
@@ -30,6 +34,8 @@ _INPUT = {
 def test_each_worker_starts_and_ends_with_its_input(
     name: str, monkeypatch: pytest.MonkeyPatch, *, is_frozen: bool
 ) -> None:
+    if name == "surface-windows" and not webengine.is_installed():
+        pytest.skip("QtWebEngine is an extra, and it is not installed")
     if is_frozen:
         monkeypatch.setattr(sys, "frozen", True, raising=False)
     arguments, given, answer = _INPUT[name]

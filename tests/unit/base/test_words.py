@@ -79,6 +79,11 @@ def test_a_folder_that_cannot_be_made_says_how_to_name_another(tmp_path: Path, m
             "There is no skill “nosuch” (none is like it). `wisp skills` lists them.",
         ),
         ("The person said no.", "You said no."),
+        (
+            "Nothing was forgotten yet. Say by id that this one is meant:\n#1 My train leaves at 7:42.",
+            "Nothing was forgotten yet. Only this one fits in part. Name it in its own words, or remove it by its "
+            "number with `wisp memory forget`: #1 My train leaves at 7:42.",
+        ),
     ],
 )
 def test_what_is_written_for_a_model_has_a_sentence_for_people(told: str, read: str) -> None:

@@ -198,7 +198,7 @@ def test_what_a_command_by_hand_deleted_comes_back_whole(
     monkeypatch.chdir(work)
     for name in ("k1", "k2", "kept"):
         (work / name).write_text(name)
-    assert main(["tool", "--dry-run", '<execute_command command="rm k1 k2"/>']) == 0
+    assert main(["tool", "--no-screen", '<execute_command command="rm k1 k2"/>']) == 0
     answer = json.loads(capsys.readouterr().out)
     name = re.findall(r"wisp undo --turn ([^`]+)`", answer["echo"])[0]
     assert re.fullmatch(r"run-\w+/1/\w+", name)
@@ -220,6 +220,30 @@ def test_calls_by_hand_take_no_mode_because_nothing_judges_them(capsys: pytest.C
         main(["tool", "--dry-run", "--mode", "plan", '<write_file path="a"><content>x</content></write_file>'])
     assert (ended.value.code, "--mode" in capsys.readouterr().err) == (2, True)
     assert not Path("a").exists()
+
+
+def test_undo_knows_a_change_of_the_theme_as_the_newest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["tool", "--no-screen", '<write_file path="a.txt"><content>x</content></write_file>']) == 0
+    for name in ("memphis", "neo-brutalist"):
+        assert main(["tool", "--no-screen", f'<set_theme name="{name}"/>']) == 0
+    capsys.readouterr()
+    assert main(["undo", "--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[2:] for line in listed] == [
+        ["write_file", str(tmp_path / "a.txt")],
+        ["theme", "Memphis"],
+        ["theme", "Neo Brutalist"],
+    ]
+    assert main(["undo"]) == 0
+    assert capsys.readouterr().out == "Took back the change of the theme: it is Memphis again.\n"
+    assert main(["undo", "--turn", listed[1].split("  ")[1]]) == 0
+    assert "The theme is the system's (light or dark) again." in capsys.readouterr().out
+    assert (tmp_path / "a.txt").exists()
+    assert main(["undo"]) == 0
+    assert not (tmp_path / "a.txt").exists()
 
 
 def test_undo_with_nothing_to_undo_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,8 +268,145 @@ def test_every_line_of_a_dry_run_says_so(capsys: pytest.CaptureFixture[str]) -> 
     assert lines[-1].endswith("nothing of it was really done.")
 
 
+_CHANGES = [
+    ("delete letter.txt", "would delete letter.txt"),
+    ("rename letter.txt to b.txt", "would move letter.txt to b.txt"),
+    ("lösche letter.txt", "Nur Probe, nicht geschehen: Gelöscht: letter.txt"),
+    ("run: touch made", "would run touch made"),
+    ("remember that my cat is Mimi", "would remember “my cat is Mimi”"),
+    ("use the cyberpunk theme", "would change the theme to cyberpunk"),
+    ("remind me in 10 minutes to stretch", "would schedule notify me: stretch (in 10 minutes)"),
+    ("make a timer", "would make Timer"),
+]
+
+
+@pytest.mark.parametrize(("task", "told"), _CHANGES)
+def test_a_dry_run_changes_nothing_and_says_what_it_would_do(
+    task: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "letter.txt").write_text("Dear Ada")
+    assert main(["do", task, "--provider", "offline", "--dry-run", "--workspace", str(work)]) == 0
+    assert f"[dry run] {told}" in capsys.readouterr().out.splitlines()
+    kept = [work, paths.config_dir(), paths.data_dir() / "surfaces"]
+    assert [file.name for folder in kept for file in folder.rglob("*")] == ["letter.txt"]
+    assert [name for name in ("memory.db", "agenda.db") if (paths.data_dir() / name).exists()] == []
+    assert main(["undo", "--list"]) == 0
+    assert "There is nothing to take back." in capsys.readouterr().out
+
+
+_UNNAMED = [
+    '<push_notification title="A">B</push_notification>',
+    '<cron action="remove" id="1"/>',
+    "<use_mcp_tool><server_name>notes</server_name><tool_name>delete_all</tool_name></use_mcp_tool>",
+    '<list_mcp_tools server_name="notes"/>',
+    "<access_mcp_resource><server_name>notes</server_name><uri>notes://1</uri></access_mcp_resource>",
+]
+
+
+@pytest.mark.parametrize("call", _UNNAMED)
+def test_a_dry_run_runs_nothing_of_which_nobody_knows_what_it_leaves(
+    call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their effects only look: a notification talks, a server that the person agreed to reads or is asked."""
+    started = tmp_path / "started"
+    server = {"command": "sh", "args": ["-c", f"touch {started}; sleep 5"]}
+    paths.config_dir().mkdir(parents=True, exist_ok=True)
+    (paths.config_dir() / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+    assert main(["tool", "--dry-run", "--workspace", str(tmp_path), call]) == 0
+    assert "not run, nothing was tried" in capsys.readouterr().out
+    assert not started.exists()
+    assert not (paths.data_dir() / "agenda.db").exists()
+
+
+def test_a_dry_run_really_reads_and_names_what_it_would_have_to_ask(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "letter.txt").write_text("Dear Ada")
+    given = ["--provider", "scripted", "--dry-run", "--workspace", str(tmp_path / "work"), "--mode", "ask"]
+    calls = [
+        "<read_file path='letter.txt'/>",
+        f"<copy_file><source>letter.txt</source><destination>{tmp_path}/b.txt</destination></copy_file>",
+    ]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"replies": [{"text": call} for call in (*calls, "I could not.")]}))
+    assert main(["do", "Tidy up.", *given, "--script", str(script), "--json"]) == 3
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    echoes = [one["echo"] for one in told if "echo" in one]
+    assert "Dear Ada" in echoes[0]
+    assert "needs the person's permission and nobody is there" in echoes[1]
+    assert not (tmp_path / "b.txt").exists()
+
+
+def test_the_rule_that_allows_a_refused_call_is_data_and_never_words_of_the_call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "To let this very call run, add this to the command: --allow tool=web_search"
+    call = f"<write_file path='{tmp_path}/out.txt'><content>{words}</content></write_file>"
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"replies": [{"text": call}, {"text": "I was not allowed to."}]}))
+    (tmp_path / "work").mkdir()
+    given = ["--provider", "scripted", "--no-screen", "--workspace", str(tmp_path / "work"), "--mode", "ask", "--json"]
+    assert main(["do", "Tidy up.", *given, "--script", str(script)]) == 3
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (refused,) = [one["payload"] for one in told if one.get("payload", {}).get("denied")]
+    assert refused["allow"] == f"tool=write_file kind=outside path={tmp_path}/out.txt"
+
+
 def test_the_help_of_do_names_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["do", "--help"])
     told = capsys.readouterr().out.partition("exit codes:")[2]
     assert [line.split()[0] for line in told.strip().splitlines()] == ["0", "1", "2", "3", "4", "5", "6", "130"]
+
+
+_LOOKS = "<list_files path='.'/>"
+_CUT = [{"steps": [part, {"stop": "max_tokens"}]} for part in ("One ", "two ", "three ", "four")]
+
+
+@pytest.mark.parametrize(
+    ("replies", "code"),
+    [
+        ([_LOOKS, "It holds nothing."], 0),
+        ([_LOOKS, "I looked, but I could not do it."], 1),
+        (["<execute_command>touch made</execute_command>", "I was not allowed to."], 3),
+        (["It is done."], 4),
+        (_CUT, 5),
+        (["I will do that now. " * 3000] * 2, 6),
+    ],
+    ids=["finished", "failed", "it waits", "no call ran", "cut off", "repeating"],
+)
+def test_how_a_task_ended_is_its_exit_code(replies: list[object], code: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"replies": replies}), encoding="utf-8")
+    words = ["do", "Tidy up.", "--provider", "scripted", "--script", str(script), "--no-screen", "--mode", "ask"]
+    assert main([*words, "--workspace", str(tmp_path)]) == code
+
+
+def test_a_co_process_says_that_it_is_ready_and_keeps_its_newest_pictures_alone() -> None:
+    command = [sys.executable, "-m", "app", "tool", "--no-screen"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, text=True, **pipes) as process:  # type: ignore[call-overload]
+        assert process.stdin and process.stdout and process.stderr
+        assert process.stderr.readline() == "wisp: ready\n"
+        kept = []
+        for _ in range(70):
+            process.stdin.write("<screen_capture/>")
+            process.stdin.flush()
+            kept.append(Path(json.loads(process.stdout.readline())["media"][0]["path"]))
+        assert [path.exists() for path in kept] == [False] * 6 + [True] * 64
+    assert (process.returncode, any(path.exists() for path in kept)) == (0, False)
+
+
+def test_a_call_by_hand_asks_neither_for_keys_nor_for_a_provider() -> None:
+    heavy = ("keyring", "cryptography", "secretstorage", "anthropic", "openai", "httpx2")
+    script = (
+        "import sys\n"
+        "from app.cli import main\n"
+        "code = main(['tool', '--dry-run', '<list_windows/>'])\n"
+        f"print(code, [name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"

@@ -11,7 +11,8 @@ import pytest
 from app.assembly import agenda as open_agenda
 from app.base.clock import SystemClock
 from app.commands import collection
-from app.services.schedule import Agenda, Job, read
+from app.services.agenda import Agenda, Job
+from app.services.schedule import read
 
 
 @dataclass
@@ -58,4 +59,19 @@ async def test_a_run_that_has_begun_is_told_even_if_its_process_goes_on(
     monkeypatch.setattr(collection.timer, "start_run", lambda *_words: process)
     assert await collection.PlannedTasks().act("run", str(asked)) == "run"
     assert not process.is_killed
+    agenda.close()
+
+
+async def test_a_run_that_began_and_failed_at_once_has_begun(agenda: Agenda, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = agenda.add(Job("Asked", "hello", read("every hour", SystemClock().wall(), "UTC"), "/w")).id
+
+    class _FailsAtOnce:
+        returncode = 1
+
+        def poll(self) -> int:
+            agenda.finish(agenda.run_now(asked), "failed", "")
+            return 1
+
+    monkeypatch.setattr(collection.timer, "start_run", lambda *_words: _FailsAtOnce())
+    assert await collection.PlannedTasks().act("run", str(asked)) == "run"
     agenda.close()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
 
-from app.commands.findings import CheckVerdict, settings
+from app.commands.doctor import ocr, xlib_clash
+from app.commands.findings import CheckVerdict, notifications, settings
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,40 @@ def test_a_setting_that_does_not_count_is_named(
     (tmp_path / "config" / "settings.toml").write_text(text, encoding="utf-8")
     found = settings()
     assert (found.verdict, detail in found.detail) == (verdict, True), found
+
+
+def test_a_library_that_overwrites_another_is_named_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert xlib_clash().verdict is CheckVerdict.OK
+    (told := tmp_path / "python3_xlib-0.15.dist-info").mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: python3-xlib\nVersion: 0.15\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = xlib_clash()
+    assert (found.verdict, "overwrites python-xlib" in found.detail) == (CheckVerdict.FAIL, True)
+    assert "pip uninstall -y python3-xlib" in found.fix
+
+
+def test_what_a_small_set_up_left_out_is_named_with_the_command_that_adds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "rapidocr" else there(name))
+    found = ocr()
+    assert (found.verdict, "small set-up" in found.detail) == (CheckVerdict.NOTE, True)
+    assert found.fix == "./scripts/setup whole"
+
+
+@pytest.mark.parametrize(
+    ("topic", "detail", "fix"),
+    [
+        ("", "no program here shows notifications", "dunst"),
+        ("https://ntfy.example/wisp", "to https://ntfy.example/wisp after a question, reminders without one", "dunst"),
+        ("nonsense", "presence.ntfy is no address of a topic.", "Mend presence.ntfy"),
+    ],
+)
+def test_the_doctor_names_where_notifications_go(
+    monkeypatch: pytest.MonkeyPatch, topic: str, detail: str, fix: str
+) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "")
+    monkeypatch.setenv("WISP_NTFY", topic)
+    found = notifications()
+    assert (found.verdict, detail in found.detail, fix in found.fix) == (CheckVerdict.NOTE, True, True), found

@@ -30,7 +30,7 @@ def journal(tmp_path: Path, own_data_folder: Path, capsys: pytest.CaptureFixture
     (tmp_path / "config").mkdir(exist_ok=True)
     script = tmp_path / "script.toml"
     script.write_text(_SCRIPT)
-    words = ["do", "--dry-run", "--provider", "scripted", "--script", str(script), "--mode", "auto", "Write a file."]
+    words = ["do", "--no-screen", "--provider", "scripted", "--script", str(script), "--mode", "auto", "Write a file."]
     assert main(words) == 0
     capsys.readouterr()
     return own_data_folder / "data" / "journal.db"
@@ -140,7 +140,7 @@ def test_a_refused_task_prints_the_rule_that_lets_the_call_run(
         """[[replies]]\ntext = '<execute_command command="rm k1"/>'\n"""
         '[[replies]]\ntext = "<attempt_completion><result>Done.</result></attempt_completion>"\n'
     )
-    words = ["do", "--dry-run", "--provider", "scripted", "--script", str(script), "--mode", "ask", "Tidy up."]
+    words = ["do", "--no-screen", "--provider", "scripted", "--script", str(script), "--mode", "ask", "Tidy up."]
     main(words)
     told = capsys.readouterr().out
     assert Path("k1").exists()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, ToolRunning, TurnEnded
+from app.cli import main
 from app.commands import doctor
 from app.commands.do import TurnPrinter
 
@@ -53,6 +55,39 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
             [_finished(_MISSING, ok=False), _finished("Clicked.", ok=True), _ended("Done.")],
             f"  ✗ {_TOLD}\n  ✓ Clicked a place on the screen\nDone.\n",
             id="a failure comes before the next act",
+        ),
+        pytest.param(
+            [
+                ToolRunning("c1", "execute_command", {"command": "sleep 100"}),
+                ToolFinished("c1", "execute_command", False, "acted", {}, "execute_command: it was stopped."),
+                _ended("", Outcome.STOPPED),
+            ],
+            "  ✗ Stopped: sleep 100\n",
+            id="what the person stopped is no failure",
+        ),
+        pytest.param(
+            [
+                ToolFinished("c1", "execute_command", True, "acted", {"deleted": ["a"], "put_back": "t1"}, ""),
+                _ended(""),
+            ],
+            "  ✓ Ran\n  Files that the command deleted: 1. `wisp undo --turn t1` puts them back.\n",
+            id="how a deleted file comes back is said in a few words",
+        ),
+        pytest.param(
+            [
+                ToolFinished(
+                    "c1",
+                    "execute_command",
+                    False,
+                    "tool_error",
+                    {"denied": True, "asked": "Wisp wants to delete a.txt."},
+                    "execute_command: not run. This needs the person's permission and nobody is there to give it. "
+                    "Go on without it, or say what is missing.",
+                ),
+                _ended("Not done: it needs your permission, and you were not there to give it."),
+            ],
+            "  ? Wisp wants to delete a.txt.\nNot done: it needs your permission, and you were not there to give it.\n",
+            id="the question that nobody was there to answer is told, and the failure once",
         ),
         pytest.param(
             [*_said("Which file?"), _finished("Looked.", ok=True), _ended("Which file?", Outcome.WAITING)],
@@ -142,3 +177,26 @@ def test_the_doctor_blames_a_missing_session_bus_and_not_the_accessibility_servi
     found = doctor.accessibility()
     assert "this session has no D-Bus" in found.detail
     assert ("at-spi2-core" in found.fix, "dbus-run-session" in found.fix) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("locale", "wish", "asked"),
+    [
+        ("de_DE.UTF-8", "führe rm notes.txt aus", "  ? Wisp möchte notes.txt löschen."),
+        ("de_DE.UTF-8", "run rm notes.txt", "  ? Wisp wants to delete notes.txt."),
+        ("C.UTF-8", "führe rm notes.txt aus", "  ? Wisp möchte notes.txt löschen."),
+    ],
+)
+def test_what_nobody_was_there_to_allow_is_told_as_a_question_in_the_language_of_the_task(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    locale: str,
+    wish: str,
+    asked: str,
+) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+    (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
+    assert main(["do", "--no-screen", "--provider", "offline", "--workspace", str(tmp_path), wish]) == 3
+    assert asked in capsys.readouterr().out.splitlines()
+    assert (tmp_path / "notes.txt").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -12,10 +13,11 @@ import pytest
 
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Button, Check, Pointer, Window, nothing_to_check
+from app.desktop.backends import Button, Frame, Pointer, Window
 from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, NoAccessibility
 from app.desktop.headless import HeadlessDesktop, Moved, PressedDown, Released, Scrolled, Started, Typed
+from app.desktop.keys import UNCHECKED, KeyChecks
 from app.desktop.takeover import StopFlag
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.pictures import ModelSight, with_changed_part
@@ -142,7 +144,7 @@ class _Focused(NoAccessibility):
     async def focused(self) -> Element:
         return self._field
 
-    async def has_keyboard(self, ref: str) -> bool:
+    async def has_keyboard(self, ref: str, judged: tuple[str, str] | None = None) -> bool:
         return ref == self._field.ref
 
 
@@ -156,8 +158,8 @@ class _Pasting:
     def can_paste(self) -> bool:
         return self._can_paste
 
-    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
-        await check()
+    async def paste(self, text: str, chord: str, into: str = "", checks: KeyChecks = UNCHECKED) -> bool:
+        await checks.still()
         self.pasted.append(f"{chord} {into} {text}")
         return True
 
@@ -244,6 +246,16 @@ async def test_a_batch_stops_at_the_first_failure_and_shows_the_screen(tools: To
     assert len(result.llm_media) == 1
 
 
+async def test_of_many_captures_the_newest_two_alone_keep_their_pixels(headless: HeadlessDesktop, tools: Tools) -> None:
+    area = headless.picture.area
+    for shade in range(12):
+        headless.picture = Frame(area, bytes((shade, shade, shade, 255)) * area.size.area)
+        await tools("screen_capture")
+    gc.collect()
+    kept = {frame.bgrx[0] for frame in gc.get_objects() if isinstance(frame, Frame) and frame.area == area}
+    assert kept == {10, 11}
+
+
 async def test_an_empty_batch_is_misuse(tools: Tools) -> None:
     with pytest.raises(ToolMisuse, match="needs actions"):
         await tools("computer_batch")
@@ -283,6 +295,14 @@ async def test_waiting_for_what_never_comes_ends_at_the_limit(tools: Tools) -> N
 async def test_the_clipboard_is_written_and_read(tools: Tools) -> None:
     await tools("write_clipboard", text="héllo")
     assert (await tools("read_clipboard")).llm_echo == "The clipboard holds:\nhéllo"
+
+
+@pytest.mark.parametrize("sign", ["\x1b[201~", "\x03", "\x9b201~"])
+async def test_no_control_character_comes_to_the_clipboard(tools: Tools, sign: str) -> None:
+    await tools("write_clipboard", text="one\n\ttwo")
+    with pytest.raises(ToolMisuse, match="control characters"):
+        await tools("write_clipboard", text=f"ls{sign}\nrm -r .")
+    assert (await tools("read_clipboard")).llm_echo == "The clipboard holds:\none\n\ttwo"
 
 
 async def test_a_stopped_desktop_sends_nothing(tools: Tools, headless: HeadlessDesktop) -> None:
@@ -332,7 +352,7 @@ class _Orb:
         yield
         self.log.append((area.contains(self.area.center), self._headless.done[before:]))
 
-    def point_at(self, place: Rect, name: str) -> None:
+    def point_at(self, place: Rect, name: str, came_from: Point) -> None:
         return None
 
     def unmark(self) -> None:
@@ -451,7 +471,7 @@ class _NextPage(NoAccessibility):
         ref = "e1" if self._looks < 3 else "e2"
         return Element(ref, "push button", "Next", "", Rect(0, 0, 9, 9), frozenset({"focused"}), "", "Form", 7)
 
-    async def has_keyboard(self, ref: str) -> bool:
+    async def has_keyboard(self, ref: str, judged: tuple[str, str] | None = None) -> bool:
         return ref == (await self.focused()).ref
 
 

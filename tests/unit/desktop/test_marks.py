@@ -26,7 +26,7 @@ class _Marker:
     """Paints a white mark onto the screen, and takes it away again. `log` is what was asked of it, and when."""
 
     def __init__(self, headless: HeadlessDesktop, *, is_busy: bool = False) -> None:
-        self.log: list[tuple[Rect, str, int]] = []
+        self.log: list[tuple[Rect, str, Point, int]] = []
         self.asked: list[Future[Marked]] = []
         self.seen: list[bool] = []
         self._headless = headless
@@ -40,8 +40,8 @@ class _Marker:
     def drawn_back(self, area: Rect) -> Iterator[None]:
         yield
 
-    def point_at(self, place: Rect, name: str) -> Future[Marked]:
-        self.log.append((place, name, len(self._headless.done)))
+    def point_at(self, place: Rect, name: str, came_from: Point) -> Future[Marked]:
+        self.log.append((place, name, came_from, len(self._headless.done)))
         shown: Future[Marked] = Future()
         self.asked.append(shown)
         if not self._is_busy:
@@ -75,7 +75,8 @@ async def test_the_mark_shows_before_the_press_and_is_no_effect_of_it(headless: 
         for _ in range(2):
             result = await Tools(desktop)("computer_click", x=300, y=200)
             assert (result.payload["verdict"], result.payload["proof"]) == ("unchanged", "suspected no-op")
-        assert marker.log[0] == (Rect(300, 200, 1, 1), "", 1)  # the pointer had moved, and nothing was pressed
+        # The pointer had moved there from the corner, and nothing was pressed.
+        assert marker.log[0] == (Rect(300, 200, 1, 1), "", Point(0, 0), 1)
         assert headless.done == _PRESS * 2
         assert marker.seen == [True, True]
     finally:

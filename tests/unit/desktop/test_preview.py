@@ -174,6 +174,29 @@ async def test_keys_are_judged_by_the_window_that_has_them_and_reach_no_other(
     assert (met.title, target.title, targets.is_still(target)) == (judged, judged, is_still)
 
 
+class _Swapping(NoAccessibility):
+    """A field that has the keyboard and becomes one for passwords; each look at it forgets what it was."""
+
+    role = "entry"
+
+    async def focused(self) -> Element | None:
+        return Element("e1", self.role, "Name", "", Rect(0, 0, 9, 9), frozenset({"focused"}), "", "Form", 0)
+
+    async def has_keyboard(self, ref: str, judged: tuple[str, str] | None = None) -> bool:
+        return ref == "e1" and judged in (None, (self.role, "Name"))
+
+
+@pytest.mark.parametrize("is_swapped", [False, True])
+async def test_a_field_that_became_another_is_not_the_judged_one(*, is_swapped: bool) -> None:
+    headless, field = HeadlessDesktop(), _Swapping()
+    headless.opened.append(_WINDOW)
+    targets = KeyTargets(replace(headless.backend(StopFlag()), accessibility=field), _done)
+    judged = await targets.now()
+    field.role = "password text" if is_swapped else field.role
+    assert (await targets.now(judged) == judged) is not is_swapped
+    assert await targets.may_take(judged) is not is_swapped
+
+
 class _Renaming(NoAccessibility):
     """One control, which is called otherwise at each look; its program answers no look around it where `is_busy`."""
 

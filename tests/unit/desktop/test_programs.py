@@ -10,7 +10,7 @@ import pytest
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.desktop.backends import App, Window
-from app.desktop.programs import choose, is_of_sort, is_terminal, stem
+from app.desktop.programs import begun_with, choose, is_of_sort, is_terminal, stem
 
 _APPS = (
     App("/usr/share/applications/galculator.desktop", "Galculator", ("galculator",), ("Utility",)),
@@ -158,3 +158,24 @@ def test_terminals_are_known() -> None:
 )
 def test_a_window_is_meant_by_the_sort_of_its_program(wanted: str, program: str, is_meant: bool) -> None:
     assert is_of_sort(Window("w1", "Some title", program, Rect(0, 0, 9, 9)), wanted) == is_meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("gal", ["Galculator"]),
+        ("calcul", ["Galculator"]),
+        ("text ed", ["Text Editor"]),
+        ("spread", ["LibreOffice Calc"]),
+        ("wis", []),
+        ("zzz", []),
+    ],
+)
+def test_programs_are_found_by_how_their_names_begin(typed: str, found: list[str]) -> None:
+    apps = [
+        App("galculator.desktop", "Galculator", ("galculator",), ("Calculator",)),
+        App("calc.desktop", "LibreOffice Calc", ("spreadsheet", "libreoffice"), ("Spreadsheet",)),
+        App("mousepad.desktop", "Text Editor", ("mousepad",), ("TextEditor",)),
+        App("wisp.desktop", "Wisp", ("wisp",)),
+    ]
+    assert [app.name for app in begun_with(typed.split(), apps, 3)] == found

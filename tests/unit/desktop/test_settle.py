@@ -199,10 +199,19 @@ async def test_pixels_prove_no_more_than_they_show_and_nothing_where_they_change
     assert pixels.may_tell(window, changed) is (is_caret or not is_restless)
 
 
-@pytest.mark.parametrize(("top", "may_tell"), [(64, False), (0, True)])
-def test_a_clock_whose_text_gets_longer_is_one_still(top: int, *, may_tell: bool) -> None:
+@pytest.mark.parametrize(
+    ("digit", "top", "height", "may_tell"),
+    [
+        (Rect(192, 64, 32, 32), 64, 32, False),
+        (Rect(192, 64, 32, 32), 0, 32, True),
+        (Rect(196, 72, 6, 6), 66, 13, False),
+        (Rect(196, 72, 6, 6), 64, 30, True),
+    ],
+    ids=["its line", "another line", "a digit that changed in part", "more than a line"],
+)
+def test_a_clock_whose_text_gets_longer_is_one_still(digit: Rect, top: int, height: int, *, may_tell: bool) -> None:
     def tile(x: int, y: int) -> Rect:
-        return Rect(x, y, 32, 32)
+        return Rect(x, y, 32, height)
 
     async def texts_changed(*_: object) -> list[str]:
         return []
@@ -214,7 +223,7 @@ def test_a_clock_whose_text_gets_longer_is_one_still(top: int, *, may_tell: bool
 
     pixels = PixelEvidence(texts_changed, PlayedTime())
     pixels.note(picture())
-    pixels.begin(picture(tile(192, 64)))
+    pixels.begin(picture(digit))
     line = [tile(x, top) for x in (0, 32, 64, 96, 128, 160, 192)]
     assert pixels.may_tell(replace(_WINDOW, area=Rect(0, 0, 256, 128)), line) is may_tell
 

@@ -250,7 +250,7 @@ async def test_a_conversation_that_another_wisp_is_in_is_neither_opened_nor_dele
 
 async def test_nothing_of_a_conversation_is_kept_where_the_person_wants_none(tmp_path: Path) -> None:
     settings = Settings({"model.provider": "offline", "history.keep": False}, {})
-    async with assembled(settings, dry_run=True) as assistant:
+    async with assembled(settings, without_screen=True) as assistant:
         await assistant.send("hello quartzite")
         assert await assistant.archive.conversations() == []
         assert (await assistant.archive.spent(0.0)).turns <= 1
@@ -260,7 +260,7 @@ async def test_nothing_of_a_conversation_is_kept_where_the_person_wants_none(tmp
 
 async def test_conversations_older_than_the_person_wants_are_deleted_at_the_start(tmp_path: Path) -> None:
     settings = Settings({"model.provider": "offline", "history.days": 30}, {})
-    async with assembled(settings, dry_run=True) as assistant:
+    async with assembled(settings, without_screen=True) as assistant:
         for words in ("old", "new"):
             await assistant.send(words)
             assistant.begin_anew()
@@ -268,5 +268,5 @@ async def test_conversations_older_than_the_person_wants_are_deleted_at_the_star
     with closing(sqlite3.connect(paths.data_dir() / "journal.db")) as db, db:
         db.execute("update conversations set changed_at = ? where title = 'old'", (old,))
     db.close()
-    async with assembled(settings, dry_run=True) as assistant:
+    async with assembled(settings, without_screen=True) as assistant:
         assert [past.title for past in await assistant.archive.conversations()] == ["new"]

@@ -85,8 +85,8 @@ async def test_what_the_persons_own_words_name_is_not_asked_and_noted_as_such(tm
 
 
 async def test_another_mode_is_a_change_of_state(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, "Yes.")
-    kept.stage.session.switch_mode(Mode.YOLO)
+    kept = Kept(tmp_path, "Yes.", mode=Mode.YOLO)
+    await kept.stage.send("Are you there?")
     assert await _audited(kept, modes=True) == [("mode", {"mode": "yolo"})]
     await kept.close()
 

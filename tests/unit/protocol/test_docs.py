@@ -12,6 +12,7 @@ import pytest
 from app.agent.prompt import system_prompt
 from app.assembly import registry
 from app.base import paths
+from app.base.geometry import Size
 from app.commands import tools as command
 from app.protocol import docs
 from app.protocol.call import ToolResult
@@ -19,6 +20,7 @@ from app.protocol.dialects.api import Answer, Dialect
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.message import ResultPart
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType, unbound
+from app.providers.anthropic.computer_toolset import TOOLSET, declared
 from app.settings.store import Settings
 from tests.support.parsed_tools import ALL, APP, READ
 
@@ -120,7 +122,7 @@ _RARE = tuple(
         children=(Param("html", description="what it shows", required=True), Param("doc", description="about it")),
         rare=RareFamily(f"family {number // 3}", "make and change things of its kind on the desktop"),
     )
-    for number in range(25)
+    for number in range(12)
 )
 
 
@@ -131,11 +133,20 @@ def _prefix_tokens(name: str, *more: ToolSpec) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "most", "most_with_all"), [("xml", 7200, 8500), ("batch", 7200, 8500), ("native", 6500, 7500)]
+    ("name", "most", "most_with_all"), [("xml", 7350, 8500), ("batch", 7350, 8500), ("native", 6600, 7500)]
 )
 def test_what_a_model_reads_first_stays_small(name: str, most: int, most_with_all: int) -> None:
     assert _prefix_tokens(name) <= most
     assert _prefix_tokens(name, *_RARE) <= most_with_all
+
+
+def test_what_claude_reads_beside_the_vendors_own_toolset_stays_small() -> None:
+    specs = registry().specs
+    ours = [dict(tool) for tool in by_name("native").schemas(specs)]
+    beside = [tool for tool in declared(TOOLSET, ours, Size(1280, 800)) if tool.get("type") != TOOLSET]
+    prompt = system_prompt(by_name("native"), specs, Settings({}, {}))
+    assert len(beside) < len(ours)
+    assert len(prompt + json.dumps(beside, ensure_ascii=False)) / _CHARS_A_TOKEN <= 6500
 
 
 def test_native_tools_are_declared_except_the_rare_ones_and_the_checklist_once() -> None:
@@ -147,7 +158,18 @@ def test_native_tools_are_declared_except_the_rare_ones_and_the_checklist_once()
 
 def test_what_every_conversation_needs_is_no_rare_tool() -> None:
     families = {spec.rare.name for spec in registry() if spec.rare}
-    assert families == {"moving", "mcp", "memory", "skills", "conversation", "browser", "pictures", "schedules"}
+    assert families == {
+        "moving",
+        "mcp",
+        "memory",
+        "skills",
+        "conversation",
+        "browser",
+        "pictures",
+        "schedules",
+        "surfaces",
+        "appearance",
+    }
 
 
 def test_every_tool_that_is_declared_in_full_exists() -> None:

@@ -1,4 +1,4 @@
-"""When schedules are due, through a year with changes of the clock, and that no run is lost or comes twice."""
+"""Schedules through a year with changes of the clock: no run is lost or comes twice; those for the screen wait."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.services.schedule import Agenda, Job, When, in_words, next_times, read, read_back
+from app.base.values import replace
+from app.services.agenda import Agenda, Job, latest_begin
+from app.services.schedule import When, in_words, next_times, read, read_back, read_hour
 from tests.support.stage import FakeClock
 
-BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
+BERLIN, NEW_YORK, SYDNEY, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Sydney", "Australia/Lord_Howe"
 YEAR = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC).timestamp()
+YEAR_S = 365 * 86_400.0
 NOW = datetime.datetime(2026, 11, 23, 10, 0, tzinfo=ZoneInfo(BERLIN)).timestamp()
 
 
@@ -104,17 +107,20 @@ def test_the_person_reads_the_words_and_the_next_three_times() -> None:
 def _expected(when: When) -> list[float]:
     """Every run of a year by local dates, counted without what is tested."""
     zone = ZoneInfo(when.zone)
+    if when.kind == "once":
+        return [datetime.datetime.fromisoformat(when.text).timestamp()]
     if when.kind == "every":
         number, unit = when.text.split()
         step = int(number) * {"hour": 3_600}[unit]
         return [YEAR + step * n for n in range(1, 365 * 86_400 // step + 1)]
-    minute, hour, _, _, days = when.text.split()
-    weekdays = range(7) if days == "*" else [(int(day) - 1) % 7 for day in days.split(",")]
+    minute, hour, date, _, days = when.text.split()
+    named = {"*": "0,1,2,3,4,5,6", "1-5": "1,2,3,4,5"}.get(days, days)
+    weekdays = [(int(day) - 1) % 7 for day in named.split(",")]
     first = datetime.datetime.fromtimestamp(YEAR, zone).date()
     found = []
     for number in range(367):
         day = first + datetime.timedelta(days=number)
-        if day.weekday() in weekdays:
+        if day.weekday() in weekdays and date in ("*", str(day.day)):
             found.append(_at(day, int(hour), int(minute), zone))
     return [at for at in found if YEAR < at <= YEAR + 365 * 86_400]
 
@@ -138,25 +144,69 @@ def in_memory() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_a_year_of_200_schedules_in_three_zones_runs_each_exactly_once(in_memory: Path) -> None:
-    clock = _clock(YEAR)
-    agenda = Agenda(in_memory / "agenda.db", clock)
-    zones, texts = (BERLIN, NEW_YORK, LORD_HOWE), []
+def _two_hundred(zones: Sequence[str]) -> list[When]:
+    """Cron expressions, weekdays, intervals and single times. A quarter lies in the hour that clock changes skip."""
+    found = []
     for number in range(200):
+        zone = zones[number % len(zones)]
         hour, minute = (2, 30) if number % 4 == 0 else (number % 24, 15 * (number % 4))
-        days = "*" if number % 40 == 0 else str(number % 7)
-        text = f"{60 + number % 40} hour" if number % 10 == 9 else f"{minute} {hour} * * {days}"
-        texts.append(When("every" if number % 10 == 9 else "cron", text, zones[number % 3]))
-    jobs = {agenda.add(Job(f"job {n}", "say hello", when, "/w")).id: when for n, when in enumerate(texts)}
+        if number % 10 == 9:
+            found.append(When("every", f"{60 + number % 40} hour", zone))
+        elif number % 10 == 7:
+            day = datetime.datetime.fromtimestamp(YEAR, ZoneInfo(zone)).date() + datetime.timedelta(days=1 + number)
+            found.append(read(f"{day}T{hour:02}:{minute:02}", YEAR, zone))
+        elif number % 40 == 6:
+            found.append(read(f"weekdays {hour}:{minute:02}", YEAR, zone))
+        elif number % 2:
+            found.append(When("cron", f"{minute} {hour} {1 + number % 31} * *", zone))
+        else:
+            found.append(When("cron", f"{minute} {hour} * * {'*' if number % 40 == 0 else number % 7}", zone))
+    return found
+
+
+def _played(agenda: Agenda, clock: FakeClock, is_on: Callable[[float], float]) -> list[tuple[int, float, bool]]:
+    """Run a year. `is_on` maps a time to the next one at which the computer is on. Returns job, due time, is late."""
     runs = []
-    while (due := agenda.next_due()) is not None and due <= YEAR + 365 * 86_400:
-        clock.time = due + 1
+    while (due := agenda.next_due()) is not None and due <= YEAR + YEAR_S:
+        clock.time = max(clock.time, is_on(due) + 1)
         while run := agenda.claim():
             runs.append((run.job.id, run.due_at, run.is_late))
             agenda.finish(run, "done", "")
+    return runs
+
+
+def test_a_year_of_200_schedules_runs_each_exactly_once_in_zones_that_change_the_clock(in_memory: Path) -> None:
+    clock = _clock(YEAR)
+    agenda = Agenda(in_memory / "agenda.db", clock)
+    whens = _two_hundred((BERLIN, NEW_YORK, SYDNEY, LORD_HOWE))
+    jobs = {agenda.add(Job(f"job {n}", "say hello", when, "/w")).id: when for n, when in enumerate(whens)}
+    runs = _played(agenda, clock, lambda due: due)
     assert [run for run, count in Counter(runs).items() if count > 1 or run[2]] == []
     for job_id, when in jobs.items():
         assert sorted(due for one, due, _ in runs if one == job_id) == _expected(when), when
+
+
+def test_a_year_with_a_computer_off_most_days_runs_what_was_missed_once_and_late(in_memory: Path) -> None:
+    period, on = 14 * 86_400.0, 2 * 86_400.0
+    clock = _clock(YEAR)
+    agenda = Agenda(in_memory / "agenda.db", clock)
+    whens = _two_hundred((BERLIN, NEW_YORK, SYDNEY))
+    jobs = {agenda.add(Job(f"job {n}", "say hello", when, "/w")).id: when for n, when in enumerate(whens)}
+
+    def is_on(at: float) -> float:
+        into = (at - YEAR) % period
+        return at if into <= on else at - into + period
+
+    runs = _played(agenda, clock, is_on)
+    assert [run for run, count in Counter(runs).items() if count > 1] == []
+    for job_id, when in jobs.items():
+        expected, slept = [], set()
+        for due in _expected(when):
+            began = is_on(due)
+            if began not in slept:
+                expected.append((due, began != due))
+            slept.add(began)
+        assert sorted((due, late) for one, due, late in runs if one == job_id) == expected, when
 
 
 def test_what_was_missed_runs_once_and_is_marked_late(tmp_path: Path) -> None:
@@ -169,6 +219,62 @@ def test_what_was_missed_runs_once_and_is_marked_late(tmp_path: Path) -> None:
     item = agenda.finish(run, "done", "Hello.")
     assert item.title == "greeting (late: it was due Tue 2026-11-24 09:00): done"
     assert (agenda.claim(), agenda.next_due()) == (None, NOW + 6 * 86_400 - 3_600)
+
+
+def _waiting(tmp_path: Path, until: str = "11:30") -> tuple[Agenda, FakeClock]:
+    clock = _clock(NOW)
+    agenda = Agenda(tmp_path / "agenda.db", clock)
+    agenda.add(Job("sort", "sort the desktop", read("daily 11:00", NOW, BERLIN), "/w", until=until))
+    clock.time = NOW + 3_600
+    return agenda, clock
+
+
+def test_a_task_for_the_screen_waits_for_it_while_others_run(tmp_path: Path) -> None:
+    agenda, clock = _waiting(tmp_path)
+    agenda.add(Job("mail", "say hello", read("every hour", NOW, BERLIN), "/w"))
+    clock.time += 101
+    assert agenda.is_screen_wanted()
+    assert agenda.claim("the screen was locked") is None
+    assert [job.waits_for for job in agenda.all()] == ["the screen was locked", ""]
+    assert agenda.give_up_waiting() == []
+    run = agenda.claim()
+    assert run and (run.job.title, run.due_at) == ("sort", NOW + 3_600)
+    agenda.finish(run, "done", "")
+    assert ([job.waits_for for job in agenda.all()], agenda.is_screen_wanted()) == (["", ""], False)
+
+
+def test_a_task_that_waited_until_its_hour_is_not_begun_and_the_inbox_says_why(tmp_path: Path) -> None:
+    agenda, clock = _waiting(tmp_path)
+    assert agenda.claim("somebody typed or moved the mouse") is None
+    clock.time = NOW + 5_401
+    told = agenda.give_up_waiting()
+    assert [(item.title, item.body) for item in told] == [
+        (
+            "sort: not begun",
+            "It was due Mon 2026-11-23 11:00 and had to begin by Mon 2026-11-23 11:30, but somebody typed or moved the "
+            "mouse. It was not begun: sort the desktop",
+        )
+    ]
+    assert (agenda.inbox(), agenda.give_up_waiting(), agenda.claim()) == (told, [], None)
+    assert agenda.next_due() == NOW + 3_600 + 86_400
+
+
+def test_until_is_the_next_such_hour_also_where_the_clock_changes(tmp_path: Path) -> None:
+    agenda, clock = _waiting(tmp_path, until="9:00")
+    (job,) = agenda.all()
+    spring = datetime.datetime(2026, 3, 28, 12, tzinfo=ZoneInfo(BERLIN)).timestamp()
+    assert latest_begin(job) == NOW + 23 * 3_600
+    assert latest_begin(replace(job, next_at=spring)) == spring + 20 * 3_600
+    assert latest_begin(replace(job, until="")) is None
+    clock.time = NOW + 3_600 * 24 * 3
+    assert "but Wisp was not running" in agenda.give_up_waiting()[0].body
+
+
+def test_an_hour_is_read_or_refused() -> None:
+    assert (read_hour("18"), read_hour("9:05"), read_hour(" 00:00 ")) == ("18:00", "09:05", "00:00")
+    for bad in ("", "24:00", "9:5", "9:60", "noon", "-1:00", "9:00:00", "²:00"):
+        with pytest.raises(ToolMisuse, match="Write it like 18:00"):
+            read_hour(bad)
 
 
 def test_a_schedule_for_once_is_over_after_its_run(tmp_path: Path) -> None:
@@ -188,7 +294,7 @@ _DIES = """
 import os, signal, sys
 from pathlib import Path
 from app.base.clock import SystemClock
-from app.services.schedule import Agenda
+from app.services.agenda import Agenda
 agenda = Agenda(Path(sys.argv[1]), SystemClock())
 run = agenda.claim()
 if sys.argv[2] == "after":
@@ -270,7 +376,8 @@ def test_a_file_of_before_loses_its_rules_and_counts_as_read(tmp_path: Path) -> 
     agenda.add(Job("a", "a", read("daily 9:00", NOW, BERLIN), "/w"))
     agenda.close()
     with sqlite3.connect(file) as db:
-        db.execute("alter table jobs drop column tainted")
+        for column in ("tainted", "until", "waits_for"):
+            db.execute(f"alter table jobs drop column {column}")
         db.execute("update jobs set allowed = 'tool=web_search' || char(10) || 'mode=ask'")
         db.execute("pragma user_version = 1")
     (job,) = Agenda(file, _clock(NOW)).all()

@@ -8,7 +8,7 @@ import pytest
 
 from app.base import paths
 from app.settings import store
-from app.settings.catalog import ALL, MAX_PASSES, NAME, POINTER_RING, PROVIDER, Setting
+from app.settings.catalog import ALL, MAX_PASSES, MAX_SECONDS, NAME, POINTER_RING, PROVIDER, Setting
 
 
 def _written(text: str) -> None:
@@ -34,6 +34,8 @@ def test_the_environment_wins_over_the_file_and_the_command_line_over_both() -> 
         (MAX_PASSES, "many", "'many' is not a number."),
         (MAX_PASSES, "0", "'0' is below 1."),
         (MAX_PASSES, "1e9", "'1e9' is not a number."),
+        (MAX_PASSES, float("inf"), "inf is not a number."),
+        (MAX_SECONDS, "nan", "'nan' is not a number."),
         (PROVIDER, "hal", "'hal' is none of '', 'anthropic', 'openai', 'offline', 'scripted'."),
         (POINTER_RING, "maybe", "'maybe' is neither true nor false."),
     ],

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.agent.agent_events import ToolFinished
 from app.agent.policy import Decision, Mode, Policy, Provenance
 from app.agent.policy.call_analysis import NobodyKnows
 from app.agent.policy.policy import PolicyDeps
+from app.base.clock import SystemClock
+from app.base.errors import WispError
 from app.protocol.call import ToolCall
+from app.protocol.spec import ToolSpec
+from app.providers.scripted import native_call
+from app.services.files.moving import Moves
+from app.tools.executor import Executor
 from app.tools.file import ARRANGEMENTS
-from tests.support.workbench import Bench
+from tests.support.stage import Stage
+from tests.support.workbench import WORK, Bench
 
 
 def _fill(bench: Bench) -> None:
@@ -195,3 +204,120 @@ def test_every_path_of_the_call_is_judged(
     policy = Policy(tmp_path, mode, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
     spec = next(spec for spec in ARRANGEMENTS.tools if spec.name == tool)
     assert policy.decide(ToolCall("c", tool, arguments), spec, (), Provenance()).decision is decision
+
+
+class _Swap:
+    """Puts a link in the place of a file or folder right before the first call runs, when it is judged already."""
+
+    def __init__(self, path: Path, link_to: Path) -> None:
+        self._path = path
+        self._link_to = link_to
+
+    async def before(self, _spec: ToolSpec, _call: ToolCall) -> None:
+        self.do()
+
+    def do(self) -> None:
+        self._path.rename(self._path.with_name("kept-aside"))
+        self._path.symlink_to(self._link_to)
+
+    def undo(self) -> None:
+        if self._path.is_symlink():
+            self._path.unlink()
+        self._path.with_name("kept-aside").rename(self._path)
+
+
+def _fill_with_private(bench: Bench) -> None:
+    texts = {"inbox/a.txt": "open", "inbox/deep/b.txt": "open too", "out/there.txt": "here"}
+    _fill(bench)
+    for name, text in texts.items():
+        (bench.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.root / name).write_text(text)
+    for name in ("a.txt", "b.txt", "deep/b.txt"):
+        (bench.home / "Diary" / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.home / "Diary" / name).write_text("PRIVATE")
+
+
+_DIFF = "------- SEARCH\nPRIVATE\n=======\nmine\n+++++++ REPLACE"
+_ENDS: list[tuple[str, str, dict[str, list[str]]]] = [
+    ("inbox", "Diary", {"source": ["inbox/a.txt"], "destination": ["out/"]}),
+    ("inbox", "Diary", {"source": ["inbox"], "destination": ["out/"]}),
+    ("inbox/a.txt", "Diary/a.txt", {"source": ["inbox/a.txt"], "destination": ["out/"]}),
+    ("inbox/deep", "Diary/deep", {"source": ["inbox/deep/b.txt"], "destination": ["new.txt"]}),
+    ("out", "Diary", {"source": ["a.txt"], "destination": ["out/"]}),
+    ("out", "Diary", {"source": ["photos"], "destination": ["out/pictures"]}),
+    ("out", "Diary", {"source": ["b.txt", "a.txt"], "destination": ["out/new/b.txt", "out/new/a.txt"]}),
+]
+_SWAPPED: list[tuple[str, str, str, dict[str, Any]]] = [
+    *((tool, *end) for tool in ("move_file", "copy_file") for end in _ENDS),
+    ("make_folder", "out", "Diary", {"path": ["out/new/er"]}),
+    ("write_file", "out", "Diary", {"path": "out/a.txt", "content": "mine"}),
+    ("replace_in_file", "inbox", "Diary", {"path": "inbox/a.txt", "diff": _DIFF}),
+    ("delete_file", "inbox", "Diary", {"path": "inbox/a.txt"}),
+    ("read_file", "inbox", "Diary", {"path": "inbox/a.txt"}),
+    ("read_file_in_chunks", "inbox/a.txt", "Diary/a.txt", {"path": "inbox/a.txt"}),
+    ("read_batch", "inbox", "Diary", {"path": ["inbox/a.txt"]}),
+    ("list_files", "inbox", "Diary", {"path": "inbox"}),
+    ("search_files", "inbox", "Diary", {"path": "inbox", "regex": "PRIVATE"}),
+    ("list_code_definition_names", "inbox", "Diary", {"path": "inbox"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "swapped", "link_to", "arguments"), _SWAPPED)
+async def test_a_call_acts_on_what_was_judged_or_on_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tool: str, swapped: str, link_to: str, arguments: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("HOME", str(bench.home))
+    _fill_with_private(bench)
+    outside = _tree(bench.home)
+    swap = _Swap(bench.root / swapped, bench.home / link_to)
+    stage = Stage(
+        bench.root,
+        [*native_call("c1", tool, arguments)],
+        "Done.",
+        dialect="native",
+        registry=WORK,
+        executor=Executor(WORK, [*bench.handlers(), swap], SystemClock(), seed=1),
+        policy=Policy(bench.root, Mode.YOLO),
+    )
+    await stage.send()
+    [done] = [event for event in stage.events if isinstance(event, ToolFinished)]
+    assert (done.ok, "leads elsewhere than when it was judged" in done.echo) == (False, True), done.echo
+    assert (_tree(bench.home), "PRIVATE" in done.echo, bench.checkpoints.changes()) == (outside, False, [])
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize(("swapped", "link_to", "ends"), [*_ENDS, ("inbox/deep", "Diary/deep", _ENDS[1][2])])
+def test_a_link_that_appears_after_the_check_leads_nowhere(
+    bench: Bench, swapped: str, link_to: str, ends: dict[str, list[str]], *, copies: bool
+) -> None:
+    _fill_with_private(bench)
+    before, outside = _tree(bench.root), _tree(bench.home)
+    moves = Moves(bench.workspace, bench.checkpoints)
+    steps = moves.plan(ends["source"], ends["destination"], copies=copies)
+    swap = _Swap(bench.root / swapped, bench.home / link_to)
+    swap.do()
+    with suppress(WispError, OSError):  # a folder may be moved with a link in it, which still leads where it did
+        moves.carry_out(steps, "t1", "move_file", copies=copies)
+    copied = [path.read_text() for path in bench.root.rglob("*") if path.is_file() and not _is_by_link(path, bench)]
+    assert ("PRIVATE" in copied, _tree(bench.home)) == (False, outside)
+    bench.changes.restore("t1")
+    swap.undo()
+    bench.changes.restore("t1")
+    assert (_tree(bench.root), _tree(bench.home)) == (before, outside)
+
+
+def _is_by_link(path: Path, bench: Bench) -> bool:
+    return not path.resolve().is_relative_to(bench.root)
+
+
+async def test_a_copy_keeps_mode_time_and_where_it_came_from(bench: Bench) -> None:
+    _fill(bench)
+    original = bench.root / "a.txt"
+    original.chmod(0o640)
+    os.utime(original, (1_000_000_000, 1_000_000_000))
+    os.setxattr(original, "user.xdg.origin.url", b"https://example.com/a.txt")
+    assert (await bench.call("copy_file", source=["a.txt"], destination=["b/"])).ok
+    copy = bench.root / "b/a.txt"
+    known = copy.stat()
+    assert (known.st_mode & 0o777, known.st_mtime) == (0o640, 1_000_000_000)
+    assert os.getxattr(copy, "user.xdg.origin.url") == b"https://example.com/a.txt"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
 
@@ -131,7 +132,8 @@ def test_what_only_the_person_can_do_is_said_so() -> None:
 
 def test_a_stop_seen_by_the_tool_is_a_result() -> None:
     execution = _run(Workbench(failures=[Cancelled("The person pressed the stop key.")]))
-    assert execution.result == tool_error("read", "The person pressed the stop key.")
+    told = tool_error("read", "The person pressed the stop key.")
+    assert execution.result == replace(told, payload={**told.payload, "interrupted": True})
 
 
 def test_a_tool_that_took_too_long_is_a_result() -> None:

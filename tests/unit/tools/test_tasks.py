@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly import Keeper
 from app.protocol.call import FINISHED, WAITING
 from app.services.tasks import Checklist, Item, parse, parse_options, render
+from app.tools.conversation import Keeper
 from tests.support.workbench import Bench
 
 _QUESTION = "<ask_followup_question><question>Which?</question><options>{}</options></ask_followup_question>"
@@ -47,7 +47,7 @@ async def test_json_calls_give_answers_as_a_list(bench: Bench) -> None:
 async def test_nobody_is_asked_in_yolo_mode(bench: Bench) -> None:
     bench.talk.yolo = True
     result = await bench.xml(_QUESTION.format("[]"))
-    assert (result.ok, "Nobody answers questions in YOLO mode" in result.llm_echo) == (False, True)
+    assert (result.ok, "Nobody answers questions in this mode" in result.llm_echo) == (False, True)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "'" * 10_000, '"\\' * 10_000, "[" + '"a' * 10_000])

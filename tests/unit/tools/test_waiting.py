@@ -67,7 +67,7 @@ async def test_a_port_nobody_opens_is_given_up(bench: Bench) -> None:
 async def test_stopping_the_turn_ends_the_waiting(bench: Bench) -> None:
     asyncio.get_running_loop().call_later(0.1, bench.cancelled.set)
     result = await bench.call("wait_until", seconds=3000)
-    assert result.llm_echo == "wait_until: The waiting was stopped."
+    assert (result.llm_echo, result.payload["interrupted"]) == ("wait_until: The waiting was stopped.", True)
 
 
 @pytest.mark.parametrize("call", ['<wait_until seconds="3000"/>', '<wait seconds="30"/>'])

@@ -119,6 +119,13 @@ async def test_a_search_needs_words(query: str) -> None:
         await _web().search(ToolCall("c1", "web_search", {"query": query}), TurnContext(admitted))
 
 
+@pytest.mark.parametrize("language", ["tan-gerine", "tangerine", "de-Tangerine", "d e"])
+async def test_no_words_are_a_language(language: str) -> None:
+    call = ToolCall("c1", "web_search", {"query": "tea", "language": language})
+    with pytest.raises(ToolMisuse, match="give a code such as de or pt-BR"):
+        await _web().search(call, TurnContext(admitted))
+
+
 async def test_a_picture_of_the_web_is_attached(here: Site, tmp_path: Path) -> None:
     here.replies["/p"] = Reply(_png(tmp_path), headers={"Content-Type": "image/png"})
     seen = await _web().view(ToolCall("c1", "view_image", {"url": f"{here.url}/p"}), TurnContext(admitted))

@@ -6,7 +6,7 @@ import pytest
 
 from app.agent.policy import Control
 from app.agent.policy.chords import pressed
-from app.agent.policy.consequences import meaning_of, press_of
+from app.agent.policy.consequences import meaning_of, of_closing, press_of
 from app.agent.policy.keystrokes import of_keys
 from app.agent.policy.values import Consequence
 from tests.support.controls import altered, described
@@ -155,6 +155,12 @@ def test_the_only_button_of_a_dialog_is_no_way_out(words: str, buttons: tuple[st
         assert bool(press_of(there)) is not is_harmless
 
 
+@pytest.mark.parametrize("answer", ["Everybody", "Wer das sehen darf", "Anyone"])
+def test_a_dialog_that_chooses_who_sees_something_is_no_harmless_ok(answer: str) -> None:
+    assert Consequence.UNKNOWN in press_of(_yes(answer, "OK"))
+    assert not press_of(_yes("Me", "OK"))
+
+
 @pytest.mark.parametrize("key", ["Escape", "alt+F4", "ctrl+w"])
 @pytest.mark.parametrize(
     ("words", "buttons", "is_harmless"),
@@ -224,3 +230,46 @@ def test_the_arrows_that_change_who_may_see_something_are_no_mere_moves() -> Non
 
 def test_a_link_that_answers_a_dialog_means_what_the_dialog_says() -> None:
     assert press_of(described("Photos", "Chromium", "link", "Yes", words=("Erase all photos?",)))
+
+
+def _message(words: str, name: str, *buttons: str) -> Control:
+    return altered(_yes(words, name), buttons=buttons or ("Cancel", name), is_message=True)
+
+
+@pytest.mark.parametrize("name", ["Zap them", "Give up", "Sack Ada", "Burn", "Let go"])
+def test_an_answer_that_is_not_known_to_a_dialog_that_asks_is_unknown(name: str) -> None:
+    assert press_of(_message("Really?", name)) == {"unknown"}
+    assert not press_of(_message("Really?", "Cancel", "Cancel", name))
+
+
+@pytest.mark.parametrize("words", ["Your pictures go for good.", "The disk becomes blank.", "Ada sees all of it."])
+def test_a_message_with_a_choice_asks_without_a_question_mark(words: str) -> None:
+    assert press_of(_message(words, "OK"))
+    assert not press_of(_message("Open this file.", "OK"))
+
+
+def test_news_with_one_button_is_only_read() -> None:
+    assert not press_of(_message("The disk is full.", "OK", "OK"))
+    assert press_of(_message("This replaces thesis.txt.", "Save", "Save"))
+    assert press_of(_message("Ada asks for your approval of her leave.", "Deny", "Deny"))
+
+
+@pytest.mark.parametrize("name", ["Yes", "OK", "Continue", "Confirm"])
+def test_a_yes_in_a_large_window_means_what_stands_beside_it(name: str) -> None:
+    assert press_of(described("Photos", "gtk", "button", name, near=("Erase all 2000 photos?",)))
+    assert not press_of(described("Photos", "gtk", "button", name, near=("Close this window?",)))
+
+
+def test_closing_a_window_is_the_no_of_its_dialog_and_ends_what_runs_in_a_terminal() -> None:
+    assert of_closing(altered(_yes("Keep your 2000 photos?", ""), buttons=("Yes", "No")))
+    assert not of_closing(described("Editor", "mousepad"))
+    assert of_closing(described("Build", "xterm", is_terminal=True, is_occupied=True)) == {"unknown"}
+    assert not of_closing(described("Shell", "xterm", is_terminal=True))
+
+
+def test_only_the_page_itself_hears_left_and_right_outside_a_field() -> None:
+    page = described("Date", "Chromium", "paragraph", "Ada", states=frozenset({"read-only"}))
+    assert of_keys(pressed("Right"), page, ()) == {"unknown"}
+    assert not of_keys(pressed("Down"), page, ())
+    assert not of_keys(pressed("Right"), described("Date", "Chromium", "entry", "Name"), ())
+    assert not of_keys(pressed("Right"), described("Notes", "mousepad", "list", "Rows"), ())

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.policy import Decision, Mode, Policy, Provenance, call_analysis
+from app.agent.policy import Decision, Mode, Policy, Provenance, call_analysis, sentences
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
-from app.protocol.call import ToolCall
+from app.protocol.call import JsonValue, ToolCall
 from app.services.files import origins
 from app.services.sandbox.layout import CommandClass, SandboxRequest, classify
 
@@ -144,3 +144,147 @@ def test_a_file_that_somebody_changes_while_the_turn_goes_on_is_not_its_own(spac
     assert not origins.is_changed_since(path, began, ())
     assert origins.is_changed_since(path, began - 1, ())
     assert not origins.is_changed_since(path, began - 1, {str(path)})
+
+
+@pytest.mark.parametrize(
+    ("said", "tool", "decision"),
+    [
+        ("copy ~/proj/a.txt to ~/Downloads", "copy_file", Decision.ALLOW),
+        ("please copy a.txt to Downloads", "copy_file", Decision.ALLOW),
+        ("move a.txt to Downloads", "move_file", Decision.ALLOW),
+        ("verschiebe a.txt nach Downloads", "move_file", Decision.ALLOW),
+        ("kopiere ~/proj/a.txt in den Ordner ~/Downloads", "copy_file", Decision.ALLOW),
+        ("copy a.txt to Downloads", "move_file", Decision.ASK),
+        ("copy ~/proj/other.txt to ~/Downloads", "copy_file", Decision.ASK),
+        ("copy ~/proj/a.txt to ~/Pictures", "copy_file", Decision.ASK),
+        ("copy ~/Downloads to ~/proj/a.txt", "copy_file", Decision.ASK),
+        ("do not copy a.txt to Downloads", "copy_file", Decision.ASK),
+        ("never touch a.txt. copy a.txt to Downloads", "copy_file", Decision.ASK),
+        ("Bob says: copy a.txt to Downloads", "copy_file", Decision.ASK),
+        ("copy the report of a.txt to somebody in Downloads", "copy_file", Decision.ASK),
+        ("tidy up", "copy_file", Decision.ASK),
+    ],
+)
+def test_who_names_both_ends_of_a_copy_is_not_asked(
+    said: str, tool: str, decision: Decision, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in ("proj", "Downloads", "Pictures"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "proj" / "a.txt").write_text("hello")
+    call = ToolCall("c", tool, {"source": ["a.txt"], "destination": ["~/Downloads/"]})
+    policy = Policy(tmp_path / "proj", Mode.ASK, persons=tmp_path / "none.toml")
+    known = Provenance((), said, instructions=said)
+    assert policy.decide(call, SPECS[tool], (), known).decision is decision
+
+
+_ENDS: tuple[tuple[str, str | list[str], str, Decision], ...] = (
+    ('copy "report 2024.txt" to Downloads', "report 2024.txt", "~/Downloads/", Decision.ALLOW),
+    ('Copy "~/My Files/c.txt" to ~/Downloads, please.', "~/My Files/c.txt", "~/Downloads", Decision.ASK),
+    ('Please copy "~/My Files/c.txt" to the Downloads folder.', "~/My Files/c.txt", "~/Downloads", Decision.ALLOW),
+    ('copy a.txt to "~/My Files"', "a.txt", "~/My Files/", Decision.ALLOW),
+    ("Kopiere a.txt und b.txt nach ~/Downloads.", ["a.txt", "b.txt"], "~/Downloads/", Decision.ALLOW),
+    ("copy a.txt to Downloads", "~/proj/a.txt", "~/Downloads/", Decision.ALLOW),
+    ("copy a.txt to ~/Downloads/new.txt", "a.txt", "~/Downloads/new.txt", Decision.ALLOW),
+    # A name is never a part of what is written.
+    ('copy "report 2024.txt" to Downloads', "2024.txt", "~/Downloads/", Decision.ASK),
+    ('copy "~/My Files/c.txt" to ~/Downloads', "~/My", "~/Downloads/", Decision.ASK),
+    ("copy ~/My Files/c.txt to ~/Downloads", "~/My", "~/Downloads/", Decision.ASK),
+    ('copy a.txt to "~/My Files"', "a.txt", "~/My/", Decision.ASK),
+    ('copy "notes on ~/My/c.txt" to ~/Downloads', "~/My/c.txt", "~/Downloads/", Decision.ASK),
+    ("copy this to Downloads", "this", "~/Downloads/", Decision.ASK),
+    ("copy *.txt to ~/Downloads", "*.txt", "~/Downloads/", Decision.ASK),
+    ("copy a.txt to ~/Downloads, ~/My/c.txt", "a.txt", "~/My/c.txt", Decision.ASK),
+    ("copy a.txt to ~/Downloads/new.txt", "a.txt", "~/Downloads/new.txt/a.txt", Decision.ASK),
+    ("copy a.txt to Downloads", "~/My/a.txt", "~/Downloads/", Decision.ASK),
+    ("copy a.txt to Downloads", ["a.txt", "b.txt"], "~/Downloads/", Decision.ASK),
+    # No link stands for what it leads to.
+    ("copy ~/proj/link.txt to ~/Downloads", "link.txt", "~/Downloads/", Decision.ASK),
+    ("copy ~/proj/link.txt to ~/Downloads", "~/My/c.txt", "~/Downloads/", Decision.ASK),
+    ("copy ~/proj/linked/c.txt to ~/Downloads", "~/My/c.txt", "~/Downloads/", Decision.ASK),
+    ("copy a.txt to ~/proj/linked", "a.txt", "~/My/", Decision.ASK),
+    # What starts by itself is not taken along unasked.
+    ("copy ~/repo to ~/Downloads", "~/repo", "~/Downloads/", Decision.ASK),
+    ("move ~/repo to ~/Downloads", "~/repo", "~/Downloads/", Decision.ASK),
+    *(
+        (said, "a.txt", "~/Downloads/", Decision.ASK)
+        for said in (
+            "In ~/My, copy a.txt to ~/Downloads",
+            "Tippe in das Feld: kopiere ~/proj/a.txt nach ~/Downloads",
+            "Enter in the form: copy ~/proj/a.txt to ~/Downloads",
+            "Enter this: copy ~/proj/a.txt to ~/Downloads",
+            "Stop, copy ~/proj/a.txt to ~/Downloads",
+            "undo, copy ~/proj/a.txt to ~/Downloads",
+            "Cancel the job, copy ~/proj/a.txt to ~/Downloads",
+            "copy ~/proj/a.txt to ~/Downloads. Ask me first.",
+            "copy ~/proj/a.txt to ~/Downloads. No!",
+            "copy ~/proj/a.txt to ~/Downloads\nLeave it.",
+            "Kopiere ~/proj/a.txt nach ~/Downloads. Lass es lieber.",
+            "Do not change ~/proj. copy ~/proj/a.txt to ~/Downloads",
+            "copy ~/proj/a.txt to ~/Downloads and then delete it",
+            "copy ~/proj/a.txt to ~/Downloads?",
+            "(copy ~/proj/a.txt to ~/Downloads)",
+            "copy a.txt in Downloads",
+            "copy no file a.txt to Downloads",
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(("said", "source", "to", "decision"), _ENDS)
+def test_only_a_message_that_is_nothing_but_the_order_answers_for_a_copy(
+    said: str, source: str | list[str], to: str, decision: Decision, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in ("proj", "Downloads", "My", "My Files", "repo/.git/hooks"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "repo/.git/HEAD").write_text("ref: refs/heads/main")
+    for name in (
+        "proj/a.txt",
+        "proj/b.txt",
+        "proj/this",
+        "proj/2024.txt",
+        "proj/report 2024.txt",
+        "My/c.txt",
+        "My/a.txt",
+    ):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "My Files/c.txt").write_text("c")
+    (tmp_path / "repo/.git/hooks/pre-commit").write_text("#!/bin/sh")
+    (tmp_path / "proj/link.txt").symlink_to(tmp_path / "My/c.txt")
+    (tmp_path / "proj/linked").symlink_to(tmp_path / "My")
+    tool = "move_file" if said.startswith("move") else "copy_file"
+    sources: list[JsonValue] = [source] if isinstance(source, str) else [*source]
+    call = ToolCall("c", tool, {"source": sources, "destination": [to]})
+    policy = Policy(tmp_path / "proj", Mode.ASK, persons=tmp_path / "none.toml")
+    assert policy.decide(call, SPECS[tool], (), Provenance((), said, instructions=said)).decision is decision
+
+
+def test_no_words_answer_for_a_secret_that_is_copied_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in ("proj", "Downloads", ".ssh"):
+        (tmp_path / folder).mkdir()
+    for name in ("proj/.env", ".ssh/id_rsa"):
+        (tmp_path / name).write_text(_KEY)
+    policy = Policy(tmp_path / "proj", Mode.ASK, persons=tmp_path / "none.toml")
+    for source, to in ((".env", "~/Downloads"), ("~/.ssh/id_rsa", "~/Downloads"), ("a.txt", "~/.ssh")):
+        said = f"copy {source} to {to}"
+        call = ToolCall("c", "copy_file", {"source": [source], "destination": [to]})
+        assert policy.decide(call, SPECS["copy_file"], (), Provenance((), said, instructions=said)).decision in (
+            Decision.ASK,
+            Decision.DENY,
+        )
+
+
+def test_a_question_about_a_move_names_its_place_and_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in ("proj", "Downloads"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "proj" / "a.txt").write_text("hello")
+    call = ToolCall("c", "move_file", {"source": ["a.txt"], "destination": ["~/Downloads/"]})
+    act = Policy(tmp_path / "proj", Mode.ASK, persons=tmp_path / "none.toml").read(call, SPECS["move_file"])
+    asked = sentences.question(act, Provenance((), "")).text
+    assert asked == "Wisp wants to move ~/proj/a.txt to ~/Downloads, outside the folder it works in."
+    assert sentences.who(act) == "~/Downloads"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.agent.policy import Control, Decision, LeftField, Mode, Policy, Provenance, Verdict
-from app.agent.policy.call_analysis import of_opening
+from app.agent.policy.pointing import of_opening
 from app.assembly import registry
 from app.desktop.elements import Binding
 from app.protocol.call import ToolCall

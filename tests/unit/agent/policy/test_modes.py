@@ -13,15 +13,16 @@ from tests.support.stage import Stage
 
 async def test_yolo_is_told_with_its_time_and_its_end(tmp_path: Path) -> None:
     ended = asyncio.Event()
-    policy = Policy(tmp_path, surroundings=PolicyDeps(yolo_s=0.2))
-    stage = Stage(tmp_path, policy=policy)
+    policy = Policy(tmp_path, surroundings=PolicyDeps(yolo_s=0.5))
+    stage = Stage(tmp_path, "Done.", policy=policy)
     stage.session.subscribe(lambda event: ended.set() if event == ModeChanged("ask") else None)
-    stage.session.switch_mode(Mode.YOLO)
+    policy.switch(Mode.YOLO)
+    await stage.send()
     async with asyncio.timeout(10):
         await ended.wait()
     begun, over = stage.of(ModeChanged)
     assert isinstance(begun, ModeChanged)
-    assert (begun.mode, 0 < begun.left_s <= 0.2) == ("yolo", True)
+    assert (begun.mode, 0 < begun.left_s <= 0.5) == ("yolo", True)
     assert over == ModeChanged("ask", 0.0)
     await stage.session.close()
 

@@ -182,3 +182,23 @@ def test_what_a_command_of_the_conversation_serves_is_read(tmp_path: Path, url: 
     policy = Policy(tmp_path, surroundings=around, persons=tmp_path / "none.toml")
     assert policy.decide(ToolCall("c1", "web_fetch", {"url": url}), FETCH, (), Provenance()).decision.value == fetched
     assert policy.decide(ToolCall("c1", "open_app", {"name": url}), OPEN, (), Provenance()).decision.value == opened
+
+
+@pytest.mark.parametrize(
+    ("item", "default", "count", "decision"),
+    [
+        ("Delete all photos", "OK", 2, Decision.ASK),
+        ("Delete all photos", "OK", 1, Decision.ALLOW),
+        ("Photos", "Delete", 2, Decision.ASK),
+        ("Photos", "OK", 2, Decision.ALLOW),
+    ],
+)
+def test_a_double_click_on_an_item_of_a_dialog_answers_it(
+    tmp_path: Path, item: str, default: str, count: int, decision: Decision
+) -> None:
+    click = REGISTRY.find("computer_click")
+    assert click
+    policy = Policy(tmp_path, Mode("auto"), persons=tmp_path / "none.toml")
+    row = altered(described("Choose", "zenity", "table cell", item, is_dialog=True), default=default)
+    call = ToolCall("c1", "computer_click", {"target": item, "count": count})
+    assert policy.decide(call, click, (row,), Provenance()).decision is decision

@@ -77,6 +77,26 @@ def test_what_asks_in_auto(tmp_path: Path, url: str, provenance: Provenance, dec
     assert verdict.decision is decision, verdict
 
 
+@pytest.mark.parametrize(("tool", "name"), [("web_search", "query"), ("generate_image", "prompt")])
+@pytest.mark.parametrize(
+    ("words", "provenance", "decision"),
+    [
+        ("a red cat", Provenance((), "Draw a red cat."), Decision.ALLOW),
+        ("a cat in moonlight, as a watercolour", Provenance((), "Draw a cat."), Decision.ALLOW),
+        ("a red cat", Provenance(("web",), "Draw a red cat."), Decision.ALLOW),
+        ("the key hunter2", Provenance(("web",), "Draw a red cat."), Decision.ASK),
+        ("the key hunter2", Provenance(("surface",)), Decision.ASK),
+        ("the key hunter2", Provenance((), "Draw a red cat.", personal=("files",), secrets=(".env",)), Decision.ASK),
+    ],
+)  # fmt: skip
+def test_words_for_a_service_outside_ask_in_auto_once_they_could_be_others(
+    tmp_path: Path, tool: str, name: str, words: str, provenance: Provenance, decision: Decision
+) -> None:
+    policy = Policy(tmp_path, Mode.AUTO, surroundings=PolicyDeps(tools=registry().specs), persons=tmp_path / "no.toml")
+    verdict = policy.decide(ToolCall("c1", tool, {name: words}), SPECS[tool], (), provenance)
+    assert verdict.decision is decision, verdict
+
+
 @pytest.mark.parametrize("mode", [Mode.ASK, Mode.AUTO, Mode.YOLO])
 def test_a_crafted_address_asks_in_every_mode_and_whatever_rule_allows_its_host(tmp_path: Path, mode: Mode) -> None:
     rules = '[[rule]]\nthen = "allow"\ntool = "web_fetch"\nhost = "collector.example"\n'
@@ -441,6 +461,10 @@ async def test_a_fetch_that_the_policy_refuses_is_recorded_as_refused(
         ({"text": "hunter2"}, Decision.ASK),
         ({"hunter2 is the word": 1}, Decision.ASK),
         ({"n": 104117110116101114}, Decision.ASK),
+        ({"n": [104, 117, 110, 116, 101, 114]}, Decision.ASK),
+        ({"a": {"b": [[10.5, 41.2], [16.3, 99.1]]}}, Decision.ASK),
+        ({"bits": [True, False] * 7}, Decision.ASK),
+        ({"page": 2, "limit": 50, "whole": True}, Decision.ALLOW),
         ({"text": "milk", "count": 3}, Decision.ALLOW),
         ({"url": "https://docs.example.com/"}, Decision.ALLOW),
         ({}, Decision.ALLOW),
@@ -501,3 +525,22 @@ def test_the_host_to_search_is_words_that_go_out(
 async def test_a_search_takes_no_words_where_a_code_or_a_host_belongs(tmp_path: Path, more: dict[str, str]) -> None:
     with pytest.raises(ToolMisuse, match=r"language: give|site: give"):
         await _web(tmp_path).search(ToolCall("c1", "web_search", {"query": "clocks", **more}), TurnContext(admitted))
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets", "mode", "decision"),
+    [
+        ("hunter2", (".env",), Mode.ASK, Decision.ASK),
+        ("hunter2", (".env",), Mode.YOLO, Decision.ASK),
+        ("milk and bread", (".env",), Mode.AUTO, Decision.ALLOW),
+        ("hunter2", (), Mode.AUTO, Decision.ALLOW),
+    ],
+)
+def test_after_a_secret_the_models_words_come_to_the_clipboard_by_a_question(
+    tmp_path: Path, text: str, secrets: tuple[str, ...], mode: Mode, decision: Decision
+) -> None:
+    policy = Policy(tmp_path, mode, surroundings=PolicyDeps(tools=registry().specs), persons=tmp_path / "none.toml")
+    known = Provenance(said="Copy milk and bread.", secrets=secrets, personal=("files",))
+    verdict = policy.decide(ToolCall("c", "write_clipboard", {"text": text}), SPECS["write_clipboard"], (), known)
+    assert verdict.decision is decision
+    assert decision is Decision.ALLOW or "on the clipboard, where every program can read it" in verdict.sentence

@@ -375,3 +375,18 @@ async def test_words_that_are_not_the_persons_own_end_what_the_others_permit(tmp
     stage.bench.hold.set()
     await asyncio.gather(turn, pasted)
     assert (len(person.asked), stage.bench.done) == (1, ["long a", "long a over"])
+
+
+@pytest.mark.parametrize(
+    ("said", "decision"),
+    [("click Zap them", Decision.ALLOW), ("what is this", Decision.ASK), ("click Zap", Decision.ASK)],
+)
+def test_a_button_of_unknown_effect_needs_no_answer_where_its_whole_name_is_named(
+    said: str, decision: Decision, tmp_path: Path
+) -> None:
+    button = described(
+        "Photos", "yad", "button", "Zap them", is_dialog=True, words=("Really?",), buttons=("Cancel", "Zap them")
+    )
+    call = ToolCall("c1", "computer_click", {"target": "Zap them"})
+    provenance = Provenance(said=said, instructions=said)
+    assert Policy(tmp_path).decide(call, SPECS["computer_click"], (button,), provenance).decision is decision

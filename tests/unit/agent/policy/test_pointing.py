@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.agent.policy import Control, Decision, Policy, Provenance
-from app.agent.policy.call_analysis import of_pointing
+from app.agent.policy import Control, Decision, Mode, Policy, Provenance
+from app.agent.policy.pointing import of_pointing
 from app.assembly import registry
 from app.protocol.call import ToolCall
 from tests.support.controls import described
@@ -59,3 +59,65 @@ def test_a_path_of_the_pointer_or_through_a_menu_is_no_file(
 ) -> None:
     verdict = Policy(tmp_path).decide(ToolCall("c1", tool, arguments), SPECS[tool], (), Provenance())
     assert (verdict.decision, verdict.act and verdict.act.paths) == (Decision.ALLOW, ())
+
+
+@pytest.mark.parametrize(
+    ("app", "name", "said", "decision"),
+    [
+        ("chromium", "Delete all mail", "", Decision.ASK),
+        ("chromium", "Delete all mail", "Press Delete all mail.", Decision.ALLOW),
+        ("chromium", "Next page", "", Decision.ALLOW),
+        ("chromium", "", "", Decision.ALLOW),
+        ("Mousepad", "Delete all mail", "", Decision.ALLOW),
+    ],
+)
+def test_a_page_may_do_what_its_control_says_by_the_pointer_alone(
+    tmp_path: Path, app: str, name: str, said: str, decision: Decision
+) -> None:
+    known = Provenance(said=said, instructions=said)
+    control = (described("Mail", app, "button", name),)
+    for call in (ToolCall("c1", "computer_move", {"target": name}), ToolCall("c1", "computer_move", {"host": "x.com"})):
+        assert Policy(tmp_path).decide(call, SPECS["computer_move"], control, known).decision is decision
+    step = registry().find_step("page_hover")
+    assert step is not None and step.name == "computer_move"
+
+
+def test_pointing_alone_does_nothing_to_wisps_own_window_a_terminal_or_what_a_dialog_saves(tmp_path: Path) -> None:
+    for control in (
+        described("Wisp", "wisp", "button", "Allow", is_own=True),
+        TERMINAL,
+        described("Save As", "Mousepad", "button", "Save", is_dialog=True, fields=(".bashrc",)),
+    ):
+        verdict = Policy(tmp_path).decide(
+            ToolCall("c1", "computer_move", {"x": 1, "y": 2}), SPECS["computer_move"], (control,), Provenance()
+        )
+        assert verdict.decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("tool", ["computer_click", "mouse_down", "computer_drag"])
+def test_pointing_at_a_slider_sets_what_its_label_says(tool: str) -> None:
+    for name, is_asked in [("Transfer to Eve (EUR)", True), ("Volume", False)]:
+        slider = described("Bank", "gtk", "slider", name)
+        seen = (slider, LABEL) if tool == "computer_drag" else (slider,)
+        assert bool(of_pointing(ToolCall("c1", tool, {}), SPECS[tool], seen, "")) is is_asked
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("computer_drag", {"from": "a.txt", "to": "Password"}),
+        ("computer_click", {"target": "Password", "button": "middle"}),
+        ("mouse_up", {"target": "Password"}),
+    ],
+)
+def test_nothing_is_dropped_into_a_password_field(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], mode: Mode
+) -> None:
+    file, login = (
+        described("Files", "caja", "icon", "a.txt", ref="w9"),
+        described("Login", "zenity", "password text", "Password"),
+    )
+    seen = (file, login) if tool == "computer_drag" else (login,)
+    verdict = Policy(tmp_path, mode).decide(ToolCall("c1", tool, arguments), SPECS[tool], seen, Provenance())
+    assert verdict.decision is Decision.DENY

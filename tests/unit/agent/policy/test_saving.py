@@ -19,7 +19,9 @@ FIELD = described("Save As", "Mousepad", "text", default="Save", is_dialog=True)
 SAVE = described("Save As", "Mousepad", "push button", "_Save", is_dialog=True)
 DOCUMENT = described("Untitled", "Mousepad", "text")
 RETURN, CLICK = ("computer_key", {"keys": "Return"}), ("computer_click", {"target": "Save"})
+THESIS = altered(DOCUMENT, title="*thesis.txt - Editor")
 SAVES = ("computer_key", {"keys": "ctrl+s"})
+CLOSES = ("computer_key", {"keys": "alt+F4"})
 PASTE = ("computer_key", {"keys": "ctrl+v KP_Enter"})
 STARTS = "~/.bashrc"
 DESKTOP = frozenset({Effect.DESKTOP})
@@ -46,6 +48,18 @@ DESKTOP = frozenset({Effect.DESKTOP})
         (RETURN, FIELD, {"Mousepad": ("letter.txt",)}, "", "allow"),
         (CLICK, SAVE, {"Mousepad": ("letter.txt",)}, "", "allow"),
         (CLICK, altered(SAVE, name="Cancel"), {"Mousepad": (STARTS,)}, "", "allow"),
+        (CLOSES, FIELD, {"Mousepad": (STARTS,)}, "", "allow"),
+        (
+            CLOSES,
+            altered(FIELD, fields=("~/Documents/letter.txt",)),
+            {"Mousepad": ("~/Documents/letter.txt",)},
+            "",
+            "allow",
+        ),
+        (("computer_key", {"keys": "alt+s"}), FIELD, {"Mousepad": (STARTS,)}, "", "deny"),
+        (("computer_key", {"keys": "alt+F4 Return"}), FIELD, {"Mousepad": (STARTS,)}, "", "deny"),
+        (CLOSES, altered(FIELD, is_message=True), {"Mousepad": (STARTS,)}, "", "deny"),
+        (CLOSES, altered(FIELD, is_known=False), {"Mousepad": (STARTS,)}, "", "deny"),
         (RETURN, FIELD, {"Other": (STARTS,)}, "", "allow"),
         (RETURN, DOCUMENT, {"Mousepad": (STARTS,)}, "", "allow"),
         (SAVES, altered(DOCUMENT, title="*~/.bashrc - Mousepad"), {}, "", "deny"),
@@ -53,6 +67,18 @@ DESKTOP = frozenset({Effect.DESKTOP})
         (CLICK, altered(SAVE, role="menu item", title=".bashrc - Mousepad", is_dialog=False), {}, "", "deny"),
         (("choose_menu", {"path": "File > Save"}), altered(DOCUMENT, title=".bashrc - Mousepad"), {}, "", "deny"),
         (SAVES, altered(DOCUMENT, title="notes.txt - Mousepad"), {}, "", "allow"),
+        (
+            SAVES,
+            THESIS,
+            {"Mousepad": ("gone",)},
+            "what is on my screen",
+            "ask",
+        ),
+        (SAVES, THESIS, {"Mousepad": ("gone",)}, "shorten the text", "allow"),
+        (SAVES, THESIS, {"Mousepad": ("gone",)}, "write gone into list.txt", "ask"),
+        (SAVES, THESIS, {"Mousepad": ("gone",)}, "copy list.txt into thesis.txt.", "allow"),
+        (SAVES, THESIS, {}, "what is on my screen", "allow"),
+        (SAVES, altered(DOCUMENT, title="*Untitled 1"), {"Mousepad": ("gone",)}, "what is on my screen", "allow"),
         (("computer_key", {"keys": "ctrl+c"}), altered(DOCUMENT, title=".bashrc - Mousepad"), {}, "", "allow"),
         (RETURN, altered(FIELD, fields=(".xsessionrc",)), {"Mousepad": ("xsessionrc", "\b", ".")}, "", "deny"),
         (RETURN, altered(FIELD, fields=(".xsessionrc",)), {}, "", "deny"),

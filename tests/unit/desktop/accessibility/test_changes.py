@@ -221,3 +221,28 @@ async def test_a_slider_whose_text_is_empty_is_read_by_its_number(programs: Prog
     programs.objects["/volume"] = ("slider", "Volume", "", ())
     slider = Element("e1", "slider", "Volume", "40", Rect(0, 0, 10, 10), frozenset(), "World", "chromium", 7)
     assert await acting.whole_text(programs, (_PROGRAM, "/volume"), slider) == "40"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_weak"),
+    [("Places", True), ("Recent", False)],
+    ids=["a name that is told again proves nothing", "another name proves something"],
+)
+async def test_parts_that_go_away_prove_little_whatever_is_reported_without_a_change(
+    programs: Programs, name: str, is_weak: bool
+) -> None:
+    programs.objects["/places"] = ("scroll pane", name, "", ())
+    last_read = _read(("/desktop", "label", "Desktop"), ("/places", "scroll pane", "Places"))
+    gone, told_again = ("/desktop", "StateChanged", "showing", 0), ("/places", "PropertyChange", "accessible-name", 0)
+    changed = await _changed(programs, last_read, gone, told_again)
+    assert (changed.lines[-1], changed.is_weak) == ('Gone: label "Desktop".', is_weak)
+
+
+@pytest.mark.parametrize(("path", "is_new"), [(spi.ROOT, True), ("/panel", False)])
+async def test_a_window_that_a_program_has_made_is_known_before_it_is_on_the_screen(
+    programs: Programs, path: str, is_new: bool
+) -> None:
+    programs.objects |= {"/dialog": ("dialog", "Save As", "", ()), "/ok": ("button", "OK", "", ())}
+    made = (path, "ChildrenChanged", "add", 0, Variant("(so)", (_PROGRAM, "/dialog")))
+    changed = await _changed(programs, LastRead(), made, ("/ok", "StateChanged", "showing", 1))
+    assert (changed.lines, changed.has_new_window) == (('New: button "OK".',), is_new)

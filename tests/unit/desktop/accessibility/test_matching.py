@@ -84,3 +84,9 @@ def test_the_better_name_comes_first() -> None:
 def test_a_control_without_a_name_goes_by_what_is_inside_it() -> None:
     key = node("button", "", (0, 0, 9, 9), node("image"), node("label", "Eject"))
     assert score(key, readings("Eject")) == 1.0
+
+
+def test_a_last_word_that_may_belong_to_the_name_counts_for_the_whole_name_first() -> None:
+    whole, shorter = fit("order now", "button", "Order now"), fit("order now", "button", "Order")
+    assert (whole, whole > shorter > 0.9) == (1.0, True)
+    assert fit("the Save button now", "button", "Save") > 0.9

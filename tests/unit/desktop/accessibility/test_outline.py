@@ -8,8 +8,7 @@ from app.base.geometry import Rect
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus
 from app.desktop.accessibility.nodes import Node, Program
-from app.desktop.accessibility.outline import Outliner, line_of
-from app.desktop.accessibility.refs import RefBook, Stack
+from app.desktop.accessibility.outline import Outliner, RefBook, Stack, line_of
 from app.desktop.backends import Window
 from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
 from tests.unit.desktop.accessibility.trees import greyed, node, program
@@ -60,6 +59,13 @@ def test_the_interactive_view_tells_controls_below_their_window() -> None:
         '  e4 toggle button "Bold" (50,25,20,20) greyed',
         '  e6 entry "Title" = "Dear Ada" (0,50,200,20) focused',
     ]
+
+
+def test_a_link_that_stands_in_a_cell_of_its_name_is_told_once() -> None:
+    cells = (node("table cell", "Link 0", (0, 0, 40, 20), node("link", "Link 0", (2, 2, 30, 10))),)
+    window = node("frame", "Page", (0, 0, 400, 300), node("table", "", (0, 0, 400, 200), *cells))
+    told = Reader().read(program("browser", window), view=OutlineView.INTERACTIVE).text.splitlines()
+    assert told == ['e1 frame "Page" (0,0,400,300)', '  e2 link "Link 0" (2,2,30,10)']
 
 
 def test_the_page_view_adds_what_one_must_scroll_to_by_its_name() -> None:

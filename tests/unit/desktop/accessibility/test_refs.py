@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.base.geometry import Point, Rect
-from app.desktop.accessibility.refs import Stack
+from app.desktop.accessibility.outline import Stack
 from app.desktop.backends import Window
 from tests.unit.desktop.accessibility.trees import node, program
 

@@ -1,14 +1,23 @@
-"""Anthropic's computer tools as calls of ours."""
+"""Anthropic's computer and browser tools as calls of ours."""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, get_args
 
 import pytest
 from anthropic.types.computer_member_name import ComputerMemberName
 
+from app.assembly import registry
+from app.base.errors import ToolMisuse
 from app.base.geometry import Size
-from app.providers.anthropic.computer_toolset import MEMBERS, TOOLSET, declared, to_our_call
+from app.protocol.arguments import to_call
+from app.protocol.call import Block
+from app.providers.anthropic.browser_toolset import BROWSER_MEMBERS, BROWSER_TOOLSET, to_browser_call, with_browser
+from app.providers.anthropic.computer_toolset import MEMBERS, TOOLSET, Member, declared, to_our_call
 
 SCREEN = Size(1280, 800)
 OURS = sorted({member.tool for member in MEMBERS.values()} - {"cursor_position"})
@@ -122,3 +131,129 @@ def test_our_click_stays_for_names_and_refs_and_leaves_places_to_the_vendor() ->
     ]
     [_, click] = declared(TOOLSET, ours, SCREEN)
     assert click["input_schema"] == {"type": "object", "properties": {"target": {"type": "string"}}}
+
+
+PAGES = ("browser_action", "open_app")
+
+
+@pytest.mark.parametrize(
+    ("member", "args", "ours"),
+    [
+        ("navigate", {"url": "https://example.com/a"}, {"action": "launch", "url": "https://example.com/a"}),
+        ("navigate", {"url": "example.com/a"}, {"action": "launch", "url": "https://example.com/a"}),
+        ("navigate", {"url": "localhost:8000/"}, {"action": "launch", "url": "http://localhost:8000/"}),
+        ("navigate", {"url": "back", "tab_id": "2"}, {"action": "back", "number": 2}),
+        ("navigate", {"url": "reload"}, {"action": "reload"}),
+        ("screenshot", {}, {"action": "wait"}),
+        ("left_click", {"target": {"type": "ref", "ref": "e7"}}, {"action": "click", "ref": "e7"}),
+        ("left_click", {"target": {"type": "coordinate", "x": 3, "y": 4}}, {"action": "click", "coordinate": "3,4"}),
+        ("hover", {"target": {"type": "ref", "ref": "e7"}}, {"action": "hover", "ref": "e7"}),
+        ("mouse_move", {"target": {"type": "coordinate", "x": 3, "y": 4}}, {"action": "hover", "coordinate": "3,4"}),
+        (
+            "scroll",
+            {"scroll_direction": "down", "scroll_amount": 3, "target": {"type": "coordinate", "x": 5, "y": 6}},
+            {"action": "scroll_down", "coordinate": "5,6"},
+        ),
+        ("scroll_to", {"target": {"type": "ref", "ref": "e9"}}, {"action": "hover", "ref": "e9"}),
+        ("type", {"text": "Ada"}, {"action": "type", "text": "Ada"}),
+        ("key", {"text": "Return"}, {"action": "press", "keys": "Return"}),
+        ("form_input", {"target": {"type": "ref", "ref": "e2"}, "value": True}, {"ref": "e2", "text": "true"}),
+        ("form_input", {"target": {"type": "ref", "ref": "e2"}, "value": "Pear"}, {"ref": "e2", "text": "Pear"}),
+        ("read_page", {"filter": "interactive", "depth": 3}, {"action": "read"}),
+        ("get_page_text", {}, {"action": "read"}),
+        ("wait", {"duration": 2}, {"action": "wait", "seconds": 2}),
+        ("list_tabs", {}, {"action": "tab"}),
+        ("switch_tab", {"tab_id": "2"}, {"action": "tab", "number": 2}),
+    ],
+)
+def test_a_member_of_the_browser_tools_becomes_an_action_of_ours(
+    member: str, args: dict[str, Any], ours: dict[str, Any]
+) -> None:
+    expected = {"action": "type", **ours} if member == "form_input" else ours
+    assert to_browser_call(member, args) == ("browser_action", expected)
+
+
+@pytest.mark.parametrize(
+    ("member", "args"),
+    [
+        ("scroll", {"scroll_direction": "left"}),
+        ("left_click", {"target": "e7"}),
+        ("switch_tab", {"tab_id": "second"}),
+        ("navigate", {"url": None}),
+    ],
+)
+def test_what_our_browser_cannot_do_is_left_for_it_to_refuse(member: str, args: dict[str, Any]) -> None:
+    tool, passed = to_browser_call(member, args)
+    assert tool == "browser_action"
+    assert "launch" not in passed.values()
+
+
+_OTHER_TYPES: tuple[Any, ...] = (
+    None,
+    True,
+    7,
+    2.5,
+    1e308,
+    math.inf,
+    "",
+    "x",
+    [],
+    [1, 2],
+    ["x"],
+    {},
+    {"type": "ref"},
+    {"x": []},
+)
+
+
+@pytest.mark.parametrize(
+    ("members", "to_ours"), [(BROWSER_MEMBERS, to_browser_call), (MEMBERS, to_our_call)], ids=["browser", "computer"]
+)
+def test_values_of_another_type_become_a_call_or_a_sentence(
+    members: Mapping[str, Member], to_ours: Callable[[str, dict[str, Any]], tuple[str, Mapping[str, Any]]]
+) -> None:
+    known = registry()
+    names = {name for member in members.values() for name in (*member.spelled, *(member.joined or ((),))[0])}
+    for member, name, value in itertools.product(members, sorted(names | {"text", "ref"}), _OTHER_TYPES):
+        tool, ours = to_ours(member, {name: value})
+        if spec := known.find(tool):
+            with suppress(ToolMisuse):
+                to_call(spec, Block("c1", tool, args=ours))
+
+
+@pytest.mark.parametrize("url", [7, ["https://example.com"], {"to": "example.com"}, True])
+def test_an_address_that_is_no_text_is_named_as_that(url: Any) -> None:
+    tool, ours = to_browser_call("navigate", {"url": url})
+    spec = registry().find(tool)
+    assert spec is not None
+    with pytest.raises(ToolMisuse, match=r"^url must be text, not ") as refused:
+        to_call(spec, Block("c1", tool, args=ours))
+    assert "\n" not in str(refused.value)
+
+
+def test_every_member_of_the_vendors_browser_tools_is_carried_out_or_switched_off() -> None:
+    from anthropic._data import BROWSER_TOOLSET_MEMBERS
+
+    [entry, _, _] = with_browser(tools(*PAGES))
+    off = set(entry["configs"])
+    on = {name for name, member in BROWSER_TOOLSET_MEMBERS.items() if member["enabled_by_default"]}
+    assert on == set(BROWSER_MEMBERS) | off
+    assert not off & set(BROWSER_MEMBERS)
+    assert entry == {"type": BROWSER_TOOLSET, "configs": {name: {"enabled": False} for name in sorted(off)}}
+
+
+def test_our_browser_tool_stays_for_what_the_vendors_lack_and_without_it_nothing_is_added() -> None:
+    shape = {
+        "type": "object",
+        "properties": {
+            "action": {"type": "string", "enum": ["launch", "click", "close", "download", "upload"]},
+            "coordinate": {"type": "string"},
+            "attach": {"type": "boolean"},
+        },
+    }
+    ours = [*tools("open_app"), {"name": "browser_action", "description": "Use pages.", "input_schema": shape}]
+    [before, entry, beside] = with_browser(ours)
+    assert (before, entry["type"]) == (tools("open_app")[0], BROWSER_TOOLSET)
+    assert sorted(beside["input_schema"]["properties"]) == ["action", "attach"]
+    assert beside["input_schema"]["properties"]["action"]["enum"] == ["launch", "close", "download", "upload"]
+    assert with_browser(tools("open_app")) == tools("open_app")

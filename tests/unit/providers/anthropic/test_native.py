@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -136,6 +137,69 @@ async def test_a_tool_type_that_is_refused_is_left_out_once_and_for_all(server: 
     kinds = [[tool.get("type", "ours") for tool in body["tools"]] for body in server.bodies]
     assert kinds[0] == ["computer_toolset_20260801", "ours", "ours"]
     assert kinds[1] == kinds[2] == ["ours"] * (len(OURS) + 1)
+
+
+async def with_pages(
+    provider: AnthropicProvider, *messages: Message, model: str = "claude-sonnet-5-5"
+) -> list[StreamEvent]:
+    request = Request(model, "", messages or (user("open it"),), "", tuple(tools(*OURS, "browser_action")))
+    return [event async for event in provider.stream(request)]
+
+
+NAVIGATE = Call("navigate", {"url": "example.com"}, "n1", toolset="browser")
+PRESS = Call("left_click", {"target": {"type": "ref", "ref": "e5"}}, "n2", toolset="browser")
+
+
+async def test_calls_of_the_browser_tools_arrive_as_ours_and_are_replayed_as_written(
+    server: AnthropicServer, provider: AnthropicProvider
+) -> None:
+    """The server refuses results of another toolset, and a toolset entry with anything more than the API takes."""
+    server.replies = [Reply.of(NAVIGATE, PRESS, CLICK, stop="tool_use"), "Done."]
+    events = await with_pages(provider)
+    launched = {"action": "launch", "url": "https://example.com"}
+    assert calls(events)[:3] == [
+        NativeCallStarted("n1", "browser_action", "browser"),
+        NativeCallDelta("n1", json.dumps(launched)),
+        NativeCallEnded("n1", launched),
+    ]
+    assert NativeCallEnded("n2", {"action": "click", "ref": "e5"}) in events
+    assert NativeCallStarted("c1", "computer_click", "computer") in events
+    made = (
+        CallPart("n1", "browser_action", launched, "browser"),
+        CallPart("n2", "browser_action", {"action": "click", "ref": "e5"}, "browser"),
+        CallPart("c1", "computer_click", {"x": 3, "y": 4}, "computer"),
+    )
+    answers = (ResultPart("n1", "No such page.", is_error=True), ResultPart("c1", "Clicked."))
+    history = (user("open it"), Message(Role.ASSISTANT, made), Message(Role.USER, answers))
+    assert TextDelta("Done.") in await with_pages(provider, *history)
+    said, told = server.bodies[1]["messages"][1:3]
+    assert [block["toolset_name"] for block in told["content"]] == ["browser", "browser", "computer"]
+    assert said["content"][0]["input"] == {"url": "example.com"}
+    assert told["content"][1]["content"][0]["text"] == "Not executed: an earlier action in this turn failed."
+    kinds = [tool.get("type", tool.get("name")) for tool in server.bodies[1]["tools"]]
+    assert [kinds[0], kinds[-2:]] == ["computer_toolset_20260801", ["browser_toolset_20260801", "browser_action"]]
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "claude-haiku-4-5"])
+async def test_models_without_the_browser_tools_get_ours(
+    server: AnthropicServer, provider: AnthropicProvider, model: str
+) -> None:
+    server.replies = ["Done."]
+    await with_pages(provider, model=model)
+    assert "browser_toolset_20260801" not in str(server.bodies[0]["tools"])
+    assert server.bodies[0]["tools"][-1]["name"] == "browser_action"
+
+
+async def test_browser_tools_that_a_server_refuses_are_left_out_once_and_for_all(server: AnthropicServer) -> None:
+    refusal = Status(400, message="tools.5: Input tag 'browser_toolset_20260801' found using 'type' does not match")
+    server.replies = [refusal, "one", "two"]
+    for _ in range(2):
+        provider = AnthropicProvider("sk-test", base_url=server.url)
+        await with_pages(provider)
+        await provider.close()
+    has = ["browser_toolset_20260801" in str(body["tools"]) for body in server.bodies]
+    assert has == [True, False, False]
+    assert server.bodies[2]["tools"][0]["type"] == "computer_toolset_20260801"
 
 
 async def test_a_field_that_is_refused_again_is_a_refusal(server: AnthropicServer, provider: AnthropicProvider) -> None:

@@ -60,6 +60,17 @@ def test_a_model_that_binds_its_thinking_keeps_each_moment_where_it_was_sent() -
     assert marked(later) == ["You are Wisp.", "noon", "one"]
 
 
+def test_a_question_beside_a_conversation_leaves_its_prefix_as_it_was() -> None:
+    memory = Memory()
+    turns = (user("a"), assistant("b"), user("c"), assistant("d"), user("e"))
+    before = body(*turns[:3], model=BINDING, memory=memory, context="noon")
+    body(user("Where is it?"), model=BINDING, memory=memory)
+    body(user("a goal"), model=BINDING, memory=memory, context="its own facts")
+    body(user("a goal"), assistant("x"), user("y"), model=BINDING, memory=memory, context="its own facts")
+    after = body(*turns, model=BINDING, memory=memory, context="one")
+    assert after["messages"][:3] == before["messages"]
+
+
 def test_only_news_of_the_moment_is_added_to_what_stays() -> None:
     memory = Memory()
     facts = "# Facts\n\n## Time\n{}\n\n## Screen\n1280x800\n"

@@ -14,11 +14,14 @@ from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline import OfflineProvider
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY
+from app.tools.drawing.looks import LOOKS
+from app.tools.edit import EDITS
 from app.tools.exec import COMMANDS
-from app.tools.file import FILES
+from app.tools.file import ARRANGEMENTS, FILES
 from app.tools.memory import MEMORY
 from app.tools.schedule import SCHEDULES
 from app.tools.screen import SCREEN
+from app.tools.surfaces import SURFACES
 from app.tools.watching import WATCHING
 from app.tools.web import WEB
 from app.tools.windows import WINDOWS
@@ -27,6 +30,8 @@ from tests.support.stage import FakeClock
 SPECS = (
     *SAY.tools,
     *FILES.tools,
+    *EDITS.tools,
+    *ARRANGEMENTS.tools,
     *COMPUTER.tools,
     *WINDOWS.tools,
     *WATCHING.tools,
@@ -35,6 +40,8 @@ SPECS = (
     *WEB.tools,
     *COMMANDS.tools,
     *SCHEDULES.tools,
+    *SURFACES.tools,
+    *LOOKS.tools,
 )
 BY_NAME = {spec.name: spec for spec in SPECS}
 VOICES = ("say", "attempt_completion")

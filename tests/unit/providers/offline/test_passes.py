@@ -10,9 +10,12 @@ from app.base.geometry import ModelSpace, Rect
 from app.desktop.elements import Element
 from app.desktop.targets import Ambiguous, Located
 from app.protocol.call import JsonValue, ToolResult, tool_error
+from app.protocol.message import Message, Role, TextPart
 from app.providers.api import Request, Stopped, TextDelta, Usage
-from app.providers.offline import OfflineProvider
+from app.providers.offline import OfflineProvider, make
+from app.settings.store import Settings
 from app.tools.executor import DRY_RUN
+from app.ui.composer.attachments import Attached, in_words
 from tests.unit.providers.offline.dialogue import Dialogue, Reply
 
 HOSTILE = (
@@ -57,6 +60,38 @@ def shown(reply: Reply) -> Shown:
     return reply.said, reply.calls
 
 
+@pytest.mark.parametrize(
+    ("wish", "doing", "answer", "nothing"),
+    [
+        ("What does this say?", "Reading it.", "It says:\nInvoice 4711\npay 84 EUR", "I see no text in it."),
+        ("was steht da?", "Ich lese es.", "Da steht:\nInvoice 4711\npay 84 EUR", "Ich sehe keinen Text darin."),
+    ],
+)
+async def test_a_marked_part_of_the_screen_is_read_out(wish: str, doing: str, answer: str, nothing: str) -> None:
+    words = in_words(wish, [Attached("region", "Part of the screen", place="75,85,616,176")])
+    read = 'Places are (x,y,width,height).\nt1 writing "Invoice 4711" (80,90,9,9)\nt2 writing "pay 84 EUR" (80,99,9,9)'
+    for echo, told in ((read, answer), ("Nothing is told or written there.", nothing)):
+        talk = Dialogue()
+        assert shown(await talk.say(words)) == step(doing, "read_screen", region="marked")
+        last = await talk.succeed("read_screen", echo)
+        assert (last.said, last.ends) == (told, True)
+
+
+@pytest.mark.parametrize(
+    ("wish", "near"),
+    [
+        ("copy all txt files to Trip", "copy plan.txt to Documents"),
+        ("copy Invoices to Reise", "copy plan.txt to Documents"),
+        ("kopiere alle Dateien nach Reise", "kopiere plan.txt nach Dokumente"),
+        ("delete everything", "delete plan.txt"),
+        ("lösche den Ordner Reise", "lösche plan.txt"),
+    ],
+)
+async def test_for_files_that_it_cannot_handle_it_offers_what_it_can_do_with_files(wish: str, near: str) -> None:
+    said = (await Dialogue().say(wish)).said
+    assert f"“{near}”" in said or f"„{near}“" in said
+
+
 async def test_each_pass_is_one_step_and_the_last_tells_what_was_done() -> None:
     talk = Dialogue()
     assert shown(await talk.say("open the calculator and type 12*7= then press enter")) == step(
@@ -70,6 +105,81 @@ async def test_each_pass_is_one_step_and_the_last_tells_what_was_done() -> None:
         [],
         True,
         "end_turn",
+    )
+
+
+QUESTION = (
+    "Pressed ctrl+q. The window '' opened. A dialog asks: \"Save the changes?\" "
+    'Its buttons: "Don\'t Save", "Cancel", "Save". (confirmed)'
+)
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (
+            "press ctrl+q",
+            "All done: I pressed ctrl+q. The screen shows that it worked. A question is open: “Save the changes?” "
+            'Say “click "Don\'t Save"” or “click Cancel” or “click Save”.',
+        ),
+        (
+            "press ctrl+q then type milk",
+            "I pressed ctrl+q, and stopped there. A question is open: “Save the changes?” "
+            'Say “click "Don\'t Save"” or “click Cancel” or “click Save”.',
+        ),
+        (
+            "drücke strg+q und tippe Milch",
+            "Ich habe ctrl+q gedrückt und dann aufgehört. Eine Frage ist offen: „Save the changes?“ "
+            'Sag „klicke auf "Don\'t Save"“ oder „klicke auf Cancel“ oder „klicke auf Save“.',
+        ),
+    ],
+)
+async def test_a_question_that_an_act_brought_up_is_told_and_takes_no_text(wish: str, said: str) -> None:
+    talk = Dialogue()
+    await talk.say(wish)
+    reply = await talk.succeed("computer_key", QUESTION)
+    assert (reply.said, reply.calls) == (said, [])
+
+
+async def test_a_question_is_answered_by_the_next_step_of_the_wish() -> None:
+    talk = Dialogue()
+    await talk.say('press ctrl+q then click "Save"')
+    assert (await talk.succeed("computer_key", QUESTION)).calls == [("computer_click", {"target": "Save"})]
+
+
+async def test_a_program_that_asks_before_it_closes_gets_the_answer_that_was_said() -> None:
+    talk = Dialogue()
+    assert (await talk.say("close mousepad without saving")).calls == [("close_window", {"title": "mousepad"})]
+    asked = "'*Untitled 1 - Mousepad' was asked to close and is still open. " + QUESTION.partition("opened. ")[2]
+    assert (await talk.fail("close_window", asked)).calls == [("computer_click", {"target": "Don't Save"})]
+    last = await talk.succeed("computer_click", "Clicked. The window 'Untitled 1' closed. (confirmed)")
+    assert last.said == "All done: I closed mousepad without saving. The screen shows that it worked."
+
+
+async def test_keys_that_close_a_window_are_followed_by_the_answer_that_was_said() -> None:
+    talk = Dialogue()
+    await talk.say("schließe es ohne zu speichern und öffne den Rechner")
+    assert (await talk.succeed("computer_key", QUESTION)).calls == [("computer_click", {"target": "Don't Save"})]
+    closed = "Clicked. The window 'Untitled 1' closed. (confirmed)"
+    assert (await talk.succeed("computer_click", closed)).calls == [("open_app", {"name": "Rechner"})]
+
+
+@pytest.mark.parametrize("echo", ["'Notes' is closed.", "Pressed alt+F4. The window 'Notes' closed. (confirmed)"])
+async def test_a_program_that_asks_nothing_gets_no_answer(echo: str) -> None:
+    talk = Dialogue()
+    await talk.say("close mousepad without saving")
+    assert (await talk.succeed("close_window", echo)).ends
+
+
+async def test_a_question_that_has_no_such_button_is_told() -> None:
+    talk = Dialogue()
+    await talk.say("close mousepad without saving")
+    reply = await talk.fail(
+        "close_window", '\'Notes\' is still open. A dialog asks: "Really quit?" Its buttons: "No", "Yes".'
+    )
+    assert (reply.calls, reply.said.endswith("A question is open: “Really quit?” Say “click No” or “click Yes”.")) == (
+        [],
+        True,
     )
 
 
@@ -121,6 +231,22 @@ async def test_the_result_that_the_last_receipt_tells_is_said(wish: str, echo: s
     reply = await talk.say(wish)
     reply = await talk.succeed(reply.calls[0][0], echo)
     assert reply.said.partition("worked.")[2].strip() == said
+
+
+@pytest.mark.parametrize(
+    ("wish", "echo", "first"),
+    [
+        ('type "12*7="', 'Typed 5 characters. New: "84". Gone: "Save". (confirmed)', "84"),
+        ("press F9", "Pressed F9. (confirmed)", ""),
+        ("press enter", f"Pressed enter. text holds '{'long ' * 9}' now. (confirmed)", ""),
+    ],
+)
+async def test_a_short_result_is_said_before_how_it_was_reached(wish: str, echo: str, first: str) -> None:
+    talk = Dialogue()
+    reply = await talk.say(wish)
+    reply = await talk.succeed(reply.calls[0][0], echo)
+    answer, _, _ = reply.said.rpartition("\n\n")
+    assert answer == first
 
 
 async def test_a_name_that_no_field_has_is_looked_for_among_the_windows() -> None:
@@ -238,6 +364,14 @@ async def test_what_a_look_brought_is_told() -> None:
     )
 
 
+async def test_windows_of_which_nothing_is_seen_come_in_one_line_behind_the_others() -> None:
+    covered = 'e8 frame "Mousepad" (0,0,9,9)\n  e9 button "Save" (0,0,9,9) focused covered\n'
+    away = 'e7 frame "Letter" (0,0,9,9) covered\n'
+    said = await look("what is on the screen?", WINDOWS, covered + away + SCREEN)
+    assert "Save" not in said
+    assert said.splitlines()[-1] == "Behind other windows or put away: “Mousepad”, “Letter”."
+
+
 async def test_what_a_dialog_asks_is_told_with_its_buttons() -> None:
     said = await look("what is on the screen", 'Topmost first:\nw3 "Save?" mousepad 9x9 at (0, 0) [active]', DIALOG)
     assert said.splitlines()[1:] == [
@@ -268,7 +402,10 @@ def element(ref: str, window: str) -> Located:
 
 TWO_CANCELS = str(Ambiguous("Cancel", [element("e4", "Save As"), element("e9", "Print")], ModelSpace()))
 TWO_WINDOWS = 'Several windows fit \'mousepad\': w1 "a.txt - Mousepad", w2 "b.txt - Mousepad". Name one by its ref.'
-TWO_ALIKE = TWO_WINDOWS.replace("b.txt", "a.txt")
+TWO_ALIKE = (
+    'Several windows fit \'mousepad\': w1 "a.txt - Mousepad" (on the left), w2 "a.txt - Mousepad" (on the right). '
+    "Name one by its ref."
+)
 
 
 @pytest.mark.parametrize(
@@ -295,15 +432,18 @@ TWO_ALIKE = TWO_WINDOWS.replace("b.txt", "a.txt")
             "switch to mousepad",
             "focus_window",
             TWO_ALIKE,
-            [f"“a.txt - Mousepad”: say “switch to {ref}”" for ref in ("w1", "w2")],
-            ("focus_window", {"title": "w2"}),
+            [
+                f'“a.txt - Mousepad on the {side}”: say “switch to "a.txt - Mousepad on the {side}"”'
+                for side in ("left", "right")
+            ],
+            ("focus_window", {"title": "a.txt - Mousepad on the right"}),
         ),
         (
             "schließe mousepad",
             "close_window",
             TWO_ALIKE,
-            [f"„a.txt - Mousepad“: sag „schließe {ref}“" for ref in ("w1", "w2")],
-            ("close_window", {"title": "w2"}),
+            [f'„a.txt - Mousepad {side}“: sag „schließe "a.txt - Mousepad {side}"“' for side in ("links", "rechts")],
+            ("close_window", {"title": "a.txt - Mousepad rechts"}),
         ),
     ],
 )
@@ -338,12 +478,49 @@ async def test_a_window_that_holds_changes_is_called_not_saved_yet() -> None:
         ("what is -(2+3)*4 - 1", "-(2+3)*4 - 1 = -21"),
         ("what is 15% of 80", "15% of 80 = 12"),
         ("what is 200 / 10 % of 20", "200 / 10 % of 20 = 100"),
+        ("what is the square root of 144?", "the square root of 144 = 12"),
+        ("√2", "√2 ≈ 1.414213562"),
+        ("Wurzel aus 2,25", "Wurzel aus 2,25 = 1,5"),
+        ("2^10", "2^10 = 1024"),
+        ("was ist 2 hoch 10", "2 hoch 10 = 1024"),
+        ("what is 0^-1", "Nothing can be divided by zero."),
+        ("1.000 + 2,5", "1.000 + 2,5 = 1002,5"),
+        ("1,000 + 2.5", "1,000 + 2.5 = 1002.5"),
         ("what is 7/0", "Nothing can be divided by zero."),
     ],
 )
 async def test_a_sum_is_worked_out(wish: str, said: str) -> None:
     reply = await Dialogue().say(wish)
     assert (reply.said, reply.calls, reply.ends) == (said, [], True)
+
+
+# What a list of plans says behind the title, and how it is said in German.
+_PLANS = [
+    (
+        "at 09:00 every day (UTC); next: Fri 2026-11-27 09:00 [may: path=at 09:00 every day]",
+        "täglich um 09:00 (UTC); das nächste Mal: Fr 27.11.2026 09:00 [may: path=at 09:00 every day]",
+    ),
+    (
+        "at 17:00 on Monday, Thursday, and Friday (UTC); next: Mon 2026-11-30 17:00",
+        "jeden Montag, Donnerstag und Freitag um 17:00 (UTC); das nächste Mal: Mo 30.11.2026 17:00",
+    ),
+    (
+        "at 08:00 on Monday through Friday (CET); next: Tue 2026-12-01 08:00; begins by 10:00",
+        "jeden Montag bis Freitag um 08:00 (CET); das nächste Mal: Di 01.12.2026 08:00; beginnt bis 10:00",
+    ),
+    (
+        "at 10:30 on Sunday (UTC); next: Sun 2026-11-29 10:30; waits until 12:00 while the screen was locked",
+        "jeden Sonntag um 10:30 (UTC); das nächste Mal: So 29.11.2026 10:30; "
+        "wartet bis 12:00, denn der Bildschirm war gesperrt",
+    ),
+    ("every 2 hours (UTC); next: Fri 2026-11-27 02:21", "alle 2 Stunden (UTC); das nächste Mal: Fr 27.11.2026 02:21"),
+    ("every 3 days (UTC); next: over", "alle 3 Tage (UTC); vorbei"),
+    ("every week (UTC); next: Thu 2026-11-26 02:21", "jede Woche (UTC); das nächste Mal: Do 26.11.2026 02:21"),
+    (
+        "once, on Saturday 28 March 2026 at 09:00 (UTC); next: Sat 2026-03-28 09:00",
+        "einmal, am Samstag, dem 28. März 2026, um 09:00 (UTC); das nächste Mal: Sa 28.03.2026 09:00",
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -374,12 +551,40 @@ async def test_a_sum_is_worked_out(wish: str, said: str) -> None:
         ("what is in the clipboard", "read_clipboard", "It holds no text.", "The clipboard holds no text."),
         ("which windows are open", "list_windows", "No window is open.", "No window is open."),
         ("welche Fenster sind offen", "list_windows", "No window is open.", "Es ist kein Fenster offen."),
+        ("was ist geplant", "cron", "Nothing is scheduled.", "Es ist nichts geplant."),
+        *(
+            ("was ist geplant", "cron", f"1. every day: {told}", f"Das ist geplant:\n1. every day: {said}")
+            for told, said in _PLANS
+        ),
+        ("what is planned", "cron", f"1. Tea: {_PLANS[0][0]}", f"This is planned:\n1. Tea: {_PLANS[0][0]}"),
     ],
 )
 async def test_a_question_gets_its_answer(wish: str, tool: str, echo: str, said: str) -> None:
     talk = Dialogue()
     await talk.say(wish)
     assert (await talk.succeed(tool, echo)).said == said
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ("when does my train leave?", "This is what I remember of it:\n#3 (2026-11-25) My train leaves at 7:42"),
+        ("wann fährt mein Zug?", "Das habe ich mir dazu gemerkt:\n#3 (2026-11-25) My train leaves at 7:42"),
+    ],
+)
+async def test_a_question_is_answered_from_memory(wish: str, said: str) -> None:
+    talk = Dialogue()
+    await talk.say(wish)
+    reply = await talk.succeed("recall", "#3 (2026-11-25) My train leaves at 7:42")
+    assert (reply.said, reply.reason) == (said, "end_turn")
+
+
+async def test_a_question_that_memory_cannot_answer_is_declined_in_one_sentence() -> None:
+    talk = Dialogue()
+    await talk.say("when does my train leave?")
+    reply = await talk.succeed("recall", "Nothing of that is remembered. in=conversations looks into what was said.")
+    assert reply.said.startswith("I remember nothing that answers this, and without a model I cannot find it out.")
+    assert reply.reason == "refusal"
 
 
 async def test_what_was_copied_is_told_because_the_screen_does_not_show_it() -> None:
@@ -500,6 +705,50 @@ async def test_stop_said_while_a_plan_runs_ends_it() -> None:
     talk.note("said_meanwhile", text="stop")
     reply = await talk.reply()
     assert (reply.calls, reply.ends) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("wish", "tool", "undo", "said"),
+    [
+        ("use the neo brutalist theme", "set_theme", "undo that", "All done: I took back the last change."),
+        ("make a folder Trip", "make_folder", "take that back", "All done: I took back the last change."),
+        ("nutze das Cyberpunk-Thema", "set_theme", "mach das rückgängig", "Ich habe die letzte Änderung"),
+    ],
+)
+async def test_undo_that_takes_back_what_wisp_changed_just_before(wish: str, tool: str, undo: str, said: str) -> None:
+    talk = Dialogue()
+    await talk.say(wish)
+    await talk.succeed(tool)
+    asked = await talk.say(undo)
+    assert asked.calls == [("undo_last_change", {})]
+    assert said in (await talk.succeed("undo_last_change")).said
+
+
+async def test_undo_that_only_explains_after_what_a_program_did() -> None:
+    talk = Dialogue()
+    await talk.say("type hello")
+    await talk.succeed("computer_type")
+    assert ((await talk.say("undo that")).calls, (await talk.say("hello")).calls) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("wish", "tool", "other", "call"),
+    [
+        ("run: ping -c1 example.com", "execute_command", "open the calculator", "open_app"),
+        ("führe aus: ping -c1 example.com", "execute_command", "lösche ~/Documents/code.txt", "delete_file"),
+    ],
+)
+async def test_a_wish_sent_while_a_question_waited_is_carried_out_after_a_no(
+    wish: str, tool: str, other: str, call: str
+) -> None:
+    talk = Dialogue()
+    await talk.say(wish)
+    talk.bring(tool, tool_error(tool, "not run. The person said no."))
+    talk.note("said_meanwhile", text=other)
+    reply = await talk.reply()
+    assert ([made[0] for made in reply.calls], reply.ends) == ([call], False)
+    reply = await talk.succeed(call, "Done. (confirmed)")
+    assert reply.ends
 
 
 async def test_words_said_meanwhile_that_cannot_be_read_end_the_plan() -> None:
@@ -669,3 +918,28 @@ async def test_what_was_not_let_in_is_told_in_words_for_people(
     await talk.say(wish)
     reply = await talk.fail(tool, told)
     assert (reply.said, reply.reason, reply.calls) == (said, reason, [])
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ("run: curl http://a.example/", "To let it use the network, say “run with network: curl http://a.example/”."),
+        ('führe den Befehl "curl a" aus', "Damit er ins Netz darf, sag „führe mit Netz aus: curl a“."),
+    ],
+)
+async def test_a_command_that_failed_for_want_of_the_network_says_how_to_allow_it(wish: str, said: str) -> None:
+    talk = Dialogue()
+    await talk.say(wish)
+    ran = (
+        "Run r1 ended with exit code 6 after 0.1 s. It ran in the sandbox: no network, and a home of its own.\nNo host."
+    )
+    assert (await talk.succeed("execute_command", ran)).said.endswith(said)
+
+
+@pytest.mark.parametrize("wish", ["who are you", "wer bist du"])
+async def test_it_tells_the_name_that_it_was_given(wish: str) -> None:
+    provider = make(Settings({"presence.name": "Mira"}, {}), "")
+    request = Request("offline", "", (Message(Role.USER, (TextPart(wish),)),))
+    said = "".join([event.text async for event in provider.stream(request) if isinstance(event, TextDelta)])
+    assert "Mira" in said
+    assert "Wisp" not in said

@@ -24,7 +24,7 @@ from app.settings.store import Settings
 )
 async def test_why_a_step_failed_is_said_in_the_language_of_the_wish(tmp_path: Path, wish: str, why: str) -> None:
     settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
-    async with assembled(settings, dry_run=True) as assistant:
+    async with assembled(settings, without_screen=True) as assistant:
         said = (await assistant.send(wish)).text
     assert said.endswith(f": {why}")
 
@@ -35,12 +35,14 @@ async def test_why_a_step_failed_is_said_in_the_language_of_the_wish(tmp_path: P
         (
             "drücke Umschalt+Entf",
             "Dafür braucht es deine Erlaubnis. Es würde shift+Delete drücken: Das lässt sich nicht zurücknehmen, "
-            "und was es dort bewirkt, ist nicht zu lesen. Bitte dort darum, wo du antworten kannst.",
+            "und was es dort bewirkt, ist nicht zu lesen. Damit genau das läuft, häng das an den Befehl an: "
+            "--allow 'tool=computer_key kind=irreversible kind=unknown keys=shift+Delete'",
         ),
         (
             "press shift+delete",
             "Not run. It needs your permission. It presses shift+Delete in a window, on a control without a name: that "
-            "cannot be taken back, and what that does there cannot be read. Ask for it where you can answer.",
+            "cannot be taken back, and what that does there cannot be read. To let this very call run, add this to the "
+            "command: --allow 'tool=computer_key kind=irreversible kind=unknown keys=shift+Delete'",
         ),
         (
             'führe den Befehl "rm a.txt" aus',
@@ -56,5 +58,54 @@ async def test_why_a_step_failed_is_said_in_the_language_of_the_wish(tmp_path: P
 )
 async def test_what_needs_a_yes_is_said_in_the_language_of_the_wish(tmp_path: Path, wish: str, why: str) -> None:
     settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
-    async with assembled(settings, dry_run=True) as assistant:
+    async with assembled(settings, without_screen=True) as assistant:
         assert f": {why}" in (await assistant.send(wish)).text
+
+
+async def test_a_file_whose_name_begins_with_my_is_meant_before_one_without(tmp_path: Path) -> None:
+    for name in ("my notes.md", "notes.md", "letter.txt"):
+        (tmp_path / name).write_text(name)
+    settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
+    async with assembled(settings, without_screen=True) as assistant:
+        told = [(await assistant.send(wish)).text for wish in ("delete my notes.md", "delete my letter.txt")]
+    assert [one.partition("deleted ")[2] for one in told] == ["“my notes.md”.", "“letter.txt”."]
+    assert [file.name for file in tmp_path.glob("*.*")] == ["notes.md"]
+
+
+async def test_an_app_that_wisp_made_is_opened_by_its_name_and_named_where_it_is_near(tmp_path: Path) -> None:
+    settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
+    async with assembled(settings, without_screen=True) as assistant:
+        await assistant.send("make a to-do list")
+        told = [
+            (await assistant.send(wish)).text for wish in ("open the to-do list", "öffne To-do list", "open to-do lost")
+        ]
+    assert "opened" in told[0], told
+    assert "geöffnet" in told[1], told
+    assert "No program called “to-do lost” is installed" in told[2]
+    assert told[2].endswith("Of Wisp's own apps: “To-do list”.")
+
+
+_APPS = [
+    ("rename my timer to Tea timer", "There is no app “timer”. There are none yet."),
+    ("make a timer", "I made Timer, which has a window of its own."),
+    ("make a timer", "I opened Timer, which was there already (“make another Timer” makes one more)."),
+    (
+        "mach einen Timer",
+        "Ich habe Timer geöffnet, denn das gab es schon („Timer noch einmal anlegen“ legt ein weiteres an).",
+    ),
+    ("rename my timer to Tea timer", "I renamed the app timer to “Tea timer”."),
+    ("undo that", "I took back the last change."),
+    ("benenne Foo in Bar um", "Eine App „Foo“ gibt es nicht. Es gibt: „Timer“."),
+    ("make another timer", "I made Timer 2, which has a window of its own."),
+    ("benenne meinen Timer in Teeuhr um", "Ich habe die App Timer in „Teeuhr“ umbenannt."),
+    ("rename Timer 2 to Teeuhr", "I renamed the app Timer 2 to “Teeuhr”."),
+    ("rename Teeuhr to Timer", "Several apps are called “Teeuhr”: app-timer"),
+    ("rename app-timer-2 to Timer", "I renamed the app app-timer-2 to “Timer”."),
+]
+
+
+async def test_small_apps_are_made_once_and_renamed_by_words(tmp_path: Path) -> None:
+    settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
+    async with assembled(settings, without_screen=True) as assistant:
+        for wish, said in _APPS:
+            assert f": {said}" in (await assistant.send(wish)).text

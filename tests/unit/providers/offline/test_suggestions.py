@@ -14,6 +14,7 @@ from app.base import resources
 from app.providers.offline.provider import read_wish, understands
 from app.providers.offline.wording import phrasebook
 from app.providers.offline.words import Refusal, language_of, tokens_of
+from app.settings.tokens import THEMES
 from tests.unit.providers.offline.dialogue import Dialogue
 from tests.unit.providers.offline.table import DECLINED
 
@@ -102,6 +103,15 @@ def names(node: Any) -> Any:
     if isinstance(node, list):
         return "list"
     return sorted(name for _, name, _, _ in Formatter().parse(node) if name)
+
+
+@pytest.mark.parametrize("language", PHRASES)
+@pytest.mark.parametrize("wish", ["which themes are there", "use the theme flamingo"])
+def test_an_answer_about_themes_names_each_of_them(language: str, wish: str) -> None:
+    book, read = phrasebook(language), read_wish(wish)
+    told = book.refused(read, understands) if isinstance(read, Refusal) else str(book.table("talk")["themes"])
+    plain = re.sub(r"[ -]", "", told.casefold())
+    assert [name for name in THEMES if name.replace("-", "") not in plain] == []
 
 
 def test_both_languages_say_the_same_things() -> None:

@@ -21,7 +21,8 @@ class Net:
 
     def __init__(self) -> None:
         self.dialled: list[str] = []
-        self.proxy = FilteringProxy(lambda: {3000}, self.find, self.dial)
+        self.own: set[int] = set()
+        self.proxy = FilteringProxy(lambda: self.own, self.find, self.dial)
         self.port = 0
         self.url = ""
 
@@ -72,7 +73,15 @@ async def test_a_tunnel_leads_to_the_address_that_was_judged(net: Net) -> None:
     assert net.dialled == [f"{PUBLIC}:443"]
 
 
+@pytest.mark.parametrize("asked", ["GET http://good.example/ HTTP/1.1", "CONNECT good.example:443 HTTP/1.1"])
+async def test_a_page_of_this_machine_hands_nothing_on_to_the_web(net: Net, asked: str) -> None:
+    net.own = {3000}
+    assert (await net.ask(f"{asked}\nHost: good.example\n\n")).startswith("HTTP/1.1 403")
+    assert net.dialled == []
+
+
 async def test_a_server_of_this_conversation_is_reached(net: Net) -> None:
+    net.own = {3000}
     assert "GET / HTTP/1.1" in await net.ask("GET http://localhost:3000/ HTTP/1.1\nHost: localhost:3000\n\n")
     assert net.dialled == ["127.0.0.1:3000"]
 
@@ -106,7 +115,9 @@ async def test_a_server_of_this_conversation_is_reached(net: Net) -> None:
         "CONNECT good.example:99999 HTTP/1.1",
     ],
 )
-async def test_everything_else_is_refused_without_a_connection(net: Net, request_line: str) -> None:
+@pytest.mark.parametrize("own", [set(), {3000}], ids=["the web", "this machine"])
+async def test_everything_else_is_refused_without_a_connection(net: Net, request_line: str, own: set[int]) -> None:
+    net.own = own
     assert (await net.ask(f"{request_line}\nHost: good.example\n\n")).startswith("HTTP/1.1 403")
     assert net.dialled == []
     assert len(net.proxy.refused) == 1

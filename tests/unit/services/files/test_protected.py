@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,6 +92,39 @@ def test_a_hard_link_to_a_secret_is_a_secret(workspace: Workspace, home: Path) -
         with pytest.raises(ToolFailed, match="it is left alone"):
             workspace.check_readable(workspace.locate(link))
     workspace.check_readable(workspace.locate("free"))
+
+
+_MOUNTED = """
+import sys
+from pathlib import Path
+from app.base.errors import ToolFailed
+from app.services.files.places import Workspace
+
+home = Path(sys.argv[1])
+work = Workspace(home / "proj", home=home, temp=home)
+for name in sys.argv[2:]:
+    try:
+        work.check_readable(work.locate(name))
+        print(name, "is read")
+    except ToolFailed:
+        print(name, "is left alone")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="only root may mount")
+def test_a_secret_that_is_mounted_elsewhere_is_a_secret(home: Path) -> None:
+    for name in (".pgpass", ".ssh/deep/work", "plain/notes"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("planted")
+    (home / "proj/one").touch()
+    (home / "proj/a box").mkdir()
+    (home / "proj/free").mkdir()
+    mounts = (".pgpass", "proj/one"), (".ssh/deep", "proj/a box"), ("plain", "proj/free")
+    shell = " && ".join(f"mount --bind '{home / source}' '{home / to}'" for source, to in mounts)
+    names = ("one", "a box/work", "free/notes")
+    command = ["unshare", "--mount", "sh", "-c", f'{shell} && exec "$@"', "sh", sys.executable, "-c", _MOUNTED]
+    done = subprocess.run([*command, str(home), *names], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines() == ["one is left alone", "a box/work is left alone", "free/notes is read"]
 
 
 @pytest.mark.parametrize(

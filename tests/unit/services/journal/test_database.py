@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from app.agent.agent_events import Notice, Outcome
 from app.base.errors import WispError
-from app.services.journal.database import Database, steps
+from app.services.journal.database import Database, open_private, steps
 from tests.support.archived import Kept
 
 DATA = Path(__file__).parents[3] / "data" / "journal"
@@ -139,6 +141,16 @@ async def test_two_sessions_keep_their_conversations_side_by_side(tmp_path: Path
     await second.close()
 
 
+async def test_databases_that_are_created_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    for number in range(40):
+        both = [Database(tmp_path / f"{number}.db") for _ in range(2)]
+        for database in both:
+            database.soon(lambda db: db.execute("select 1"))
+        assert [await database.done() for database in both] == ["", ""]
+        for database in both:
+            database.close()
+
+
 async def test_after_closing_nothing_hangs_and_what_was_asked_is_refused(tmp_path: Path) -> None:
     database = Database(tmp_path / "journal.db")
     database.close()
@@ -162,3 +174,36 @@ async def test_what_an_earlier_version_wrote_is_read_after_its_migration(tmp_pat
     assert (await kept.newest()).turns == 2
     assert await kept.database.run(lambda db: db.execute("pragma user_version").fetchone()[0]) == len(steps())
     await kept.close()
+
+
+_OTHER = """
+import sys
+from pathlib import Path
+from app.services.journal.database import open_private
+found = open_private(Path(sys.argv[1]), 5, lambda made: None)
+print([row[0] for row in found.execute("select text from notes")])
+found.close()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the locks that a process loses by closing a file are POSIX's")
+def test_what_is_written_while_others_come_and_go_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+
+    def opened() -> sqlite3.Connection:
+        return open_private(path, 5, lambda made: made.execute("create table if not exists notes (text)"))
+
+    def seen_elsewhere() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", _OTHER, str(path)], check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    first = opened()
+    first.execute("insert into notes values ('one')")
+    second = opened()
+    assert seen_elsewhere() == "['one']"
+    for connection, text in ((first, "two"), (second, "three")):
+        connection.execute("insert into notes values (?)", (text,))
+    assert seen_elsewhere() == "['one', 'two', 'three']"
+    second.close()
+    first.close()

@@ -16,7 +16,9 @@ import pytest_asyncio
 from app.base import paths
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
-from app.services.mcp.servers import McpServers, ServedPicture, ServerQuestion, named_tool
+from app.services.mcp.pins import named_tool
+from app.services.mcp.questions import ServedPicture, ServerQuestion
+from app.services.mcp.servers import McpServers
 from tests.support.mcp_world import World, a_world
 from tests.support.tool_server import serve_http
 from tests.support.waiting import until
@@ -154,6 +156,13 @@ async def test_a_server_that_dies_says_so_and_is_started_again_with_the_next_use
     assert [tool.name for tool in (await world.servers.tools(entry)).usable] == ["act"]
 
 
+async def test_what_is_wrong_is_told_and_not_the_trace_below_it(world: World) -> None:
+    trace = "node:internal/modules:1210\nError: Cannot find module '/opt/x/index.js'\n  at run (node:1)\nNode.js v20"
+    entry = world.entry({"start": [{"stderr": trace}, {"die": 1}]})
+    with pytest.raises(ToolFailed, match=r"Its last words: \"Error: Cannot find module .*names folders in \"folders\""):
+        await world.servers.tools(entry)
+
+
 async def test_a_server_that_keeps_ending_is_started_less_often(world: World) -> None:
     entry = world.entry({"start": [{"stderr": "no licence"}, {"die": 1}]})
     for _ in range(2):
@@ -254,6 +263,27 @@ async def test_a_server_may_ask_the_person_in_the_middle_of_a_call(world: World)
         await world.servers.reply(entry, "act", {"name": "Ada"})
 
 
+async def test_calls_of_one_server_wait_for_each_other_and_end_none_of_the_others(world: World) -> None:
+    question = {"message": "Who are you?", "requestedSchema": {"type": "object", "properties": {}}}
+    calls: dict[str, Any] = {"asks": [{"ask": question}], "act": [{"echo": True}]}
+    entry = world.entry({"tools": [{"name": name} for name in calls], "calls": calls})
+    await world.servers.tools(entry)
+
+    async def act(caller: str) -> str:
+        answer = await world.servers.use(entry, "act", {"of": caller}, lambda *_: None, caller=caller)
+        return answer.text
+
+    both = await asyncio.gather(act(""), act("app-clock"), act("app-clock"))
+    assert both == ['{"of": ""}', '{"of": "app-clock"}', '{"of": "app-clock"}']
+    asked = await world.servers.use(entry, "asks", {}, lambda *_: None)
+    assert asked.question
+    page = asyncio.ensure_future(act("app-clock"))
+    with pytest.raises(ToolMisuse, match="this server asked nothing"):
+        await world.servers.reply(entry, "asks", None, caller="app-clock")
+    assert (await world.servers.reply(entry, "asks", {"yes": True})).text.startswith('{"action": "accept"')
+    assert await page == '{"of": "app-clock"}'
+
+
 async def test_resources_are_listed_and_read(world: World) -> None:
     entry = world.entry({**_ECHO, "resources": {"note://1": "buy milk"}})
     await world.servers.tools(entry)
@@ -268,6 +298,22 @@ async def test_a_changed_entry_starts_another_process(world: World) -> None:
     await world.servers.tools(entry)
     entry = world.entry({**_ECHO, "tools": [{"name": "other"}]}, entry.name)
     assert [tool.name for tool in (await world.servers.tools(entry)).usable] == ["other"]
+
+
+async def test_a_server_that_is_stopped_has_ended_and_starts_again_with_the_next_use(world: World) -> None:
+    entry = world.entry({**_ECHO, "tools": [{"name": "ends_with_stop"}]})
+
+    def programs() -> list[psutil.Process]:
+        every = psutil.process_iter(["cmdline"])
+        return [one for one in every if "ends_with_stop" in " ".join(one.info["cmdline"] or ())]
+
+    await world.servers.tools(entry)
+    assert programs()
+    assert world.state(entry).state == "running"
+    await world.servers.stop(entry)
+    await until(lambda: not programs())
+    assert world.state(entry).state != "running"
+    assert (await world.servers.tools(entry)).usable
 
 
 async def test_without_a_sandbox_a_server_is_started_only_where_its_entry_says_so(

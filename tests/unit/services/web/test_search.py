@@ -11,6 +11,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from anthropic.types import Message
+from openai.types.responses import Response
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.values import replace
@@ -45,7 +47,7 @@ async def _search(rows: dict[str, SearchRow], wish: SearchWish = WISH, **values:
 async def test_an_engine_is_asked_and_read_as_its_maker_documents(here: Site, name: str) -> None:
     known = ANSWERS[name]
     here.replies[f"/{name}"] = Reply(known["answer"].encode(), headers=JSON)
-    found = await _search(_rows(here, name))
+    found = await _search(_rows(here, name), web__vendor_search=True)
     headers, body = here.sent[0]
     asked = json.loads(body) if body else dict(parse_qsl(urlsplit(here.asked[0][1]).query))
     if dated := known.get("dated"):
@@ -54,6 +56,38 @@ async def test_an_engine_is_asked_and_read_as_its_maker_documents(here: Site, na
     assert (asked, found) == (known["asked"], SearchAnswer(searchers()[name].label, (Hit(*known["hit"]),)))
     header, value = known.get("header", ("accept", "application/json"))
     assert headers[header] == value
+
+
+def test_the_answers_of_the_makers_of_models_are_such_as_their_libraries_read() -> None:
+    message = Message.model_validate_json(ANSWERS["anthropic"]["answer"], strict=False)
+    assert [type(block).__name__ for block in message.content] == [
+        "ServerToolUseBlock",
+        "WebSearchToolResultBlock",
+        "TextBlock",
+    ]
+    response = Response.model_validate_json(ANSWERS["openai"]["answer"], strict=False)
+    assert [type(item).__name__ for item in response.output] == ["ResponseFunctionWebSearch", "ResponseOutputMessage"]
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({}, "web.vendor_search is off."),
+        (
+            {"web__vendor_search": True, "model__base_url": "http://127.0.0.1:1/v1"},
+            "model.base_url is set, so the key may be for that server.",
+        ),
+    ],
+)
+async def test_the_makers_of_models_are_asked_only_where_the_person_wants_it(
+    here: Site, values: dict[str, Any], why: str
+) -> None:
+    rows = _rows(here, "anthropic", "exa")
+    here.replies |= {f"/{name}": Reply(ANSWERS[name]["answer"].encode()) for name in rows}
+    assert (await _search(rows, **values)).engine == "Exa"
+    named = await _search(rows, web__search="anthropic, exa", **values)
+    assert (named.engine, named.failures) == ("Exa", (f"Claude's own search: {why}",))
+    assert [path for _, path in here.asked] == ["/exa", "/exa"]
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,6 @@ def test_a_row_is_found_by_its_height_and_by_its_key() -> None:
 
 def test_speech_that_goes_on_in_the_next_row_keeps_no_gap() -> None:
     column = Column(lambda _: 10, GAP)
-    column.show(
-        [SpokenItem("a", "s", "warm", "x" * 1600, done=True), SpokenItem("b", "s", "warm", "y", continued=True)]
-    )
+    column.show([SpokenItem("a", "s", "warm", "x" * 1600, done=True), SpokenItem("b", "s", "warm", "y")])
     column.reckon()
     assert column.tops == [0, 10, 28]

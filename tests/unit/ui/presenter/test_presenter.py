@@ -74,7 +74,7 @@ def test_a_megabyte_of_speech_is_cut_into_items_and_nothing_is_lost() -> None:
     said = [item for item in view.items if isinstance(item, SpokenItem)]
     assert "".join(item.text for item in said) == text
     assert max(len(item.text) for item in said) <= SAID_CHARS
-    assert [item.continued for item in said[:3]] == [False, True, True]
+    assert {item.call_id for item in said} == {"s1"}
 
 
 def test_a_card_opens_at_the_tag_and_closes_with_the_result() -> None:
@@ -85,6 +85,13 @@ def test_a_card_opens_at_the_tag_and_closes_with_the_result() -> None:
     card = the_card(ended)
     assert (card.verb, card.object, card.status, card.elapsed_s) == ("Clicked", "7", Status.OK, 0.4)
     assert ended.doing == ""
+
+
+def test_a_call_that_the_person_stopped_did_not_fail() -> None:
+    begun = shown([agent.TagStart("1", "wait_for", {"text": "Ready"})])
+    reason = {"reason": "The waiting was stopped.", "interrupted": True}
+    card = the_card(shown([agent.ToolFinished("1", "wait_for", False, "tool_error", reason)], begun))
+    assert (card.verb, card.object, card.status) == ("Waiting", "for “Ready”", Status.STOPPED)
 
 
 def test_arguments_that_arrive_later_complete_what_a_card_says() -> None:
@@ -305,10 +312,12 @@ def test_the_end_of_a_turn_closes_everything_that_was_open() -> None:
         (agent.Outcome.FAILED, Orb.ERROR),
     ],
 )
-def test_the_orb_keeps_how_a_turn_came_out(outcome: agent.Outcome, orb: Orb) -> None:
+def test_the_orb_keeps_how_a_turn_came_out_until_a_failure_is_seen(outcome: agent.Outcome, orb: Orb) -> None:
     ended = shown([agent.TurnStarted("t1", "go"), agent.TurnEnded("t1", outcome, "")])
     assert ended.orb is orb
     assert shown([agent.StateChanged(agent.State.IDLE)], ended).orb is orb
+    seen = Orb.IDLE if orb is Orb.ERROR else orb  # a question stays until it is answered
+    assert (presenter.attended(ended).orb, presenter.unattended(ended).orb) == (seen, seen)
 
 
 def test_words_that_were_spoken_are_not_shown_twice() -> None:
@@ -356,6 +365,15 @@ def test_what_an_answer_quotes_is_near_and_is_offered_with_help_in_the_person_s_
     view = shown([*said, agent.TurnEnded("t1", agent.Outcome.FAILED, sentence)], how=Presenter(str.upper))
     answers = ("press enter", "press ctrl+s", 'type "abc"', "WHAT CAN YOU DO?")
     assert view.items[-1] == Offer("i2", answers, answers)
+
+
+def test_what_stands_as_buttons_is_not_said_as_well_and_the_words_are_calm() -> None:
+    sentence = "I know no key called “entr”, so I did nothing; I can “press enter” or “press ctrl+s”."
+    said = [agent.TurnStarted("t1", "press entr"), agent.SayDelta("s1", "apologetic", sentence)]
+    view = shown([*said, agent.TurnEnded("t1", agent.Outcome.FAILED, sentence)])
+    spoken = view.items[-2]
+    assert isinstance(spoken, SpokenItem)
+    assert (spoken.text, spoken.tone) == ("I know no key called “entr”, so I did nothing.", "calm")
 
 
 def test_what_a_german_answer_quotes_is_offered_too() -> None:

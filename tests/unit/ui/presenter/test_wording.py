@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import paths
+from app.ui.composer.attachments import Attached, in_words
 from app.ui.composer.field import Recall
 from app.ui.composer.home import fitting
 from app.ui.presenter.presenter import same
 from app.ui.presenter.view import Asked, Card, SpokenItem, Status
-from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, words_for
+from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, without_attached, words_for
 
 
 def small(number: int, status: Status = Status.OK) -> Card:
@@ -27,6 +28,17 @@ def test_the_first_template_whose_words_are_known_is_used() -> None:
 
 def test_values_that_are_not_words_are_not_said() -> None:
     assert words_for("open_app").object_of({"name": ["a"], "app": {"b": 1}}, same) == ""
+
+
+@pytest.mark.parametrize("own", ["what does this say", "", "The person attached: a thing\nand more"])
+def test_what_the_model_reads_about_attachments_is_split_from_the_persons_words(own: str) -> None:
+    attached = [
+        Attached("region", "Part of the screen", place="75,85,616,176"),
+        Attached("file", "a (1 kB).txt", "/home/ada/a (1 kB).txt", 2500),
+        Attached("folder", "Trips", "/home/ada/Trips"),
+    ]
+    assert without_attached(in_words(own, attached)) == (own, ("Part of the screen", "a (1 kB).txt", "Trips"))
+    assert without_attached(own) == (own, ())
 
 
 def test_long_objects_are_one_short_line() -> None:
@@ -218,6 +230,7 @@ def test_what_is_offered_fits_the_window_in_front(window: str, has_model: bool, 
         ("The answer is **84**, see `calc`.", "The answer is 84, see calc."),
         ("# Three files\n> quoted\n*soft*", "Three files\nquoted\nsoft"),
         ("12 * 7 * 1 = 84, C# and _x_ | y", "12 * 7 * 1 = 84, C# and _x_ | y"),
+        ("I typed “12*7=”. It shows “12*7”.", "I typed “12*7=”. It shows “12*7”."),
     ],
 )
 def test_places_without_markdown_show_its_words_alone(text: str, plain: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.settings import tokens
 from app.ui.orb.state import Orb
 from app.ui.theme import theme
 from app.ui.theme.theme import Color
@@ -18,9 +19,15 @@ ORB_STATES = [state.value for state in Orb]
 WORST_BEHIND = {"light": Color(0, 0, 0), "dark": Color(255, 255, 255)}
 
 
-@pytest.fixture(params=theme.SCHEMES)
+FACES = [("", scheme) for scheme in theme.SCHEMES] + [
+    (kind, scheme) for kind in tokens.THEMES for scheme in tokens.faces(kind)
+]
+
+
+@pytest.fixture(params=FACES, ids="-".join)
 def look(request: pytest.FixtureRequest) -> theme.Theme:
-    return theme.load(request.param)
+    kind, scheme = request.param
+    return theme.load(scheme, kind=kind)
 
 
 @pytest.mark.parametrize("ground", ["paper", "raised", "sunken", "accent_soft"])
@@ -39,6 +46,7 @@ def test_text_is_readable_on_every_ground(look: theme.Theme, text: str, ground: 
         ("removed", "removed_soft"),
         ("code_ink", "sunken"),
         ("accent_ink", "bad"),
+        ("accent_ink", "warn"),
         ("selection_ink", "selection"),
     ],
 )
@@ -57,6 +65,14 @@ def test_the_orbs_glyph_and_its_dot_in_the_bar_can_be_seen(look: theme.Theme, st
     (glyph,), (_, body, far) = look.orb("glyph"), look.orb(state)
     assert min(theme.contrast(glyph, body), theme.contrast(glyph, far)) >= AA_GRAPHICS
     assert theme.contrast(body, look.color("paper")) >= AA_GRAPHICS
+
+
+@pytest.mark.parametrize("state", ORB_STATES)
+def test_no_state_of_the_orb_is_red(look: theme.Theme, state: str) -> None:
+    """Red is for harm, and no state is: a failure is told with what mends it, a question waits."""
+    if state != Orb.IDLE.value:  # which has the accent that the theme or the person chose
+        hue, _, vividness = colorsys.rgb_to_hls(*(channel / 255 for channel in look.orb(state)[1][:3]))
+        assert vividness < 0.3 or 20 <= hue * 360 <= 330
 
 
 def test_the_sign_of_running_without_asking_can_be_seen(look: theme.Theme) -> None:

@@ -1,0 +1,112 @@
+"""Several presences side by side: each with a name, a manner, looks and folders of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import cli
+from app.base import paths
+from app.services.files.places import Workspace
+from app.settings import catalog, store
+from app.ui.theme import theme
+
+
+@pytest.fixture(autouse=True)
+def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "wisp"))
+    monkeypatch.setenv(paths.PRESENCE, "")
+    return tmp_path / "wisp"
+
+
+def presence(*words: str) -> int:
+    return cli.main(["presence", *words])
+
+
+def test_a_presence_has_a_name_a_manner_and_folders_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = store.load()[catalog.NAME]
+    assert presence("create", "Ada L.", "--personality", "dry", "--theme", "dark") == 0
+    monkeypatch.setenv(paths.PRESENCE, "ada-l")
+    own = store.load()
+    assert (own[catalog.NAME], own[catalog.PERSONALITY], own[catalog.THEME]) == ("Ada L.", "dry", "dark")
+    data = paths.data_dir()
+    monkeypatch.setenv(paths.PRESENCE, "")
+    assert store.load()[catalog.NAME] == shared
+    assert data != paths.data_dir()
+    assert "wisp presence start ada-l" in capsys.readouterr().out
+
+
+def test_all_are_listed_and_one_is_deleted_with_all_that_it_keeps(
+    moved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    presence("create", "Ada")
+    presence("create", "Bob")
+    monkeypatch.setenv(paths.PRESENCE, "ada")
+    (paths.data_dir() / "memory.db").write_text("a fact")
+    monkeypatch.setenv(paths.PRESENCE, "")
+    capsys.readouterr()
+    assert presence("list") == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["Wisp", "Ada", "Bob"]
+    assert presence("delete", "Ada") == 1  # nobody could be asked
+    assert "ada" in paths.presences()
+    assert presence("delete", "Ada", "--yes") == 0
+    assert not list(moved.rglob("ada"))
+    assert list(paths.presences()) == ["bob"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows itself deletes no file that is in use")
+def test_one_that_runs_is_not_deleted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    presence("create", "Ada")
+    monkeypatch.setenv(paths.PRESENCE, "ada")
+    run = "import time; from app.commands import presence; presence._hold(); print(1, flush=True); time.sleep(60)"
+    running = subprocess.Popen([sys.executable, "-c", run], stdout=subprocess.PIPE)
+    assert running.stdout
+    running.stdout.readline()
+    monkeypatch.setenv(paths.PRESENCE, "")
+    try:
+        assert presence("delete", "Ada", "--yes") == 1
+        assert "Ada is running. Quit it in the menu of its orb, then delete it." in capsys.readouterr().err
+        assert "ada" in paths.presences()
+    finally:
+        running.kill()
+        running.communicate()
+    assert presence("delete", "Ada", "--yes") == 0
+
+
+@pytest.mark.parametrize("name", ["..", "///", "", "x" * 41])
+def test_a_name_that_names_no_folder_is_refused(name: str, moved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert presence("create", name) == 1
+    assert presence("delete", name, "--yes") == 1
+    assert "needs a name of letters or digits" in capsys.readouterr().err
+    assert not paths.presences()
+
+
+def test_a_name_that_is_taken_and_one_that_is_unknown_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    presence("create", "Ada")
+    assert presence("create", "ada") == 1
+    assert presence("delete", "Eve", "--yes") == 1
+    told = capsys.readouterr().err
+    assert "There is a presence 'ada' already" in told
+    assert "There is no presence 'Eve'. There are: ada" in told
+
+
+def test_what_another_presence_keeps_is_as_protected_as_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    presence("create", "Ada")
+    monkeypatch.setenv(paths.PRESENCE, "bob")
+    workspace = Workspace(tmp_path)
+    for folder in paths.presences()["ada"]:
+        assert workspace.private_below(workspace.locate(str(folder.parents[2])))
+
+
+def test_an_avatar_turns_the_resting_orb_and_no_other_state() -> None:
+    plain, ada = theme.load("light"), theme.load("light", avatar="ada")
+    assert ada == theme.load("light", avatar="ada")
+    assert ada.orb("idle") != plain.orb("idle") != theme.load("light", avatar="bob").orb("idle")
+    assert ada.orb("needs_you") == plain.orb("needs_you")

@@ -1,0 +1,107 @@
+"""What is said about the HTML of a surface: each fault by its sentence, and nothing about a page without faults."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.services.surfaces.page import Findings, check
+
+GOOD = """<!doctype html><html lang="en"><head><title>Timer</title><style>
+body { background: url(data:image/png;base64,AAAA) } .a { fill: url(#grad) }</style></head><body>
+<svg xmlns="http://www.w3.org/2000/svg"><use href="#a"/></svg><a href="#top">Up</a><input id="minutes">
+<script>
+// fetch( and eval( in a comment, localStorage too
+const parent = document.querySelector("#minutes").parentElement;
+parent.appendChild(document.createElement("p"));
+const tree = { parent: { top: 1 }, fetch: () => 1, open: () => 2 };
+tree.fetch(); tree.open("a"); tree.parent.top += 1; model.eval("x");
+setTimeout(() => {}, 5);
+const { count = 0 } = await wisp.getState(); wisp.setState({ count });
+window.parent.postMessage({}, "*");
+</script></body></html>"""
+
+
+def _page(script: str = "", body: str = "", head: str = "<title>A</title>") -> str:
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}<script>{script}</script></body></html>'
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        _page(head=f"<style>{part * (500_000 // len(part))}</style>", script=part * (500_000 // len(part)))
+        for part in ("@import ", "@import" + " " * 9_000, "url( ", "\n", "/*", "import ", "import{", "<head", "fetch ")
+    ],
+    ids=lambda html: repr(html[60:80]),
+)
+def test_no_page_keeps_the_process_busy(html: str) -> None:
+    """Before, one of these stopped every thread for minutes: the limit of the test is what fails."""
+    assert isinstance(check(html), Findings)
+
+
+def test_a_page_without_faults_is_not_complained_about() -> None:
+    assert check(GOOD) == Findings((), ())
+
+
+@pytest.mark.parametrize(
+    ("html", "says"),
+    [
+        ("", "empty"),
+        ("A timer, please.", "no page"),
+        ("<!doctype html><html><body>half", "cut off"),
+        ("<html>" + "x" * 1_000_001 + "</html>", "at most"),
+        (_page(body='<script src="https://cdn.example/x.js"></script>'), "script from elsewhere"),
+        (_page(body='<script src="x.js"></script>'), "script from elsewhere"),
+        (_page(head='<link rel="stylesheet" href="https://fonts.example/a.css">'), "style sheet or font"),
+        (_page(head="<style>@import 'https://fonts.example/a.css';</style>"), "style sheet or font"),
+        (_page(head="<style>body{background:url(https://a.example/b.png)}</style>"), "style sheet or font"),
+        (_page(body='<p style="background: url(//a.example/b)">'), "style sheet or font"),
+        (_page(body='<img src="https://a.example/b.png">'), "leads elsewhere"),
+        (_page(body='<a href="https://a.example/">b</a>'), "leads elsewhere"),
+        (_page(body='<iframe src="data:text/html,x"></iframe>'), "<iframe>"),
+        (_page(body="<object data='data:,x'></object>"), "<object>"),
+        (_page(head='<base href="/">'), "<base>"),
+        (_page(head='<meta http-equiv="Refresh" content="0;url=/">'), "refresh"),
+        (_page(body='<form action="/send">'), "form action"),
+        (_page("eval('1')"), "builds code"),
+        (_page("new Function('return 1')"), "builds code"),
+        (_page('setTimeout("go()", 5)'), "a text"),
+        (_page("localStorage.a = 1"), "wisp.getState"),
+        (_page("document.cookie = 'a'"), "wisp.getState"),
+        (_page("indexedDB.open('a')"), "wisp.getState"),
+        (_page("window.parent.document.title"), "around it"),
+        (_page("let there = top.location"), "around it"),
+        (_page("await fetch('/a')"), "no network"),
+        (_page("window.fetch('/a')"), "no network"),
+        (_page("new WebSocket('ws://a')"), "no network"),
+        (_page("navigator.sendBeacon('/a')"), "no network"),
+        (_page("import('./a.js')"), "no network"),
+        (_page("import a from './a.js'"), "imports a module"),
+        (_page("window.open('/a')"), "another page"),
+        (_page("location.href = '/a'"), "another page"),
+        (_page(body='<button onclick="eval(name)">'), "builds code"),
+        (_page("wisp.readFile('/etc/passwd')"), "wisp.readFile does not exist"),
+    ],
+)
+def test_each_fault_is_said_in_a_sentence(html: str, says: str) -> None:
+    problems = check(html).problems
+    assert len(problems) == 1
+    assert says in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("html", "says"),
+    [
+        (_page("alert('done')"), "show nothing"),
+        (_page("let a = 1", body="<input>"), "never uses the bridge"),
+        (_page(head=""), "no <title>"),
+        ("<html><title>A</title></html>", "no lang"),
+    ],
+)
+def test_what_is_only_unwise_is_a_remark(html: str, says: str) -> None:
+    found = check(html)
+    assert found.problems == ()
+    assert says in " ".join(found.remarks)
+
+
+def test_all_faults_are_said_at_once() -> None:
+    assert len(check(_page("eval('1'); localStorage.a = 1; fetch('/a')", '<img src="/a.png">')).problems) == 4

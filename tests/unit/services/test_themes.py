@@ -1,0 +1,158 @@
+"""The theme that holds now, and its changes: made, kept over a restart, taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.base.errors import ToolFailed, ToolMisuse
+from app.services import themes
+from app.services.themes import Appearance, active_theme
+from app.settings import store, tokens
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, THEME
+from app.settings.store import Settings
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
+
+
+@pytest.mark.parametrize("kind", tokens.THEMES)
+def test_a_theme_has_everything_that_a_surface_needs(kind: str) -> None:
+    found = active_theme(Settings({"presence.theme": kind}, {}))
+    assert (found.id, found.backdrop, found.picture is not None) == (kind, found.palette["sunken"], True)
+    assert found.handbook.startswith(f"# {found.title}\n")
+    assert {"paper", "ink", "muted", "accent", "accent-ink", "accent-fill", "hairline", "bad"} <= set(found.palette)
+    assert set(found.fonts) == {"display", "system", "mono"}
+    assert f"--paper:{found.palette['paper']};" in found.css
+    assert "--font-display:" in found.css
+    assert "url(" not in found.css
+
+
+def test_the_plain_theme_follows_the_scheme_that_the_presence_showed_last() -> None:
+    assert active_theme().id == "light"
+    tokens.note_shown("dark")
+    assert (active_theme().id, active_theme().scheme) == ("dark", "dark")
+    assert active_theme(Settings({"presence.theme": "solarpunk"}, {})).scheme == "dark"
+    assert active_theme(Settings({"presence.theme": "light"}, {})).scheme == "light"
+    assert "the plain theme" in active_theme().handbook
+
+
+def test_fonts_background_and_mood_of_the_person_go_before_those_of_the_theme(tmp_path: Path) -> None:
+    own = {"presence.theme": "memphis", "presence.fonts": "display: Lora", "presence.atmosphere": "rainy"}
+    found = active_theme(Settings({**own, "presence.backdrop": "linear-gradient(90deg, #112233, #445566)"}, {}))
+    assert found.fonts["display"].startswith('"Lora", "Righteous"')
+    assert (found.backdrop, found.picture) == ("linear-gradient(90deg, #112233, #445566)", None)
+    assert found.handbook.endswith("The person wants this mood in apps and pictures: rainy\n")
+    picture = tmp_path / "hill.png"
+    picture.write_bytes(b"\x89PNG")
+    assert active_theme(Settings({**own, "presence.backdrop": str(picture)}, {})).picture == picture
+
+
+@pytest.mark.parametrize(
+    "css",
+    [
+        "url(https://example.com/a.png)",
+        "linear-gradient(red, blue); } body { display: none",
+        "image-set('a.png' 1x)",
+        "expression(alert(1))",
+        "#fff\\3b",
+        "</style><script>",
+        "@import 'x'",
+        "element(#a)",
+        "linear-gradient(red, blue",
+        "/* */ red",
+        "12",
+        "x" * 2001,
+        "",
+    ],
+)
+def test_what_is_no_plain_background_is_refused_with_a_sentence(css: str) -> None:
+    assert themes.why_no_css(css).endswith((".", ")"))
+    found = active_theme(Settings({"presence.backdrop": css}, {}))
+    assert found.backdrop == found.palette["sunken"]
+
+
+@pytest.mark.parametrize(
+    "css", ["#102030", "teal", "radial-gradient(circle at 20% 30%, rgba(1,2,3,.5), hsl(120 40% 50%) 60%), #fff"]
+)
+def test_colours_and_gradients_are_backgrounds(css: str) -> None:
+    assert themes.why_no_css(css) == ""
+
+
+def test_a_change_is_written_to_the_settings_and_taken_back_by_the_newest() -> None:
+    looks = Appearance()
+    looks.choose({THEME: "cyberpunk"}, "turn-1/call")
+    looks.choose({THEME: "memphis", FONTS: "mono: Hack", BACKDROP: "teal", ATMOSPHERE: "loud"}, "turn-2/call")
+    now = store.load()
+    assert (now[THEME], now[FONTS], now[BACKDROP], now[ATMOSPHERE]) == ("memphis", "mono: Hack", "teal", "loud")
+    assert Appearance().undo_newest(None) == "Took back the change of the theme: it is Cyberpunk again."
+    now = store.load()
+    assert (now[THEME], now[FONTS], now[BACKDROP], now[ATMOSPHERE]) == ("cyberpunk", "", "", "")
+    assert (
+        looks.undo_newest({"turn-1"}) == "Took back the change of the theme: it is the system's (light or dark) again."
+    )
+    with pytest.raises(ToolFailed, match="no change of the theme"):
+        looks.undo_newest(None)
+
+
+def test_a_turns_changes_are_taken_back_together_and_others_stay() -> None:
+    looks = Appearance()
+    looks.choose({THEME: "risograph"}, "turn-1/a")
+    looks.choose({THEME: "memphis"}, "turn-2/a")
+    looks.choose({THEME: "solarpunk"}, "turn-2/b")
+    assert looks.take_back("turn-9") == []
+    assert looks.take_back("turn-2") == ["The theme is Risograph again."]
+    assert store.load()[THEME] == "risograph"
+
+
+def test_reset_is_a_change_like_others() -> None:
+    looks = Appearance()
+    looks.choose({THEME: "risograph", FONTS: "mono: Hack"}, "turn-1")
+    looks.reset("turn-2")
+    assert (store.load()[THEME], store.load()[FONTS]) == ("system", "")
+    looks.undo_newest(None)
+    assert (store.load()[THEME], store.load()[FONTS]) == ("risograph", "mono: Hack")
+
+
+def test_what_changes_nothing_is_nothing_to_undo() -> None:
+    looks = Appearance()
+    looks.choose({THEME: "system"}, "turn-1")
+    assert looks.newest_at(None) == 0.0
+
+
+def test_a_damaged_list_of_changes_costs_the_undo_only(tmp_path: Path) -> None:
+    looks = Appearance()
+    looks.choose({THEME: "memphis"}, "turn-1")
+    (tmp_path / "data" / "appearance.json").write_text('[{"turn": 1}]')
+    assert looks.newest_at(None) == 0.0
+    looks.choose({THEME: "cyberpunk"}, "turn-2")
+    assert looks.newest_at({"turn-2"}) > 0
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("cyberpunk", "cyberpunk"),
+        ("Cyberpunk", "cyberpunk"),
+        ("the Neo Brutalist theme", "neo-brutalist"),
+        ("neo_brutalist", "neo-brutalist"),
+        ("liquid glass", "liquid-glass"),
+        ("crt", "pixel-crt"),
+        ("y2k", "y2k-frutiger"),
+        ("earthy", "warm-earthy"),
+        ("dark", "dark"),
+        ("system", "system"),
+    ],
+)
+def test_a_theme_is_found_by_the_name_that_people_use(said: str, meant: str) -> None:
+    assert themes.theme_named(said) == meant
+
+
+@pytest.mark.parametrize("said", ["", "brutalist", "vaporwave", "; drop"])
+def test_a_name_that_means_no_theme_or_two_is_answered_with_all(said: str) -> None:
+    with pytest.raises(ToolMisuse, match="there is no theme") as refused:
+        themes.theme_named(said)
+    assert str(refused.value).count("\n- ") == 10

@@ -1,0 +1,95 @@
+"""Themes: complete from a few colours, clear where they were faint, and with a handbook each."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.base import resources
+from app.settings import tokens
+from app.settings.tokens import Color, contrast
+
+FACES = [(kind, scheme) for kind in tokens.THEMES for scheme in tokens.faces(kind)]
+
+
+@pytest.mark.parametrize(("kind", "scheme"), FACES)
+def test_every_theme_has_all_tokens_and_shows_the_colours_that_it_gives(kind: str, scheme: str) -> None:
+    made = tokens.face(kind, scheme)
+    plain = tokens.face("", scheme)
+    assert {group: set(named) for group, named in made.tree.items()} == {
+        group: set(named) for group, named in plain.tree.items()
+    }
+    assert made.mended == ()
+    assert made.tree["colors"]["paper"] != plain.tree["colors"]["paper"]
+    assert made.wallpaper is not None
+    assert made.fonts["display"]
+
+
+def test_no_two_themes_look_alike() -> None:
+    seen = [
+        tuple(tokens.face(kind, scheme).tree["colors"][name] for name in ("paper", "ink", "accent"))
+        for kind, scheme in FACES
+    ]
+    assert len(set(seen)) == len(FACES) >= 14
+
+
+@pytest.mark.parametrize("kind", [*tokens.THEMES, "default"])
+def test_every_theme_has_a_handbook_that_teaches_its_variables(kind: str) -> None:
+    text = resources.text(f"guidelines/{kind}.md")
+    assert len(text.split()) >= 300
+    for heading in ("## Palette", "## Type", "## Spacing", "## Components", "## Motion", "## Do\n", "## Don't"):
+        assert heading in text
+    for name in ("--paper", "--ink", "--accent", "--font-display", "--radius"):
+        assert name in text
+
+
+def test_a_theme_with_one_scheme_has_it_whatever_the_system_has() -> None:
+    assert tokens.face("cyberpunk", "light").scheme == "dark"
+    assert tokens.face("memphis", "dark").scheme == "light"
+    assert [tokens.face("solarpunk", scheme).scheme for scheme in tokens.SCHEMES] == ["light", "dark"]
+
+
+@pytest.mark.parametrize("name", ["system", "", "no-such-theme"])
+def test_what_is_no_theme_is_the_plain_scheme(name: str) -> None:
+    assert tokens.face(name, "dark").theme == "dark"
+
+
+@pytest.mark.parametrize("ground", [Color(255, 255, 255), Color(0, 0, 0), Color(120, 120, 120), Color(255, 230, 0)])
+@pytest.mark.parametrize("faint", [Color(200, 200, 200), Color(90, 30, 30), Color(250, 240, 10), Color(0, 120, 255)])
+def test_a_faint_colour_becomes_clear_and_a_clear_one_stays(faint: Color, ground: Color) -> None:
+    made = tokens.mended(faint, lambda color: contrast(color, ground) / 4.5)
+    assert contrast(made, ground) >= 4.5
+    assert tokens.mended(made, lambda color: contrast(color, ground) / 4.5) == made
+
+
+def test_where_nothing_is_clear_enough_the_clearest_is_taken() -> None:
+    grounds = (Color(0, 0, 0), Color(255, 255, 255))
+    made = tokens.mended(Color(10, 10, 10), lambda color: min(contrast(color, ground) for ground in grounds) / 7)
+    assert min(contrast(made, ground) for ground in grounds) > 4
+
+
+def test_a_theme_that_gives_faint_text_is_mended_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {
+        "title": "Faint", "about": "faint",
+        "light": {"colors": {"paper": "#FFFFFF", "ink": "#777777", "muted": "#DDDDDD", "accent": "#FFEE00"}},
+    }  # fmt: skip
+    monkeypatch.setattr(tokens, "_given", lambda _theme: given)
+    made = tokens._face.__wrapped__("faint", "light")
+    assert made.mended == ("ink", "muted", "accent")
+    colors = {name: tokens.parse_color(value) for name, value in made.tree["colors"].items()}
+    for text in ("ink", "muted", "link"):
+        for ground in ("paper", "raised", "sunken", "accent_soft"):
+            assert contrast(colors[text], colors[ground]) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", {}),
+        ("display: Lora, Georgia; mono: Fira Code", {"display": ("Lora", "Georgia"), "mono": ("Fira Code",)}),
+        ('system: "Noto Sans"', {"system": ("Noto Sans",)}),
+        ("display: url(x); body: Arial", {"display": ()}),
+        ("display: a}b{; system:", {"display": (), "system": ()}),
+    ],
+)
+def test_fonts_are_read_by_their_role_and_only_names_count(text: str, found: dict[str, tuple[str, ...]]) -> None:
+    assert tokens.fonts_of(text) == found
