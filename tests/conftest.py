@@ -1,45 +1,85 @@
-"""Shared by all tests: a data folder of their own, and, where asked for, a private desktop."""
+"""Shared by all tests: a world of their own, and, where asked for, a private desktop."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+from _pytest.terminal import TerminalReporter
 
 from app.base.startup import reset_for_children
 from app.base.texts import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.programs import chosen, private_defaults
-from tests.support.quarantine import read_quarantine
 
 DATA = Path(__file__).parent / "data"
 
+# Everything else of the environment is dropped: nobody's keys, folders, display or language change a result.
+_KEPT = ("CI", "COLUMNS", "LD_LIBRARY_PATH", "TERM", "TMPDIR")
+_KEPT_FAMILIES = ("NVPL_BLAS_", "OPENBLAS_", "PYTEST_", "WISP_TEST_")
+_OWN = {"LC_ALL": "C.UTF-8", "LANG": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
+
 # No test asserts a time: on a busy machine Hypothesis' own limits, 200 ms an example and its health, fail at random.
-hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("suite")
+_UNTIMED = {"deadline": None, "database": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("core", max_examples=25, derandomize=True, **_UNTIMED)
+hypothesis.settings.register_profile("all", max_examples=1000, **_UNTIMED)
+hypothesis.settings.load_profile("core")
+
+
+def _isolate() -> None:
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)}
+    os.environ.clear()
+    os.environ.update(kept, **_OWN)
+    time.tzset()
+    os.umask(0o022)
+
+
+_isolate()
 
 # As `wisp` does at its start: the suite may run in the background of a shell.
 reset_for_children()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The stories of the quarantine list get three tries, everything else one."""
-    quarantined = read_quarantine()
-    for item in items:
-        if item.nodeid.partition("[")[0] in quarantined:
-            item.add_marker(pytest.mark.flaky(reruns=2))
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Print the command that repeats each failure, and what needed a second try; `scripts/test` gathers these lines."""
+    stats = terminalreporter.stats
+    failed = dict.fromkeys(report.nodeid for kind in ("failed", "error") for report in stats.get(kind, ()))
+    tried_again = dict.fromkeys(report.nodeid for report in stats.get("rerun", ()))
+    lines = [f"failed: ./scripts/test '{name}'" for name in failed]
+    lines += [f"passed at the second try: ./scripts/test '{name}'" for name in tried_again if name not in failed]
+    for line in lines:
+        terminalreporter.write_line(line)
+    if gathered := os.environ.get("WISP_TEST_OUTCOME"):
+        with Path(gathered).open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What else is installed on this machine changes nothing: "the editor" is the one of the suite."""
+    before = dict(os.environ)
+    world = tmp_path_factory.mktemp("world")
+    for name, variable in (("home", "HOME"), ("run", "XDG_RUNTIME_DIR")):
+        (world / name).mkdir(mode=0o700)
+        os.environ[variable] = str(world / name)
+    os.environ.update(private_defaults(world / "programs", chosen()))
+    yield
+    os.environ.clear()
+    os.environ.update(before)
 
 
 @pytest.fixture(autouse=True)
-def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test reads or writes the files of the person who runs it."""
+def own_data_folder(
+    own_programs: None, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """No test reads or writes the files of the person who runs it, nor those of another test."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     folder = tmp_path / "wisp"
     monkeypatch.setenv("WISP_DATA_DIR", str(folder))
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "WISP_PROVIDER", "WISP_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     return folder
 
 
@@ -48,16 +88,6 @@ def nothing_withheld() -> Iterator[None]:
     """What one test withheld would be blanked out of what the next one writes."""
     yield
     WITHHELD.forget()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What else is installed on this machine changes nothing: "the editor" is the one of the suite."""
-    before = dict(os.environ)
-    os.environ.update(private_defaults(tmp_path_factory.mktemp("programs"), chosen()))
-    yield
-    os.environ.clear()
-    os.environ.update(before)
 
 
 @pytest.fixture(scope="session")

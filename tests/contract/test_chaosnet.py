@@ -11,6 +11,7 @@ from app.settings.catalog import STREAM_IDLE_MS
 from scripts.bench import chaosnet
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("kind", chaosnet.KINDS)
 async def test_a_turn_survives_a_failing_network_and_does_nothing_twice(tmp_path: Path, kind: str, seed: int) -> None:

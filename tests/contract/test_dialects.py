@@ -8,7 +8,7 @@ import re
 import string
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.protocol.arguments import to_call
@@ -106,7 +106,6 @@ progress = st.one_of(st.just(""), texts)
 
 
 @dialects
-@settings(max_examples=300, deadline=None)
 @given(text=hostile, cuts=st.integers(0, 2**32), has_read=st.booleans())
 @example(text="```\n``` \r", cuts=1, has_read=False)
 @example(text="a <read_file/> b <read_file/> <execute>[]</execute> <end>", cuts=1, has_read=True)
@@ -120,7 +119,6 @@ def test_no_input_raises_and_chunk_borders_never_matter(
 
 
 @dialects
-@settings(max_examples=200, deadline=None)
 @given(text=hostile, cut=st.integers(0, 400), has_read=st.booleans())
 def test_what_was_reported_is_never_taken_back(dialect: Dialect, text: str, cut: int, *, has_read: bool) -> None:
     early, late = (dialect.reader(ALL, has_read=has_read) for _ in range(2))
@@ -133,7 +131,6 @@ def test_what_was_reported_is_never_taken_back(dialect: Dialect, text: str, cut:
 
 
 @dialects
-@settings(max_examples=400, deadline=None)
 @given(many=st.lists(st.tuples(arguments, progress), min_size=1, max_size=3), size=st.integers(1, 40))
 def test_a_written_call_reads_back_as_it_was(
     dialect: Dialect, many: list[tuple[dict[str, object], str]], size: int
@@ -224,7 +221,6 @@ def test_a_native_reader_reads_prose_and_reasoning_only() -> None:
     assert reader.drain() == []
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     name=st.sampled_from([*[spec.name for spec in ALL], "none"]),
     attrs=st.dictionaries(st.text(string.ascii_lowercase, max_size=5) | st.sampled_from(["path", "line"]), texts),
@@ -237,6 +233,7 @@ def test_judging_arguments_raises_nothing_but_misuse(
     fuzz.judge(Block("c", name, attrs, (), body, args))  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_short_run_of_the_fuzzer_finds_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

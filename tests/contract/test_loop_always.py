@@ -95,6 +95,7 @@ async def test_a_turn_may_be_stopped_at_any_of_its_events(tmp_path: Path, dialec
         _check(stage)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", sorted(_TASKS))
 async def test_a_turn_may_be_stopped_between_any_two_steps_of_the_event_loop(tmp_path: Path, dialect: str) -> None:
     for steps in range(60):

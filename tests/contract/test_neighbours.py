@@ -85,6 +85,7 @@ def _may_be_cut(text: str) -> bool:
     return len(text) <= LONGEST_CUT and "CDATA" not in text and "`" not in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "case"), _cut_cases())
 def test_a_text_cut_anywhere_closes_no_call_that_the_whole_text_does_not_close(
     name: str, case: Mapping[str, Any], read: Read

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.base.errors import BadAnswer, ContextOverflow, KeyRefused, OverLimit, Refused, Unreachable
+from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, Unreachable
 from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, assistant, user
 from app.providers.api import (
@@ -28,7 +28,7 @@ from app.providers.api import (
     Usage,
 )
 from tests.contract.providers import VENDORS, Vendor, streamed
-from tests.support.loopback import Broken, Call, Drop, Fault, Ping, Reply, Stall, Status, Text, Thought
+from tests.support.loopback import Broken, Call, Drop, Ping, Reply, Stall, Status, Text, Thought
 
 PICTURE = Media(b"\x89PNG\r\n\x1a\n0000", "image/png", 8, 6, label="the screen")
 WORDS = 'Grüße <computer_click x="12"/> 日本 🙂 end'
@@ -231,25 +231,11 @@ async def test_after_a_failure_the_same_provider_serves_the_next_request(vendor:
 
 FAILURES = [
     (Status(400, message="something odd"), Refused, "refused the request (error 400). It said: something odd"),
-    (Status(401), KeyRefused, "does not accept the key. Put a valid key into the environment variable"),
-    (Status(402), Refused, "has no credit left"),
     (Status(403), Refused, "may not do that"),
-    (Status(404, message="nothing here"), Refused, "nothing at this address"),
-    (Status(408), Unreachable, "failed to answer (error 408)"),
-    (Status(409), Unreachable, "failed to answer (error 409)"),
     (Status(413), ContextOverflow, "longer than the model can read"),
-    (Status(400, message="prompt is too long: 210000 tokens > 200000 maximum"), ContextOverflow, "longer than"),
-    (Status(429), OverLimit, "too many requests"),
     (Status(429, kind="insufficient_quota", message="You exceeded your current quota"), Refused, "no credit left"),
-    (Status(500), Unreachable, "failed to answer (error 500)"),
-    (Status(502, body="<html>Bad Gateway</html>"), Unreachable, "failed to answer (error 502); try again."),
     (Status(503), OverLimit, "is overloaded"),
-    (Status(529), OverLimit, "is overloaded"),
-    (Reply.of("begun", Fault("overloaded_error", "Overloaded")), OverLimit, "is overloaded"),
-    (Reply.of("begun", Fault("api_error", "Internal")), Unreachable, "failed to answer (error 500)"),
     (Reply.of("begun", Broken()), BadAnswer, "cannot be read"),
-    (Reply.of("begun", Drop()), Unreachable, "broke off in the middle"),
-    (Reply.of("begun", stop=""), Unreachable, "broke off in the middle"),
     (Reply.of(Call("wait", {"seconds": 1}), Drop()), Unreachable, "broke off in the middle"),
 ]
 

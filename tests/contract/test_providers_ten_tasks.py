@@ -15,6 +15,7 @@ from app.protocol.call import ToolCall
 from app.protocol.dialects.choose import NAMES, by_name
 from tests.contract.providers import VENDORS, Vendor
 from tests.support.loopback import Call, Drop, Fault, Reply, Status, Thought
+from tests.support.sampling import sampled
 from tests.support.stage import BROKEN, PICTURE, Stage
 
 NASTY = 'a < b && "c" \\ </write> ]]> </content>\n<read path="x"/>\t日本 🙂\n'
@@ -147,7 +148,7 @@ def _allow(stage: Stage, event: AgentEvent) -> None:
 
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
 @pytest.mark.parametrize("dialect", NAMES)
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", sampled(TASKS, 3, lambda task: task.name))
 async def test_the_same_is_done_whoever_speaks_and_however(
     tmp_path: Path, task: Task, dialect: str, vendor: Vendor
 ) -> None:

@@ -18,6 +18,7 @@ from scripts.bench.real_servers import REAL_SERVERS, SKILLS, RealServer, failure
 FOLDER = Path(os.environ.get("WISP_REAL_SERVERS", "/nowhere"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", REAL_SERVERS, ids=lambda server: server.name)
 async def test_a_real_server_is_offered_and_does_what_it_is_asked(server: RealServer, tmp_path: Path) -> None:
     command = server.installed(FOLDER)

@@ -218,15 +218,11 @@ async def test_a_background_that_cannot_be_had_changes_nothing(
     ("mode", "given", "read", "decision"),
     [
         (Mode.ASK, {"from_prompt": "hills"}, (), Decision.ASK),
-        (Mode.AUTO, {"from_prompt": "hills"}, (), Decision.ALLOW),
         (Mode.PLAN, {"from_prompt": "hills"}, (), Decision.DENY),
         (Mode.AUTO, {"from_prompt": "the secret plan"}, ("web",), Decision.ASK),
-        (Mode.ASK, {"url": "https://example.com/a.png"}, (), Decision.ASK),
         (Mode.AUTO, {"url": "https://example.com/a.png"}, (), Decision.ALLOW),
-        (Mode.AUTO, {"url": f"https://example.com/{'k' * 60}.png"}, (), Decision.ASK),
         (Mode.YOLO, {"url": "https://example.com/a.png"}, ("web",), Decision.ASK),
         (Mode.YOLO, {"url": "http://192.168.1.1/a.png"}, (), Decision.DENY),
-        (Mode.YOLO, {"url": "file:///etc/passwd"}, (), Decision.DENY),
         (Mode.ASK, {"text": "#102030"}, (), Decision.ALLOW),
     ],
 )

@@ -22,6 +22,7 @@ from app.protocol.spec import ToolSpec
 from tests.support.workbench import WORK, Bench
 
 _DIALECTS: tuple[Dialect, ...] = (XmlDialect(), BatchDialect(), NativeDialect())
+_FIRST_OR_LONG = [_DIALECTS[0], *(pytest.param(dialect, marks=pytest.mark.long) for dialect in _DIALECTS[1:])]
 _DIFF = "------- SEARCH\nbeta\n=======\nBETA\n+++++++ REPLACE"
 
 _WORKS: dict[str, tuple[dict[str, Any], str]] = {
@@ -60,44 +61,11 @@ _WORKS: dict[str, tuple[dict[str, Any], str]] = {
 
 _FAILS: list[tuple[str, dict[str, Any], str]] = [
     ("read_file", {}, "path"),
-    ("read_file", {"path": "nowhere.txt"}, "path: there is no 'nowhere.txt'"),
-    ("read_file", {"path": "."}, "path: '.' is a folder"),
-    ("read_file", {"path": "a.txt", "start_line": 0}, "start_line"),
-    ("read_file", {"path": "a.txt", "start_line": 99}, "start_line is 99, but the text has 3 lines"),
-    ("read_file_in_chunks", {"path": "a.txt", "chunk": 5}, "start_line is 1601"),
     ("read_batch", {"path": []}, "path"),
-    ("read_batch", {"path": ["x", "y"]}, "there is no 'x'"),
-    ("list_files", {"path": "a.txt"}, "path: a part of 'a.txt' is a file and not a folder"),
-    ("write_file", {"path": "a.txt"}, "content"),
-    ("write_file", {"path": "/etc/x", "content": "x"}, "outside the folders that may be changed"),
-    ("write_file", {"path": ".git/config", "content": "x"}, "is protected"),
     ("replace_in_file", {"path": "a.txt", "diff": "no markers"}, "diff: there is no SEARCH marker"),
-    (
-        "replace_in_file",
-        {"path": "a.txt", "diff": _DIFF.replace("beta", "delta")},
-        "SEARCH of block 1 is not in the file",
-    ),
-    ("replace_in_file", {"path": "nowhere", "diff": _DIFF}, "there is no 'nowhere'"),
-    ("delete_file", {"path": "nowhere"}, "there is no 'nowhere'"),
-    ("move_file", {"source": ["nowhere"], "destination": ["x"]}, "there is no 'nowhere'"),
-    ("move_file", {"source": ["a.txt"]}, "destination"),
     ("copy_file", {"source": ["a.txt"], "destination": ["b.py"]}, "'b.py' is there already"),
-    ("make_folder", {"path": ["a.txt"]}, "'a.txt' is a file"),
-    ("search_files", {"path": ".", "regex": "("}, "regex: this is no pattern"),
-    ("search_files", {"path": "."}, "regex"),
-    ("execute_command", {}, "command"),
     ("execute_command", {"command": "ls", "cwd": "nowhere"}, "cwd: there is no folder 'nowhere'"),
-    ("execute_command", {"command": "ls", "timeout_seconds": 0}, "timeout_seconds"),
-    ("read_command_tail", {"run_id": "r0"}, "run_id: there is no run 'r0'"),
-    ("read_command_tail", {"run_id": "RUN", "offset": 99}, "offset is 99"),
-    ("stop_command", {"run_id": "r0"}, "run_id: there is no run 'r0'"),
-    ("send_command_input", {"run_id": "RUN"}, "text is missing"),
     ("wait_until", {}, "Give exactly one of"),
-    ("wait_until", {"run_id": "RUN", "pattern": "("}, "pattern: this is no pattern"),
-    ("list_code_definition_names", {"path": "a.txt"}, "is in no language"),
-    ("ask_followup_question", {"options": ["A"]}, "question"),
-    ("plan_mode_respond", {"response": " "}, "response is empty"),
-    ("new_task", {}, "context"),
     ("set_ai_name", {"name": ""}, "name"),
 ]
 
@@ -176,7 +144,7 @@ def test_examples_in_the_docs_are_calls_that_can_run(spec: ToolSpec) -> None:
         assert to_call(spec, block).name == spec.name
 
 
-@pytest.mark.parametrize("dialect", _DIALECTS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("dialect", _FIRST_OR_LONG, ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("tool", _WORKS)
 async def test_a_tool_works(bench: Bench, tool: str, dialect: Dialect) -> None:
     arguments, words = _WORKS[tool]
@@ -191,7 +159,7 @@ async def test_content_arrives_exactly(bench: Bench, dialect: Dialect) -> None:
     assert (bench.root / "c.html").read_text() == content
 
 
-@pytest.mark.parametrize("dialect", _DIALECTS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("dialect", _FIRST_OR_LONG, ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"), _FAILS, ids=[f"{tool}-{words[:24]}" for tool, _, words in _FAILS]
 )

@@ -13,6 +13,7 @@ import pytest
 
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.co_process import CoProcess
+from tests.support.sampling import first_of
 from tests.support.worlds import world
 
 pytestmark = pytest.mark.timeout(120)
@@ -34,6 +35,7 @@ def wisp(environment: dict[str, str]) -> Iterator[CoProcess]:
         yield process
 
 
+@pytest.mark.long
 def test_a_list_that_is_painted_is_read_and_its_files_are_dragged(wisp: CoProcess, environment: dict[str, str]) -> None:
     with world("painted", environment) as shown:
         listing = wisp("read_screen")["echo"]
@@ -45,6 +47,7 @@ def test_a_list_that_is_painted_is_read_and_its_files_are_dragged(wisp: CoProces
     assert 'writing "letter.txt"' in listing
 
 
+@pytest.mark.long
 def test_a_menu_that_is_not_described_is_read_off_the_screen(wisp: CoProcess, environment: dict[str, str]) -> None:
     with world("qt5 menu", environment) as shown:
         wisp("computer_click", target="Thing 3", button="right")
@@ -55,6 +58,7 @@ def test_a_menu_that_is_not_described_is_read_off_the_screen(wisp: CoProcess, en
     assert 'writing "Properties"' in listing
 
 
+@pytest.mark.long
 def test_a_menu_of_qt_is_opened_by_its_mnemonic(wisp: CoProcess, environment: dict[str, str]) -> None:
     with world("qt5 menu", environment) as shown:
         wisp("read_screen")  # from here on Qt asks the accessibility bus about each key
@@ -65,7 +69,7 @@ def test_a_menu_of_qt_is_opened_by_its_mnemonic(wisp: CoProcess, environment: di
 
 @pytest.mark.parametrize(
     ("kit", "numbers"),
-    [(kit, (150, 199, 7)) for kit in ("gtk3", "qt5", "qt6", "chromium")],
+    first_of([(kit, (150, 199, 7)) for kit in ("gtk3", "qt5", "qt6", "chromium")]),
 )
 def test_a_row_that_is_out_of_sight_is_scrolled_to(
     wisp: CoProcess, environment: dict[str, str], kit: str, numbers: tuple[int, ...]
@@ -79,6 +83,7 @@ def test_a_row_that_is_out_of_sight_is_scrolled_to(
             assert told["payload"]["proof"] != "suspected no-op", told["echo"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kit", ["qt6", "gtk3"])
 def test_a_look_and_a_click_that_is_refused_scroll_nothing(
     wisp: CoProcess, environment: dict[str, str], tmp_path: Path, kit: str
@@ -96,6 +101,7 @@ def test_a_look_and_a_click_that_is_refused_scroll_nothing(
     assert ("Not run" in told, "Row 2" in listing) == (True, True), (told, listing)
 
 
+@pytest.mark.long
 def test_fields_and_lists_of_a_page_that_lets_nothing_be_set_are_set(
     wisp: CoProcess, environment: dict[str, str]
 ) -> None:
@@ -111,6 +117,7 @@ def test_fields_and_lists_of_a_page_that_lets_nothing_be_set_are_set(
     assert (typed["payload"]["proof"], chosen["payload"]["proof"]) == ("confirmed", "confirmed")
 
 
+@pytest.mark.long
 def test_cells_of_a_sheet_are_clicked_by_their_address_and_read_with_their_values(
     wisp: CoProcess, environment: dict[str, str]
 ) -> None:
@@ -134,6 +141,7 @@ _SIGNS = "Grüße 世界 ✓ abc → Ω≈ç√ Привет £€ "
 _HUNDRED = (_SIGNS + "".join(chr(point) for point in range(0x3B1, 0x3FF)))[:100]
 
 
+@pytest.mark.long
 def test_every_character_reaches_a_canvas_that_takes_no_paste(wisp: CoProcess, environment: dict[str, str]) -> None:
     with world("tk canvas", environment) as shown:
         wisp("computer_click", target="Drawing")

@@ -37,6 +37,7 @@ from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import DOCS, Family, Registry, ToolDocs, TurnContext, admitted
 from app.tools.screen import SCREEN
+from tests.support.sampling import first_of
 from tests.support.stage import Stage
 from tests.support.web_world import World, world
 
@@ -270,6 +271,7 @@ def space(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 async def test_honest_tasks_are_done_through_names_and_refs(here: World, space: Path) -> None:
     hands, failed = Hands(here, space), []
     for number, task in enumerate(TASKS):
@@ -337,7 +339,7 @@ def _reply(dialect: str, number: int, specs: Any, **arguments: Any) -> Any:
     return by_name(dialect).write([ToolCall("", "browser_action", arguments)], specs)
 
 
-@pytest.mark.parametrize("dialect", NAMES)
+@pytest.mark.parametrize("dialect", first_of(NAMES))
 async def test_a_page_taints_the_turn_and_what_sends_is_asked(
     here: World, space: Path, tmp_path: Path, dialect: str
 ) -> None:
@@ -382,6 +384,7 @@ async def test_a_page_taints_the_turn_and_what_sends_is_asked(
     assert not here.browser.is_open
 
 
+@pytest.mark.long
 async def test_a_page_with_a_query_is_opened_again_only_as_it_was_opened_first(here: World, space: Path) -> None:
     here.pages |= {"/": "<p>Plain</p>", "/pay?go=1": "<p>Paid</p>"}
     hands, asked = Hands(here, space), list[Any]()
@@ -399,6 +402,7 @@ async def test_a_page_with_a_query_is_opened_again_only_as_it_was_opened_first(h
     assert hands.registry.find_step("page_open") is hands.registry.find_step("page_give")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("action", ["scroll_down", "scroll_up", "hover"])
 async def test_the_pointer_comes_to_rest_only_where_it_may(here: World, space: Path, action: str) -> None:
     here.pages["/"] = (
@@ -418,6 +422,7 @@ async def test_the_pointer_comes_to_rest_only_where_it_may(here: World, space: P
     assert 'button "Delete account"' in (await hands.do(action="read")).llm_echo
 
 
+@pytest.mark.long
 async def test_downloads_land_in_the_workspace_as_a_strangers_and_can_be_undone(here: World, space: Path) -> None:
     here.pages |= {"/": "<a href=/a.bin>A</a><script>setTimeout(() => { location = '/b.bin' }, 300)</script>"}
     here.pages |= {"/a.bin": "first", "/b.bin": "unasked"}
@@ -472,6 +477,7 @@ async def persons(tmp_path: Path) -> AsyncIterator[Path]:
         await running.communicate()
 
 
+@pytest.mark.long
 async def test_the_persons_own_browser_is_attached_to_with_a_banner_and_left_running(
     here: World, space: Path, persons: Path
 ) -> None:
@@ -511,12 +517,15 @@ async def _banners(persons: Path) -> list[bool]:
         return [await page.locator("#wisp-acts-here").count() > 0 for page in pages]
 
 
-@pytest.mark.parametrize("attach", ["http://10.0.0.7:9222", "http://example.com:9222", "https://127.0.0.1", "/nowhere"])
+@pytest.mark.parametrize(
+    "attach", first_of(["http://10.0.0.7:9222", "http://example.com:9222", "https://127.0.0.1", "/nowhere"])
+)
 def test_only_a_browser_of_this_machine_is_attached_to(attach: str) -> None:
     with pytest.raises(NeedsPerson, match=r"browser\.attach"):
         starting.endpoint(attach)
 
 
+@pytest.mark.long
 def test_firefox_is_refused_in_a_sentence_that_says_what_to_do() -> None:
     with pytest.raises(NeedsPerson, match=r"Firefox cannot be driven.*open_app"):
         starting.needed_program("/usr/bin/firefox-esr")

@@ -14,6 +14,7 @@ from app.desktop.x11.apps import describing
 from scripts.bench import turns
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
+from tests.support.sampling import first_of
 from tests.support.worlds import world
 
 
@@ -23,7 +24,7 @@ def wisp(screen: Screen) -> Iterator[CoProcess]:
         yield process
 
 
-@pytest.mark.parametrize("kit", ["gtk3", "qt6", "chromium"])
+@pytest.mark.parametrize("kit", first_of(["gtk3", "qt6", "chromium"]))
 def test_changed_texts_and_what_a_dialog_holds_come_with_the_act(wisp: CoProcess, screen: Screen, kit: str) -> None:
     with world(kit, screen.environment):
         wisp("wait_for", text="Dead")
@@ -37,6 +38,7 @@ def test_changed_texts_and_what_a_dialog_holds_come_with_the_act(wisp: CoProcess
     assert all(len(told["payload"].get("changes", ())) <= 12 for told in (counted, opened, closed))
 
 
+@pytest.mark.long
 def test_what_was_clicked_without_a_receipt_is_not_taken_for_a_clock(wisp: CoProcess, screen: Screen) -> None:
     """The counter that changed again and again in the last seconds still proves the next click."""
     with world("gtk3", screen.environment):
@@ -51,6 +53,7 @@ def test_what_was_clicked_without_a_receipt_is_not_taken_for_a_clock(wisp: CoPro
     assert counted["payload"]["proof"] == "confirmed", counted["echo"]
 
 
+@pytest.mark.long
 def test_an_honest_model_goes_through_a_form_with_one_look_at_most(wisp: CoProcess, screen: Screen) -> None:
     """A story of `scripts/bench/turns.py`, which plays all of them. The first answer holds nothing of the form yet."""
     rows = tomllib.loads(turns.STORIES.read_text(encoding="utf-8"))["story"]
@@ -71,6 +74,7 @@ def test_a_menu_and_a_dialog_of_an_editor_list_their_entries(wisp: CoProcess, sc
     assert 'button "Save"' in dialog, dialog
 
 
+@pytest.mark.long
 def test_text_that_only_pixels_show_is_told(wisp: CoProcess, screen: Screen) -> None:
     with world("tk", screen.environment) as shown:
         wisp("wait_for", window="World")
@@ -79,6 +83,7 @@ def test_text_that_only_pixels_show_is_told(wisp: CoProcess, screen: Screen) -> 
     assert '"count 0" became "count 1".' in told["echo"]
 
 
+@pytest.mark.long
 def test_what_only_pixels_show_comes_as_a_picture_of_the_part(wisp: CoProcess, screen: Screen) -> None:
     with world("gtk4", screen.environment):
         wisp("wait_for", text="Fruit")
@@ -91,6 +96,7 @@ def test_what_only_pixels_show_comes_as_a_picture_of_the_part(wisp: CoProcess, s
     assert width * height < 420 * 300
 
 
+@pytest.mark.long
 def test_a_batch_presses_and_sets_by_name_and_shows_the_window(wisp: CoProcess, screen: Screen) -> None:
     steps: list[dict[str, Any]] = [
         {"do": "set_value", "target": "Name field", "text": "Ada"},
@@ -109,6 +115,7 @@ def test_a_batch_presses_and_sets_by_name_and_shows_the_window(wisp: CoProcess, 
     assert (whole["payload"]["label"], whole["payload"]["width"]) == ("screen", 1280)
 
 
+@pytest.mark.long
 def test_waiting_tells_which_windows_came_and_went(wisp: CoProcess, screen: Screen) -> None:
     wisp("list_windows")
     wisp.start("wait_for", window="Visitor")

@@ -17,6 +17,7 @@ import pytest
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.e2e.conftest import Screen
 from tests.support.loopback import AnthropicServer, Broken, Drop, Fault, Reply, Stall, Status
+from tests.support.sampling import first_of
 from tests.support.waiting import eventually
 from tests.support.walls import needs_wall
 
@@ -53,6 +54,7 @@ def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: 
     assert code == 1
 
 
+@pytest.mark.long
 def test_pictures_come_in_the_answer_where_that_is_asked(screen: Screen) -> None:
     done = screen.wisp("tool", "--pictures", "inline", "<screen_capture/>")
     (media,) = json.loads(done.stdout)["media"]
@@ -60,6 +62,7 @@ def test_pictures_come_in_the_answer_where_that_is_asked(screen: Screen) -> None
     assert set(media) == {"data", "media_type", "width", "height"}
 
 
+@pytest.mark.long
 @needs_wall
 def test_a_server_in_the_sandbox_is_read_from_this_machine_until_it_is_stopped(screen: Screen) -> None:
     (screen.home / "Wisp").mkdir()
@@ -94,7 +97,8 @@ def test_a_call_that_the_input_cuts_off_is_not_run(screen: Screen) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["do"], ["do", " "], ["tool", "no call here"], ["nonsense"], ["do", "x", "--max-passes", "many"]]
+    "arguments",
+    first_of([["do"], ["do", " "], ["tool", "no call here"], ["nonsense"], ["do", "x", "--max-passes", "many"]]),
 )
 def test_wrong_usage_exits_with_2(screen: Screen, arguments: list[str]) -> None:
     done = screen.wisp(*arguments)
@@ -124,6 +128,7 @@ def test_an_interrupt_ends_the_turn_with_130(screen: Screen) -> None:
     assert json.loads(rest[-1])["outcome"] == "stopped"
 
 
+@pytest.mark.long
 def test_the_words_of_a_schedule_permit_nothing_when_it_runs(screen: Screen, tmp_path: Path) -> None:
     script, task = tmp_path / "script.toml", "run the command touch made.txt"
     calls = [
@@ -144,12 +149,14 @@ def test_the_words_of_a_schedule_permit_nothing_when_it_runs(screen: Screen, tmp
 
 @pytest.mark.parametrize(
     ("wish", "kept", "gone"),
-    [
-        ("every day at 9 open the calculator", "schedule list", "Nothing is scheduled.\n"),
-        ("jeden Tag um 9 suche im Internet nach Katzen", "schedule list", "Nothing is scheduled.\n"),
-        ("forget everything", "memory list", "Nothing is remembered yet.\n"),
-        ("vergiss alles", "memory list", "Nothing is remembered yet.\n"),
-    ],
+    first_of(
+        [
+            ("every day at 9 open the calculator", "schedule list", "Nothing is scheduled.\n"),
+            ("jeden Tag um 9 suche im Internet nach Katzen", "schedule list", "Nothing is scheduled.\n"),
+            ("forget everything", "memory list", "Nothing is remembered yet.\n"),
+            ("vergiss alles", "memory list", "Nothing is remembered yet.\n"),
+        ]
+    ),
 )
 def test_what_needs_a_yes_says_what_to_write_at_a_terminal_and_that_does_it(
     screen: Screen, wish: str, kept: str, gone: str
@@ -166,6 +173,7 @@ def test_what_needs_a_yes_says_what_to_write_at_a_terminal_and_that_does_it(
     assert after == gone if command[0] == "memory" else ("calculator" in after or "tool=web_search" in after)
 
 
+@pytest.mark.long
 @needs_wall
 def test_a_run_with_nobody_there_says_in_sentences_what_waits_and_the_command_that_allows_it(
     screen: Screen, tmp_path: Path
@@ -192,6 +200,7 @@ def test_a_reminder_is_kept_by_the_person_s_own_words_and_told_once(screen: Scre
     assert [line.partition("  ")[2] for line in inbox] == ["stretch"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
@@ -247,16 +256,18 @@ def test_a_run_that_is_killed_is_in_the_inbox_and_does_not_come_again(screen: Sc
 
 @pytest.mark.parametrize(
     ("fault", "word"),
-    [
-        (Status(401), "key"),
-        (Status(404), "model"),
-        (Status(429), "limit"),
-        (Status(529), "overloaded"),
-        (Reply.of("Let me", Stall()), "silent"),
-        (Reply.of("Let me", Drop()), "connection"),
-        (Reply.of("Let me", Fault()), "overloaded"),
-        (Reply.of(Broken()), "cannot be read"),
-    ],
+    first_of(
+        [
+            (Status(401), "key"),
+            (Status(404), "model"),
+            (Status(429), "limit"),
+            (Status(529), "overloaded"),
+            (Reply.of("Let me", Stall()), "silent"),
+            (Reply.of("Let me", Drop()), "connection"),
+            (Reply.of("Let me", Fault()), "overloaded"),
+            (Reply.of(Broken()), "cannot be read"),
+        ]
+    ),
     ids=lambda value: str(value)[:24],
 )
 def test_a_service_that_fails_is_told_in_a_sentence_and_nothing_hangs(screen: Screen, fault: object, word: str) -> None:
@@ -267,6 +278,7 @@ def test_a_service_that_fails_is_told_in_a_sentence_and_nothing_hangs(screen: Sc
     assert word in (done.stdout + done.stderr).lower()
 
 
+@pytest.mark.long
 def test_a_failure_in_mid_task_is_got_over_and_nothing_runs_twice(screen: Screen) -> None:
     replies = [
         '<open_app name="calculator"/>',
@@ -287,7 +299,7 @@ def _ask_claude(screen: Screen, server: AnthropicServer, *more: str, **extra: st
     )
 
 
-@pytest.mark.parametrize("is_quitting", [True, False])
+@pytest.mark.parametrize("is_quitting", first_of([True, False]))
 def test_a_presence_whose_display_goes_ends_with_a_sentence(tmp_path: Path, *, is_quitting: bool) -> None:
     with VirtualDesktop(800, 600) as virtual:
         environment = virtual.environment | {"HOME": str(tmp_path)}

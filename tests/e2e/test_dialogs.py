@@ -9,6 +9,8 @@ from tests.support.co_process import CoProcess
 from tests.support.observer import observe
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 EDITOR = "mousepad"
 
 

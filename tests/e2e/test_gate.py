@@ -17,6 +17,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from tests.support import observer
 from tests.support.fixture_window import FixtureWindow
+from tests.support.sampling import first_of
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
@@ -108,6 +109,7 @@ async def test_coordinates_are_judged_by_what_is_there(form: object, run: Run) -
     assert run.asked == []
 
 
+@pytest.mark.long
 async def test_every_action_of_a_batch_passes_the_gate(form: object, run: Run) -> None:
     await run.says(
         '<computer_batch><action do="click" target="Gift wrapping"/><action do="click" target="Order now"/>'
@@ -119,6 +121,7 @@ async def test_every_action_of_a_batch_passes_the_gate(form: object, run: Run) -
     assert batch.payload["done"] == 1
 
 
+@pytest.mark.long
 async def test_keys_are_judged_by_what_has_the_keyboard(form: object, run: Run) -> None:
     await run.says(
         '<computer_click target="Gift wrapping"/>',
@@ -156,7 +159,7 @@ Gtk.main()
 """
 
 
-@pytest.mark.parametrize("way", ["File > Delete", "File > Delet", "File > Dlete", "File > Delete > x"])
+@pytest.mark.parametrize("way", first_of(["File > Delete", "File > Delet", "File > Dlete", "File > Delete > x"]))
 async def test_the_entry_that_is_found_is_judged_before_it_is_pressed(
     desktop: VirtualDesktop, run: Run, tmp_path: Path, way: str
 ) -> None:
@@ -170,6 +173,7 @@ async def test_the_entry_that_is_found_is_judged_before_it_is_pressed(
         assert eventually(lambda: any(node.name == "Chose Save" for node in observer.observe("menus.py")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keys", ["Return", "alt+o", "Return+a", "space+a", "alt+shift+o"])
 async def test_an_answer_to_a_dialog_means_what_the_dialog_says(desktop: VirtualDesktop, run: Run, keys: str) -> None:
     question = ("--question", "--title=Sure", "--text=Pay 400?", "--ok-label=_OK", "--cancel-label=_Keep")

@@ -11,6 +11,8 @@ import pytest
 from tests.support.gate_cases import GateCase, load_cases
 from tests.support.gate_player import play_apart
 
+pytestmark = pytest.mark.long
+
 _AT_ONCE = 3
 _GROUPS = 8
 _NUMBER = re.compile(r"-\d+$")

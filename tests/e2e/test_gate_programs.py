@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.e2e.conftest import ROOT, Model
+from tests.support.sampling import first_of
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -38,6 +39,7 @@ _TYPED = "<computer_type>sesame</computer_type>"
 _CLICK = '<computer_click x="550" y="360" space="screen"/>'
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "acts", "comes_through"),
     [
@@ -68,11 +70,14 @@ _SELECTED = (
 
 @pytest.mark.parametrize(
     "paste",
-    [
-        ('<computer_click x="900" y="550" button="middle" space="screen"/>',),
-        ('<focus_window title="box"/>', '<computer_key keys="shift+Insert"/>'),
-        ('<focus_window title="box"/>', '<computer_batch><action do="key" keys="shift+Insert"/></computer_batch>'),
-    ],
+    first_of(
+        [
+            ('<computer_click x="900" y="550" button="middle" space="screen"/>',),
+            ('<focus_window title="box"/>', '<computer_key keys="shift+Insert"/>'),
+            ('<focus_window title="box"/>', '<computer_batch><action do="key" keys="shift+Insert"/></computer_batch>'),
+        ],
+        is_one=True,
+    ),
     ids=["middle button", "shift+Insert", "in a batch"],
 )
 def test_nothing_is_pasted_into_a_shell(model: Model, paste: tuple[str, ...]) -> None:
@@ -93,7 +98,7 @@ _PASSWORDS = {
 }
 
 
-@pytest.mark.parametrize("way", _PASSWORDS)
+@pytest.mark.parametrize("way", first_of(_PASSWORDS))
 def test_nothing_goes_into_a_password_dialog_and_none_of_it_is_kept(model: Model, way: str) -> None:
     typed = model.folder / "typed"
     model.starts("zenity", "--password", "--title=Login", title="Login", into=typed)
@@ -107,6 +112,7 @@ def test_nothing_goes_into_a_password_dialog_and_none_of_it_is_kept(model: Model
     assert [letters for letters in ("hunter", "h u n") if letters in kept] == []
 
 
+@pytest.mark.long
 def test_a_tab_that_says_it_has_the_keyboard_hides_no_field_that_has_it(model: Model) -> None:
     said, program = model.folder / "said", ROOT / "tests" / "support" / "gate_programs" / "qt.py"
     model.starts("/usr/bin/python3", str(program), "Look", "entry:Name", "tabs:One,Two", title="Look", into=said)

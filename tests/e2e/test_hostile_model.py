@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.conftest import LIMIT_S, ROOT
 from tests.support.loopback import AnthropicServer, Reply
+from tests.support.sampling import first_of
 
 Event = dict[str, Any]
 OPENING = frozenset({"tag_start", "tag_delta", "say_delta", "tool_running"})
@@ -98,14 +99,16 @@ def test_tags_in_a_file_are_neither_run_nor_passed_on_as_tags(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("first", "rest"),
-    [
-        ("<![CDATA[line one is long enough\nline two is lo", "ng]]></write_file>"),
-        ("<![CDATA[line one is long enough\nline two is lo", "line two is long]]></write_file>"),
-        (
-            "<![CDATA[line one is long enough\nline two is lo",
-            '<write_file path="a.txt"><![CDATA[line one is long enough\nline two is long]]></write_file>',
-        ),
-    ],
+    first_of(
+        [
+            ("<![CDATA[line one is long enough\nline two is lo", "ng]]></write_file>"),
+            ("<![CDATA[line one is long enough\nline two is lo", "line two is long]]></write_file>"),
+            (
+                "<![CDATA[line one is long enough\nline two is lo",
+                '<write_file path="a.txt"><![CDATA[line one is long enough\nline two is long]]></write_file>',
+            ),
+        ]
+    ),
     ids=["next-character", "repeats-a-line", "repeats-everything"],
 )
 def test_a_file_cut_off_by_the_output_limit_is_written_whole(tmp_path: Path, first: str, rest: str) -> None:
@@ -115,6 +118,7 @@ def test_a_file_cut_off_by_the_output_limit_is_written_whole(tmp_path: Path, fir
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "line one is long enough\nline two is long"
 
 
+@pytest.mark.long
 def test_a_close_tag_in_cut_off_cdata_does_not_write_half_a_file(tmp_path: Path) -> None:
     cut = Reply.of('<write_file path="a.txt"><![CDATA[ends with </write_file> and', stop="max_tokens")
     turn = _turn(tmp_path, cut, " more]]></write_file>", "Written.")
@@ -122,6 +126,7 @@ def test_a_close_tag_in_cut_off_cdata_does_not_write_half_a_file(tmp_path: Path)
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "ends with </write_file> and more"
 
 
+@pytest.mark.long
 def test_only_one_call_that_feeds_back_runs_in_a_reply(tmp_path: Path) -> None:
     turn = _turn(tmp_path, '<wait seconds="0"/><write_file path="a.txt">x</write_file>', "Waited.")
     assert (turn.code, turn.ran, (tmp_path / "a.txt").exists()) == (0, ["wait"], False)
@@ -134,6 +139,7 @@ def test_the_same_call_is_made_at_most_four_times(tmp_path: Path) -> None:
     assert len(turn.requests) == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("replies", "options", "code", "requests"),
     [

@@ -27,6 +27,7 @@ async def tools(screen: Screen) -> AsyncIterator[Tools]:
         opened.close()
 
 
+@pytest.mark.long
 async def test_a_sum_typed_into_the_opened_calculator_is_there(tools: Tools, screen: Screen) -> None:
     opened = await tools("open_app", name="calculator")
     await tools("computer_type", text="44*5=")
@@ -34,6 +35,7 @@ async def test_a_sum_typed_into_the_opened_calculator_is_there(tools: Tools, scr
     assert eventually(lambda: any(node.text == "220" for node in observe("galculator", screen.environment)))
 
 
+@pytest.mark.long
 async def test_a_button_is_clicked_by_its_name(tools: Tools, screen: Screen) -> None:
     await tools("open_app", name="galculator")
     for name in ("4", "2", "+", "1", "="):
@@ -42,6 +44,7 @@ async def test_a_button_is_clicked_by_its_name(tools: Tools, screen: Screen) -> 
     assert eventually(lambda: any(node.text == "43" for node in observe("galculator", screen.environment)))
 
 
+@pytest.mark.long
 async def test_a_note_is_written_and_saved_exactly(tools: Tools, screen: Screen, tmp_path: Path) -> None:
     note = "Grüße, <b>world</b>!\n\t— naïve café, 日本語, привет, שלום, 🚀\nend"
     file = tmp_path / "note.txt"

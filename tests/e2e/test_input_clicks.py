@@ -13,6 +13,8 @@ from tests.support.exactness import FIELDS, Field, shots
 from tests.support.fixture_window import FixtureWindow
 from tests.support.monitors import split
 
+pytestmark = pytest.mark.long
+
 _CLICKS = 8
 
 

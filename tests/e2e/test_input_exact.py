@@ -10,6 +10,8 @@ import pytest
 from tests.e2e.conftest import Screen
 from tests.support.exactness import is_exact, page, random_text, toggle_caps
 
+pytestmark = pytest.mark.long
+
 _TEXTS = 12
 
 

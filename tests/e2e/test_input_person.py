@@ -55,6 +55,7 @@ async def test_the_stop_key_ends_long_typing_and_leaves_no_key_down(tools: Tools
     person.close()
 
 
+@pytest.mark.long
 def test_the_stop_key_works_while_every_processor_and_the_event_loop_are_busy() -> None:
     bench = Path(__file__).resolve().parents[2] / "scripts" / "bench" / "stop.py"
     done = subprocess.run(
@@ -87,6 +88,7 @@ async def test_a_hand_on_the_mouse_makes_us_wait_until_it_is_taken_off(tools: To
         person.close()
 
 
+@pytest.mark.long
 async def test_what_we_send_ourselves_is_not_taken_for_the_person(tools: Tools, screen: Screen) -> None:
     driving: list[bool] = []
     tools.desktop.on_driving(driving.append)
@@ -97,6 +99,7 @@ async def test_what_we_send_ourselves_is_not_taken_for_the_person(tools: Tools, 
     assert driving == []
 
 
+@pytest.mark.long
 async def test_the_person_may_say_go_on(tools: Tools, screen: Screen) -> None:
     driving: list[bool] = []
     tools.desktop.on_driving(driving.append)

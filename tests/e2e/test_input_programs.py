@@ -20,6 +20,7 @@ from tests.e2e.conftest import Screen
 from tests.support.desktop_tools import Tools
 from tests.support.fixture_window import FixtureWindow
 from tests.support.observer import observe, text_of
+from tests.support.sampling import first_of
 from tests.support.waiting import eventually
 
 
@@ -33,6 +34,7 @@ def _running(screen: Screen, *command: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+@pytest.mark.long
 async def test_what_a_field_holds_is_proof_of_typing(tools: Tools) -> None:
     await tools("open_app", name="mousepad")
     result = await tools("computer_type", text="Dear Ada,\nhow are you?")
@@ -52,7 +54,7 @@ async def test_a_form_is_filled_in_one_go(tools: Tools, screen: Screen) -> None:
         assert (await asyncio.to_thread(form.communicate, timeout=10))[0] == "Zoë|Łódź\n"
 
 
-@pytest.mark.parametrize(("answer", "code"), [("Yes", 0), ("No", 1)])
+@pytest.mark.parametrize(("answer", "code"), first_of([("Yes", 0), ("No", 1)]))
 async def test_a_question_is_answered_by_its_button(answer: str, code: int, tools: Tools, screen: Screen) -> None:
     with _running(screen, "zenity", "--question", "--title=Sure", "--text=Go on?") as question:
         await tools("wait_for", window="Sure")
@@ -68,6 +70,7 @@ async def test_a_menu_entry_is_chosen_by_its_way(tools: Tools, screen: Screen) -
     assert eventually(lambda: text_of("mousepad", environment=screen.environment) == "x")
 
 
+@pytest.mark.long
 async def test_a_menu_that_is_not_there_leaves_nothing_open(tools: Tools, screen: Screen) -> None:
     await tools("open_app", name="mousepad")
     with pytest.raises(ToolFailed, match="'Frobnicate'"):
@@ -76,6 +79,7 @@ async def test_a_menu_that_is_not_there_leaves_nothing_open(tools: Tools, screen
     assert eventually(lambda: text_of("mousepad", environment=screen.environment) == "typed")
 
 
+@pytest.mark.long
 async def test_what_is_typed_behind_alt_tab_reaches_the_window_that_it_goes_to(tools: Tools, screen: Screen) -> None:
     """The window manager takes all keys for as long as it goes through the windows."""
     with (
@@ -103,6 +107,7 @@ async def test_a_window_is_moved_and_minimised_and_comes_back(tools: Tools) -> N
     assert (windows[0]["minimised"], windows[0]["active"]) == (False, True)  # type: ignore[index,call-overload]
 
 
+@pytest.mark.long
 async def test_changes_are_told_by_place_and_text(tools: Tools) -> None:
     await tools("open_app", name="calculator")
     await tools("screen_capture")
@@ -112,6 +117,7 @@ async def test_changes_are_told_by_place_and_text(tools: Tools) -> None:
     assert "Changed since c1" in told.llm_echo
 
 
+@pytest.mark.long
 async def test_a_windowed_program_in_no_menu_is_opened_by_its_command(screen: Screen, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     shutil.copy(str(shutil.which("galculator")), tmp_path / "bin" / "sumpad")
@@ -126,6 +132,7 @@ async def test_a_windowed_program_in_no_menu_is_opened_by_its_command(screen: Sc
         desktop.close()
 
 
+@pytest.mark.long
 async def test_several_of_one_name_are_asked_about(tools: Tools, screen: Screen) -> None:
     for _ in range(2):
         await tools("open_app", name="xterm")
@@ -133,6 +140,7 @@ async def test_several_of_one_name_are_asked_about(tools: Tools, screen: Screen)
         await tools("close_window", title="xterm")
 
 
+@pytest.mark.long
 async def test_a_window_that_closes_under_the_text_ends_the_typing(tools: Tools, screen: Screen) -> None:
     with (
         FixtureWindow("text", "--title", "Below", environment=screen.environment),
@@ -145,6 +153,7 @@ async def test_a_window_that_closes_under_the_text_ends_the_typing(tools: Tools,
             await typing
 
 
+@pytest.mark.long
 async def test_a_frozen_program_does_not_hold_us_up(tools: Tools, screen: Screen) -> None:
     with FixtureWindow("canvas", environment=screen.environment) as window:
         window.freeze()

@@ -22,6 +22,7 @@ from app.desktop.desktop import Desktop
 from app.protocol.call import ToolCall
 from app.protocol.spec import ScreenAim
 from tests.e2e.conftest import ROOT, Screen
+from tests.support.sampling import first_of
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
@@ -74,6 +75,7 @@ def _running(screen: Screen, command: list[str]) -> Iterator[None]:
         process.wait()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("item", "opens", "decision"),
     [
@@ -117,7 +119,7 @@ async def _waited(controller: DesktopController) -> None:
     await controller.backend.windows.changed(0.2)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", first_of(PROGRAMS))
 async def test_what_is_typed_asks_where_it_starts_programs(screen: Screen, tmp_path: Path, name: str) -> None:
     program = PROGRAMS[name]
     policy = Policy(tmp_path, persons=tmp_path / "none.toml")
@@ -134,6 +136,7 @@ async def test_what_is_typed_asks_where_it_starts_programs(screen: Screen, tmp_p
             assert verdict.decision.value == "ask" or not program["launcher"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "prompts", "decisions"),
     [

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from PIL import Image, ImageChops
 
 from app.agent.policy.rules import persons_file
@@ -16,6 +17,8 @@ from tests.e2e.conftest import Screen
 from tests.support.fixture_window import FixtureWindow
 from tests.support.loopback import AnthropicServer
 from tests.support.loopback.server import Seen
+
+pytestmark = pytest.mark.long
 
 TARGET = "the blue Share button"
 LOOK = f'<locate_screen_element target="{TARGET}"/>'

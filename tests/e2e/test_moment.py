@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.conftest import Model
 from tests.support.two_windows import FIRST, TwoWindows
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 _SWITCHES = {
     "keys": '<computer_key keys="alt+Tab t o u c h space h i t Return"/>',

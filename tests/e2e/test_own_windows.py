@@ -19,6 +19,7 @@ from app.desktop.desktop import Desktop
 from scripts.device import PersonsDevices
 from tests.e2e.conftest import Screen
 from tests.support.fixture_window import FixtureWindow
+from tests.support.sampling import first_of
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -97,6 +98,7 @@ def test_nothing_is_typed_into_another_wisps_composer(screen: Screen) -> None:
     assert "消す" not in listed
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("presence")
 async def test_every_window_of_another_wisp_is_known_and_left_alone(screen: Screen, desktop: Desktop) -> None:
     async def looked(controller: DesktopController) -> tuple[list[str], list[bool], list[bool]]:
@@ -113,6 +115,7 @@ async def test_every_window_of_another_wisp_is_known_and_left_alone(screen: Scre
         assert "No window is called" in screen.wisp("tool", call).stdout, call
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wisp", [_MODULE, _COMMAND], ids=["module", "command"])
 async def test_another_wisps_windows_are_in_no_list_and_black_in_every_picture(
     wisp: tuple[str, ...], screen: Screen, desktop: Desktop, tmp_path: Path
@@ -131,6 +134,7 @@ async def test_another_wisps_windows_are_in_no_list_and_black_in_every_picture(
         assert "What do you want" not in told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("whose", ["nobody", "its own", "a Wisp"])
 async def test_a_mark_that_another_program_sets_keeps_tools_away_and_hides_no_window(
     whose: str, screen: Screen, desktop: Desktop, presence: subprocess.Popen[str]
@@ -155,6 +159,7 @@ def _claim(screen: Screen, ref: str, process: int, *, with_pid: bool) -> None:
         subprocess.run(["xprop", *claim], env=screen.environment, check=True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("presence")
 async def test_nothing_is_pressed_in_another_wisps_window(screen: Screen, desktop: Desktop) -> None:
     async def places(controller: DesktopController) -> list[tuple[int, int]]:
@@ -175,21 +180,24 @@ async def test_nothing_is_pressed_in_another_wisps_window(screen: Screen, deskto
 
 @pytest.mark.parametrize(
     "keys",
-    [
-        "ctrl+alt+space",
-        "alt+ctrl+space",
-        "ctrl+alt+shift+space",
-        "super+ctrl+alt+space",
-        "ctrl+alt+escape",
-        "altgr+ctrl+alt+escape",
-        "a ctrl+alt+Escape b",
-    ],
+    first_of(
+        [
+            "ctrl+alt+space",
+            "alt+ctrl+space",
+            "ctrl+alt+shift+space",
+            "super+ctrl+alt+space",
+            "ctrl+alt+escape",
+            "altgr+ctrl+alt+escape",
+            "a ctrl+alt+Escape b",
+        ]
+    ),
 )
 async def test_the_persons_own_keys_are_never_sent(screen: Screen, keys: str) -> None:
     said = screen.wisp("tool", f'<computer_key keys="{keys}"/>').stdout
     assert "belongs to the person alone" in said, said
 
 
+@pytest.mark.long
 def test_what_the_model_types_in_its_own_presence_is_no_word_of_the_person(screen: Screen, tmp_path: Path) -> None:
     replies = (
         '<computer_key keys="ctrl+alt+space g o space o n Return" hold_ms="60"/>',

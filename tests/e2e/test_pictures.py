@@ -9,7 +9,7 @@ import pytest
 
 _ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
 def test_the_script_takes_every_picture_that_there_is(tmp_path: Path) -> None:

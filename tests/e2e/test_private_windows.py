@@ -85,6 +85,7 @@ async def test_its_words_are_in_no_outline_and_are_not_recognised(desk: Desktop)
         assert "horse" not in (await tools("changes")).llm_echo
 
 
+@pytest.mark.long
 async def test_a_window_in_front_of_it_is_seen_and_its_rest_is_black(desk: Desktop) -> None:
     tools = Tools(desk)
     with observer.started(*VAULT, app="zenity"), observer.started("galculator", app="galculator"):
@@ -99,6 +100,7 @@ async def test_a_window_in_front_of_it_is_seen_and_its_rest_is_black(desk: Deskt
         assert rest.width <= 16 or is_black(shot, rest)
 
 
+@pytest.mark.long
 async def test_menus_of_it_are_black_too(desktop: VirtualDesktop) -> None:
     desk = open_desktop(environment=desktop.environment, private=private_by("mousepad"))
     try:
@@ -123,6 +125,7 @@ async def _popups(controller: DesktopController) -> list[Rect]:
     return [area for area in areas if area.size.area > 2500 and area.overlap(controller.backend.screen.extent())]
 
 
+@pytest.mark.long
 async def test_under_a_compositor_it_is_black_too(desk: Desktop, desktop: VirtualDesktop) -> None:
     tools = Tools(desk)
     with composited(desktop.environment), observer.started(*VAULT, app="zenity"):

@@ -38,6 +38,7 @@ def terminal(wisp: CoProcess, screen: Screen) -> Iterator[None]:
         program.wait()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kit", KITS)
 def test_a_choice_of_a_closed_combo_box_is_not_pressed_and_of_an_open_one_it_is(
     wisp: CoProcess, screen: Screen, kit: str
@@ -60,6 +61,7 @@ def test_a_control_behind_another_window_is_brought_forward_and_pressed(wisp: Co
         assert shown.happened(lambda line: line == "count 1")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kit", KITS)
 def test_the_picture_of_a_covered_window_shows_that_window(wisp: CoProcess, screen: Screen, kit: str) -> None:
     with world(kit, screen.environment):
@@ -90,6 +92,7 @@ _BEHIND_A_LOCK: tuple[tuple[str, dict[str, str]], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_nothing_is_seen_or_driven_while_the_screen_is_locked(wisp: CoProcess, screen: Screen) -> None:
     locker = subprocess.Popen(["i3lock", "--nofork"], env=screen.environment, stderr=subprocess.DEVNULL)
     try:

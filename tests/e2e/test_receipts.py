@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
+from tests.support.sampling import first_of
 from tests.support.worlds import world
 
 
@@ -22,7 +23,7 @@ def wisp(screen: Screen) -> Iterator[CoProcess]:
         yield process
 
 
-@pytest.mark.parametrize("kit", ["gtk3", "gtk4", "qt5", "qt6", "chromium"])
+@pytest.mark.parametrize("kit", first_of(["gtk3", "gtk4", "qt5", "qt6", "chromium"]))
 def test_a_button_that_works_is_confirmed_and_a_dead_one_never(wisp: CoProcess, screen: Screen, kit: str) -> None:
     with world(kit, screen.environment) as shown:
         wisp("wait_for", text="Dead")
@@ -35,7 +36,7 @@ def test_a_button_that_works_is_confirmed_and_a_dead_one_never(wisp: CoProcess, 
     assert pressed["payload"]["proof"] == "confirmed", pressed["echo"]
 
 
-@pytest.mark.parametrize("kit", ["gtk3", "gtk4", "qt5", "qt6", "chromium"])
+@pytest.mark.parametrize("kit", first_of(["gtk3", "gtk4", "qt5", "qt6", "chromium"]))
 def test_what_is_typed_into_a_field_is_confirmed_and_what_the_field_throws_away_is_not(
     wisp: CoProcess, screen: Screen, kit: str
 ) -> None:
@@ -50,7 +51,7 @@ def test_what_is_typed_into_a_field_is_confirmed_and_what_the_field_throws_away_
     assert (kept["payload"]["proof"], lost["payload"]["proof"] != "confirmed") == ("confirmed", True), lost["echo"]
 
 
-@pytest.mark.parametrize("kit", ["gtk3", "qt5", "qt6"])
+@pytest.mark.parametrize("kit", first_of(["gtk3", "qt5", "qt6"]))
 def test_a_value_that_the_field_reverts_is_not_confirmed(wisp: CoProcess, screen: Screen, kit: str) -> None:
     with world(kit, screen.environment):
         wisp("wait_for", text="Dead")
@@ -61,6 +62,7 @@ def test_a_value_that_the_field_reverts_is_not_confirmed(wisp: CoProcess, screen
     assert (lost["payload"]["proof"] != "confirmed", kept["payload"]["proof"]) == (True, "confirmed"), lost["echo"]
 
 
+@pytest.mark.long
 def test_a_value_is_not_called_failed_where_its_program_is_silent_after_it(wisp: CoProcess, screen: Screen) -> None:
     with world("gtk3", screen.environment) as shown:
         wisp("wait_for", text="Dead")
@@ -72,6 +74,7 @@ def test_a_value_is_not_called_failed_where_its_program_is_silent_after_it(wisp:
     assert (put["ok"], put["payload"].get("proof")) == (True, "unverifiable" if is_told else "confirmed"), put["echo"]
 
 
+@pytest.mark.long
 def test_a_press_on_a_covered_window_is_proven_by_what_its_program_tells(wisp: CoProcess, screen: Screen) -> None:
     with world("gtk3", screen.environment) as shown:
         wisp("wait_for", text="Dead")
@@ -85,6 +88,7 @@ def test_a_press_on_a_covered_window_is_proven_by_what_its_program_tells(wisp: C
     assert pressed["payload"]["proof"] == "confirmed", pressed["echo"]
 
 
+@pytest.mark.long
 def test_a_window_that_another_program_opens_meanwhile_proves_nothing(wisp: CoProcess, screen: Screen) -> None:
     with world("gtk3", screen.environment):
         wisp("wait_for", text="Dead")
@@ -97,6 +101,7 @@ def test_a_window_that_another_program_opens_meanwhile_proves_nothing(wisp: CoPr
             stranger.kill()
 
 
+@pytest.mark.long
 def test_a_password_typed_without_echo_is_no_suspected_no_op(wisp: CoProcess, screen: Screen) -> None:
     command = ("xterm", "-title", "quiet", "-e", "sh", "-c", "stty -echo; printf ready; read secret; sleep 9")
     with subprocess.Popen(command, env=screen.environment, stderr=subprocess.DEVNULL) as terminal:
@@ -108,6 +113,7 @@ def test_a_password_typed_without_echo_is_no_suspected_no_op(wisp: CoProcess, sc
     assert typed["payload"]["proof"] == "unverifiable", typed["echo"]
 
 
+@pytest.mark.long
 def test_a_press_that_only_closes_a_list_over_its_dialog_is_not_confirmed(wisp: CoProcess, screen: Screen) -> None:
     for name in ("nota.txt", "note.txt"):
         (screen.home / name).touch()
@@ -121,6 +127,7 @@ def test_a_press_that_only_closes_a_list_over_its_dialog_is_not_confirmed(wisp: 
     assert (taken["payload"]["proof"], closed["payload"]["proof"]) == ("unverifiable", "confirmed"), taken["echo"]
 
 
+@pytest.mark.long
 def test_a_button_under_an_open_list_is_not_pressed_and_one_beside_it_is_not_confirmed(
     wisp: CoProcess, screen: Screen
 ) -> None:
@@ -138,6 +145,7 @@ def test_a_button_under_an_open_list_is_not_pressed_and_one_beside_it_is_not_con
     assert pressed["payload"]["proof"] != "suspected no-op", pressed["echo"]
 
 
+@pytest.mark.long
 def test_a_dialog_that_closes_as_it_should_is_not_called_busy(wisp: CoProcess, screen: Screen) -> None:
     with world("gtk3", screen.environment) as shown:
         wisp("wait_for", text="Dead")
@@ -148,6 +156,7 @@ def test_a_dialog_that_closes_as_it_should_is_not_called_busy(wisp: CoProcess, s
     assert (closed["payload"]["proof"], "busy" in closed["echo"]) == ("confirmed", False), closed["echo"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kit", ["gtk3", "qt5", "qt6"])
 def test_the_field_inside_tabs_and_documents_has_the_keyboard(wisp: CoProcess, screen: Screen, kit: str) -> None:
     with world(kit, screen.environment):

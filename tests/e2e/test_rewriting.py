@@ -21,6 +21,7 @@ from tests.e2e.conftest import Screen
 from tests.support.desktop_tools import Tools
 from tests.support.gate_cases import PROGRAMS
 from tests.support.observer import text_of
+from tests.support.sampling import first_of
 from tests.support.waiting import eventually, until
 
 _OLD = "DEAR ADA,  I am\nlate . sorry"
@@ -81,7 +82,7 @@ async def _selected(tools: Tools, rewriter: SelectionRewriter, *, in_a_field: bo
 _IN_LINES = "\tgrüße  aus köln\nfür dich 🎉\tam ende"
 
 
-@pytest.mark.parametrize("kit", ["gtk", "qt"])
+@pytest.mark.parametrize("kit", first_of(["gtk", "qt"]))
 async def test_text_with_tabs_and_lines_is_replaced_and_put_back_exactly(
     tools: Tools, screen: Screen, tmp_path: Path, kit: str
 ) -> None:
@@ -111,6 +112,7 @@ _FORM = """<form onsubmit="document.title='SENT';return false"><input id=a autof
 <input type=password id=p><button type=button onclick="document.title='PRESSED'">Delete account</button></form>"""
 
 
+@pytest.mark.long
 async def test_a_field_of_one_line_is_typed_over_and_put_back(tools: Tools, screen: Screen, tmp_path: Path) -> None:
     with _page(screen, tmp_path, _FORM):
         await tools("wait_for", window="etter")
@@ -122,6 +124,7 @@ async def test_a_field_of_one_line_is_typed_over_and_put_back(tools: Tools, scre
         assert await _field(tools, seen) == "dear  ada"
 
 
+@pytest.mark.long
 async def test_nothing_is_typed_over_a_selection_while_a_task_runs(
     tools: Tools, screen: Screen, tmp_path: Path
 ) -> None:
@@ -134,7 +137,7 @@ async def test_nothing_is_typed_over_a_selection_while_a_task_runs(
         assert await _field(tools, seen) == "dear  ada"
 
 
-@pytest.mark.parametrize("new", ["Dear Ada,\tcorrect horse\t x", "Dear Ada,\nI am late"])
+@pytest.mark.parametrize("new", first_of(["Dear Ada,\tcorrect horse\t x", "Dear Ada,\nI am late"]))
 async def test_a_tab_or_a_line_break_is_never_pressed(tools: Tools, screen: Screen, tmp_path: Path, new: str) -> None:
     with _page(screen, tmp_path, _FORM):
         await tools("wait_for", window="etter")
@@ -146,6 +149,7 @@ async def test_a_tab_or_a_line_break_is_never_pressed(tools: Tools, screen: Scre
         assert "Letter" in (await tools("list_windows")).llm_echo
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "told", "why"),
     [
@@ -169,6 +173,7 @@ async def test_what_is_not_proven_to_be_a_plain_field_is_only_copied(
         assert "kept" in (await tools("read_clipboard")).llm_echo
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", [_TELLS, "--disable-renderer-accessibility"])
 async def test_a_password_field_gets_no_rewritten_text(tools: Tools, screen: Screen, tmp_path: Path, told: str) -> None:
     body = """<textarea autofocus>dear ada</textarea><input type=password oninput="document.title='TYPED'">"""
@@ -191,6 +196,7 @@ def _select_first_line(screen: Screen) -> None:
     subprocess.run(["xdotool", "search", "--name", "^Letter$", *press], env=screen.environment, check=True)
 
 
+@pytest.mark.long
 async def test_nothing_is_put_into_a_terminal_of_another_name(tools: Tools, screen: Screen, tmp_path: Path) -> None:
     begins = "trap 'touch KILLED' INT; echo dear ada; touch UP; while :; do sleep 0.1; done"
     with _run(screen, "xterm", "-class", "Notes", "-T", "Letter", "-e", "sh", "-c", begins, folder=tmp_path):
@@ -210,6 +216,7 @@ async def test_nothing_is_put_into_a_terminal_of_another_name(tools: Tools, scre
         assert not {"KILLED", "PWNED"} & {file.name for file in tmp_path.iterdir()}
 
 
+@pytest.mark.long
 async def test_another_selection_is_not_replaced(tools: Tools, screen: Screen, tmp_path: Path) -> None:
     with _editor(screen, tmp_path, _OLD):
         await tools("wait_for", window="etter")
@@ -221,6 +228,7 @@ async def test_another_selection_is_not_replaced(tools: Tools, screen: Screen, t
         assert eventually(lambda: text_of("mousepad", environment=screen.environment) == _OLD)
 
 
+@pytest.mark.long
 async def test_what_was_changed_meanwhile_is_not_put_back(tools: Tools, screen: Screen, tmp_path: Path) -> None:
     with _editor(screen, tmp_path, _OLD):
         await tools("wait_for", window="etter")

@@ -18,6 +18,7 @@ from dbus_fast.service import ServiceInterface, dbus_method
 from app.base import paths
 from app.desktop.choose import why_occupied
 from tests.e2e.conftest import Screen
+from tests.support.sampling import first_of
 from tests.support.waiting import eventually
 
 IN_USE = "somebody typed or moved the mouse"
@@ -43,6 +44,7 @@ def _made_due(ago_s: float = 1.0) -> None:
         db.execute("update jobs set next = ?", (time.time() - ago_s,))
 
 
+@pytest.mark.long
 def test_a_task_for_the_screen_waits_for_lock_and_hands_and_then_runs_once(screen: Screen) -> None:
     end = time.strftime("%H:%M", time.localtime(time.time() + 3_600 * 5))
     said = screen.wisp("schedule", "add", "daily 9:00", "list the windows", "--until", end, "--yes").stdout
@@ -61,7 +63,7 @@ def test_a_task_for_the_screen_waits_for_lock_and_hands_and_then_runs_once(scree
     assert screen.wisp("run-due").stdout == ""
 
 
-@pytest.mark.parametrize("display", ["", ":987"])
+@pytest.mark.parametrize("display", first_of(["", ":987"]))
 def test_after_its_hour_the_inbox_says_what_it_waited_for(screen: Screen, display: str) -> None:
     now = time.localtime()
     screen.wisp(
@@ -92,6 +94,7 @@ class _Saver(ServiceInterface):
         return self.is_active
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["org.freedesktop.ScreenSaver", "org.gnome.ScreenSaver"])
 def test_a_desktop_that_locks_itself_is_asked_on_the_session_bus(screen: Screen, name: str) -> None:
     address = screen.environment["DBUS_SESSION_BUS_ADDRESS"]
@@ -111,6 +114,7 @@ def test_a_desktop_that_locks_itself_is_asked_on_the_session_bus(screen: Screen,
     assert (locked, free in ("", IN_USE)) == ("the screen was locked", True)
 
 
+@pytest.mark.long
 def test_a_session_that_logind_calls_locked_is_locked(screen: Screen, tmp_path: Path) -> None:
     program = tmp_path / "loginctl"
     program.write_text("#!/bin/sh\n[ \"$1 $2 $3 $4\" = 'show-session 7 --property=LockedHint --value' ] && echo yes\n")

@@ -84,6 +84,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 def test_a_cold_import_is_not_taken_for_a_bus_that_does_not_answer(environment: Mapping[str, str]) -> None:
     with observer.started("galculator", app="galculator", environment=environment):
         command = [sys.executable, "-c", _COLD]
@@ -91,6 +92,7 @@ def test_a_cold_import_is_not_taken_for_a_bus_that_does_not_answer(environment: 
     assert done.stdout == "['7']\n", done.stderr
 
 
+@pytest.mark.long
 async def test_after_the_bus_died_programs_on_a_new_one_are_found(environment: Mapping[str, str], eyes: AtSpi) -> None:
     with observer.started("galculator", app="galculator", environment=environment):
         assert await names(eyes, "7") == ["7"]
@@ -115,6 +117,7 @@ async def test_an_address_where_nobody_listens_is_named() -> None:
     await eyes.close()
 
 
+@pytest.mark.long
 async def test_an_address_that_is_none_is_named() -> None:
     eyes = AtSpi({"DBUS_SESSION_BUS_ADDRESS": "carrier-pigeon"})
     with pytest.raises(ToolFailed, match="no connection to carrier-pigeon"):

@@ -53,6 +53,7 @@ async def test_every_control_is_told_where_it_is_on_the_screen(desk: Desktop) ->
     assert not any(name.startswith("Gtk") for name in told)
 
 
+@pytest.mark.long
 async def test_what_is_typed_into_it_is_read_back(desk: Desktop) -> None:
     tools = Tools(desk)
     field = (await controls(desk))["text"]
@@ -68,6 +69,7 @@ async def test_an_entry_of_its_menu_is_chosen(desk: Desktop) -> None:
     assert eventually(lambda: not observer.observe(EDITOR))
 
 
+@pytest.mark.long
 async def test_an_entry_of_a_menu_is_clicked_by_ref_where_the_menu_really_is(desk: Desktop) -> None:
     tools = Tools(desk)
     await tools("computer_click", target="File menu")

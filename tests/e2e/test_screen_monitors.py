@@ -102,6 +102,7 @@ async def _found(desk: Desktop, query: str, app: str) -> Element:
     return await desk.run(find)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("factor", ["1", "1.25", "2"])
 async def test_what_a_qt_window_tells_there_is_clicked_where_it_is(
     desk: Desktop, monitors: VirtualDesktop, factor: str
@@ -115,6 +116,7 @@ async def test_what_a_qt_window_tells_there_is_clicked_where_it_is(
         assert eventually(lambda: any(node.name == "Ordered" for node in observer.observe("Order form", environment)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("factor", ["1", "2"])
 async def test_what_a_gtk_window_tells_there_is_clicked_where_it_is(
     desk: Desktop, monitors: VirtualDesktop, factor: str

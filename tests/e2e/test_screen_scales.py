@@ -17,7 +17,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(90)]
 
 FORM = Path(__file__).with_name("qt_form.py")
 ROW = "<p><button onclick=\"document.title='Pressed {0}'\">Button {0}</button></p>"

@@ -107,6 +107,7 @@ async def test_what_a_terminal_shows_is_read_and_located_by_its_writing(screen: 
             await call(screen, "press", ref=ref)
 
 
+@pytest.mark.long
 async def test_all_text_in_a_region_is_read_and_nothing_beside_it(screen: ScreenReading) -> None:
     with terminal("sleep 60"):
         whole = await call(screen, "read_screen", window="Ops")
@@ -120,6 +121,7 @@ async def test_all_text_in_a_region_is_read_and_nothing_beside_it(screen: Screen
         assert "Nothing is told or written there." in nothing.llm_echo
 
 
+@pytest.mark.long
 async def test_of_a_marked_part_its_picture_is_read_whatever_the_screen_shows_by_now(desk: Desktop) -> None:
     sight = ModelSight()
     marked = ScreenReading(desk, sight)
@@ -133,6 +135,7 @@ async def test_of_a_marked_part_its_picture_is_read_whatever_the_screen_shows_by
     assert "Roll back" not in (await call(marked, "read_screen")).llm_echo
 
 
+@pytest.mark.long
 async def test_text_of_a_terminal_is_clicked_by_name_and_by_ref(desk: Desktop, screen: ScreenReading) -> None:
     tools = Tools(desk)
     listen = "printf '\\033[?1000h'; stty raw -echo; while read -n 6 -r click; do printf '\\r\\nclicked '; done"
@@ -145,6 +148,7 @@ async def test_text_of_a_terminal_is_clicked_by_name_and_by_ref(desk: Desktop, s
         assert by_ref.payload["target"] == "Roll back"
 
 
+@pytest.mark.long
 async def test_text_that_a_terminal_is_about_to_show_is_waited_for_and_told_as_a_change(desk: Desktop) -> None:
     tools = Tools(desk)
     with terminal("read; echo; echo '   All servers up'; sleep 60"):
@@ -158,6 +162,7 @@ async def test_text_that_a_terminal_is_about_to_show_is_waited_for_and_told_as_a
             await tools("wait_for", text="Deployment", gone=True, limit_s=0.5)
 
 
+@pytest.mark.long
 async def test_what_changed_in_a_terminal_is_told_line_by_line(desk: Desktop, screen: ScreenReading) -> None:
     tools = Tools(desk)
     with terminal("read; clear; echo; echo '   All servers up'; sleep 60"):
@@ -172,6 +177,7 @@ async def test_what_changed_in_a_terminal_is_told_line_by_line(desk: Desktop, sc
         assert re.search(r'^- t\d+ writing "Roll back"', changed.llm_echo, re.MULTILINE)
 
 
+@pytest.mark.long
 async def test_what_is_nowhere_comes_as_a_picture_to_point_in(desk: Desktop, screen: ScreenReading) -> None:
     async def front(controller: DesktopController) -> Rect:
         return controller.find_window("Ops").area
@@ -222,6 +228,7 @@ async def test_text_is_read_with_its_place_on_the_screen() -> None:
     await ocr.close()
 
 
+@pytest.mark.long
 async def test_text_recognition_that_was_dropped_starts_again() -> None:
     ocr = RapidOcr()
     assert [line.text for line in await ocr.read_text(picture("First"))] == ["First"]

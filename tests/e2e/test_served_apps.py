@@ -34,7 +34,10 @@ from tests.support.answering import AnsweringRoom, answering_room
 from tests.support.mcp_world import World
 from tests.support.waiting import eventually, until
 
-pytestmark = pytest.mark.skipif(not shutil.which("chromium"), reason="there is no Chromium on this machine")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not shutil.which("chromium"), reason="there is no Chromium on this machine"),
+]
 
 PAGE = Path(__file__).parents[1] / "data" / "surfaces" / "published-mcp-app.html"
 ADDRESS = "ui://get-time/mcp-app.html"

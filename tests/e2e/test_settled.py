@@ -19,6 +19,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from app.desktop.x11.windows import X11Windows
 from tests.support.compositor import composited, manager_stopped
 from tests.support.repainting import repainting
+from tests.support.sampling import first_of
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(60)
@@ -42,17 +43,20 @@ async def _clicked(controller: DesktopController) -> tuple[Receipt, bool]:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        ("--after", "20"),
-        ("--after", "100"),
-        ("--after", "400"),
-        ("--busy", "20"),
-        ("--busy", "400"),
-        ("--busy", "1200"),
-        ("--after", "20", "--caret"),
-        ("--busy", "400", "--caret"),
-        ("--after", "100", "--spinner"),
-    ],
+    first_of(
+        [
+            ("--after", "20"),
+            ("--after", "100"),
+            ("--after", "400"),
+            ("--busy", "20"),
+            ("--busy", "400"),
+            ("--busy", "1200"),
+            ("--after", "20", "--caret"),
+            ("--busy", "400", "--caret"),
+            ("--after", "100", "--spinner"),
+        ],
+        is_one=True,
+    ),
     ids=" ".join,
 )
 async def test_the_effect_shows_when_the_screen_is_said_to_be_at_rest(
@@ -63,7 +67,7 @@ async def test_the_effect_shows_when_the_screen_is_said_to_be_at_rest(
     assert (seen.verdict, seen.is_calm, is_shown) == ("changed", True, True)
 
 
-@pytest.mark.parametrize("options", [("--still",), ("--still", "--caret")], ids=" ".join)
+@pytest.mark.parametrize("options", first_of([("--still",), ("--still", "--caret")], is_one=True), ids=" ".join)
 async def test_a_click_that_does_nothing_is_a_suspected_no_op(
     desk: Desktop, desktop: VirtualDesktop, options: tuple[str, ...]
 ) -> None:
@@ -72,6 +76,7 @@ async def test_a_click_that_does_nothing_is_a_suspected_no_op(
     assert (seen.verdict, seen.proof, seen.is_calm, is_shown) == ("unchanged", "suspected no-op", True, False)
 
 
+@pytest.mark.long
 async def test_a_program_that_does_not_work_off_its_input_is_named(desk: Desktop, desktop: VirtualDesktop) -> None:
     with repainting("--busy", "60000", environment=desktop.environment):
         seen, _ = await desk.run(_clicked)
@@ -79,6 +84,7 @@ async def test_a_program_that_does_not_work_off_its_input_is_named(desk: Desktop
     assert "'Repainting' has not answered yet: it is busy or frozen." in seen.sentence
 
 
+@pytest.mark.long
 async def test_a_click_that_the_window_manager_holds_back_is_waited_for(desk: Desktop, desktop: VirtualDesktop) -> None:
     """A ping that overtakes the click would be answered at once: the click would count as one that did nothing."""
     with repainting("--busy", "20", environment=desktop.environment), manager_stopped(desktop.environment) as go_on:
@@ -87,6 +93,7 @@ async def test_a_click_that_the_window_manager_holds_back_is_waited_for(desk: De
     assert (seen.verdict, is_shown) == ("changed", True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [("--after", "20"), ("--busy", "400"), ("--after", "20", "--caret")], ids=" ".join)
 async def test_under_a_compositor_the_effect_shows_as_well(
     desk: Desktop, desktop: VirtualDesktop, options: tuple[str, ...]
@@ -126,6 +133,7 @@ async def test_the_keyboard_is_where_the_focus_is_before_the_window_manager_says
             assert (before != player, await desk.run(holder)) == (True, player)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("told", "is_read_again"),
     [

@@ -45,6 +45,7 @@ def _display(screen: Screen) -> str:
     return text_of("galculator", environment=screen.environment).strip()
 
 
+@pytest.mark.long
 def test_twelve_sums_by_the_names_of_the_buttons(wisp: CoProcess, screen: Screen) -> None:
     wisp("open_app", name="calculator")
     for keys, result in _SUMS:
@@ -53,6 +54,7 @@ def test_twelve_sums_by_the_names_of_the_buttons(wisp: CoProcess, screen: Screen
         assert eventually(lambda r=result: _display(screen) == r), keys  # type: ignore[misc]
 
 
+@pytest.mark.long
 def test_a_sum_is_typed_and_another_pressed_without_the_mouse(wisp: CoProcess, screen: Screen) -> None:
     wisp("open_app", name="calculator")
     wisp("computer_type", text="6*7=")
@@ -63,6 +65,7 @@ def test_a_sum_is_typed_and_another_pressed_without_the_mouse(wisp: CoProcess, s
     assert eventually(lambda: _display(screen) == "9")
 
 
+@pytest.mark.long
 def test_a_result_is_copied_from_one_program_into_another(wisp: CoProcess, screen: Screen) -> None:
     wisp("open_app", name="calculator")
     wisp("computer_type", text="125*8=")
@@ -73,6 +76,7 @@ def test_a_result_is_copied_from_one_program_into_another(wisp: CoProcess, scree
     assert _editor_holds(screen, "It is 1000")
 
 
+@pytest.mark.long
 def test_a_note_is_saved_under_a_new_name(wisp: CoProcess, screen: Screen) -> None:
     file = screen.home / "naïve note.txt"
     wisp("open_app", name="text editor")
@@ -85,6 +89,7 @@ def test_a_note_is_saved_under_a_new_name(wisp: CoProcess, screen: Screen) -> No
     assert eventually(lambda: file.read_text(encoding="utf-8").rstrip("\n") == "Zwölf Äpfel\n\t— 3 €, 日本語")
 
 
+@pytest.mark.long
 def test_every_word_of_a_kind_is_replaced(wisp: CoProcess, screen: Screen) -> None:
     wisp("open_app", name="text editor")
     wisp("computer_type", text="red fox, red hen, red rose")
@@ -107,6 +112,7 @@ def test_what_was_written_is_taken_back_and_done_again(wisp: CoProcess, screen: 
     assert _editor_holds(screen, "first")
 
 
+@pytest.mark.long
 def test_a_word_is_chosen_by_a_double_click_and_a_line_by_a_triple_click(wisp: CoProcess, screen: Screen) -> None:
     wisp("open_app", name="text editor")
     wisp("computer_type", text="alpha beta\n")
@@ -121,6 +127,7 @@ def test_a_word_is_chosen_by_a_double_click_and_a_line_by_a_triple_click(wisp: C
     assert text_of("mousepad", environment=screen.environment).startswith("delta")
 
 
+@pytest.mark.long
 def test_a_file_is_opened_through_the_dialog_and_changed(wisp: CoProcess, screen: Screen) -> None:
     file = screen.home / "list.txt"
     file.write_text("milk\n", encoding="utf-8")
@@ -154,6 +161,7 @@ def test_unsaved_work_is_asked_about_and_thrown_away(wisp: CoProcess, screen: Sc
     assert eventually(lambda: observe("mousepad", screen.environment) == [])
 
 
+@pytest.mark.long
 def test_a_word_is_found_from_the_menu(wisp: CoProcess, screen: Screen) -> None:
     wisp("open_app", name="text editor")
     wisp("computer_type", text="one\ntwo\nthree")
@@ -164,6 +172,7 @@ def test_a_word_is_found_from_the_menu(wisp: CoProcess, screen: Screen) -> None:
     assert _editor_holds(screen, "one\n2\nthree")
 
 
+@pytest.mark.long
 def test_a_file_is_chosen_in_a_file_dialog(wisp: CoProcess, screen: Screen) -> None:
     file = screen.home / "Bücher 2026.txt"
     file.touch()
@@ -174,6 +183,7 @@ def test_a_file_is_chosen_in_a_file_dialog(wisp: CoProcess, screen: Screen) -> N
         assert dialog.communicate(timeout=20)[0] == f"{file}\n"
 
 
+@pytest.mark.long
 def test_a_file_is_found_by_its_name_in_a_file_dialog(wisp: CoProcess, screen: Screen) -> None:
     (screen.home / "report.txt").touch()
     command = ("zenity", "--file-selection", "--title=Which file", f"--filename={screen.home}/")
@@ -184,6 +194,7 @@ def test_a_file_is_found_by_its_name_in_a_file_dialog(wisp: CoProcess, screen: S
         assert dialog.communicate(timeout=20)[0] == f"{screen.home}/report.txt\n"
 
 
+@pytest.mark.long
 def test_boxes_in_a_list_are_ticked(wisp: CoProcess, screen: Screen) -> None:
     rows = ("FALSE", "bread", "TRUE", "milk", "FALSE", "tea")
     command = ("zenity", "--list", "--checklist", "--title=Shopping", "--column=", "--column=What", *rows)

@@ -14,6 +14,8 @@ from tests.support.co_process import CoProcess
 from tests.support.observer import observe, started
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 _BROWSER = ("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--force-renderer-accessibility")
 _PAGES = {
     "/start": "<title>Start</title><h1>Ready</h1>",

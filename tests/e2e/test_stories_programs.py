@@ -57,6 +57,7 @@ def test_a_file_is_opened_by_its_path(wisp: CoProcess, screen: Screen, programs:
     assert _file_is(file, "one two three four")
 
 
+@pytest.mark.long
 def test_a_text_is_written_and_saved_by_its_path(wisp: CoProcess, screen: Screen, programs: Programs) -> None:
     file = screen.home / "note.txt"
     wisp("open_app", name="text editor")
@@ -67,6 +68,7 @@ def test_a_text_is_written_and_saved_by_its_path(wisp: CoProcess, screen: Screen
     assert _file_is(file, "Zwölf Äpfel\n3 € – done")
 
 
+@pytest.mark.long
 def test_a_folder_is_made_and_renamed_in_the_file_manager(wisp: CoProcess, screen: Screen, programs: Programs) -> None:
     facts: Any = programs.files
     wisp("open_app", name="file manager")
@@ -81,6 +83,7 @@ def test_a_folder_is_made_and_renamed_in_the_file_manager(wisp: CoProcess, scree
     assert not (screen.home / "Größe").exists()
 
 
+@pytest.mark.long
 def test_a_file_is_copied_into_a_folder_in_the_file_manager(wisp: CoProcess, screen: Screen) -> None:
     (screen.home / "a.txt").write_text("content", encoding="utf-8")
     (screen.home / "kept").mkdir()
@@ -93,6 +96,7 @@ def test_a_file_is_copied_into_a_folder_in_the_file_manager(wisp: CoProcess, scr
     assert eventually((screen.home / "kept" / "a.txt").is_file)
 
 
+@pytest.mark.long
 def test_a_file_is_dragged_into_a_folder(wisp: CoProcess, screen: Screen) -> None:
     (screen.home / "letter.txt").write_text("Dear Ada", encoding="utf-8")
     (screen.home / "post").mkdir()
@@ -117,6 +121,7 @@ def test_a_program_in_a_terminal_is_ended_by_its_chord(wisp: CoProcess, screen: 
     assert eventually(file.exists)
 
 
+@pytest.mark.long
 def test_two_windows_stand_side_by_side_and_each_gets_its_own_text(
     wisp: CoProcess, screen: Screen, programs: Programs
 ) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.e2e.conftest import Screen
 from tests.support.loopback import AnthropicServer
 from tests.support.observer import text_of
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.long
 
 
 def test_a_goal_is_reached_on_the_screen_and_its_last_picture_is_seen(screen: Screen) -> None:

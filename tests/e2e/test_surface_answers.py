@@ -111,6 +111,7 @@ async def test_a_refusal_rejects_with_a_sentence_and_nothing_is_reached(desk: De
     assert (desk.room.web.asked, desk.room.agenda.all()) == ([], [])
 
 
+@pytest.mark.long
 async def test_a_flood_spends_its_own_budget_and_asks_the_person_once(desk: Desk) -> None:
     desk.room.denies()
     many = "(await Promise.allSettled(Array.from({length: 300}, (_, n) => %s)))"

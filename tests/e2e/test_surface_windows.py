@@ -25,7 +25,10 @@ from app.settings.catalog import SURFACE_ENGINE
 from tests.e2e.conftest import Screen
 from tests.support.waiting import eventually, until
 
-pytestmark = pytest.mark.skipif(not is_installed(), reason="QtWebEngine is an extra, and it is not installed")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not is_installed(), reason="QtWebEngine is an extra, and it is not installed"),
+]
 _PAGE = '<!doctype html><html lang="en"><head><title>x</title></head><body><h1>%s</h1>%s</body></html>'
 _APPS = {"One": "", "Two": "<script>setTimeout(() => { for (;;) {} }, 300)</script>"}
 

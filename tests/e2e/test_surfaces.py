@@ -60,6 +60,7 @@ def _do(screen: Screen, *words: str, tool: str = "") -> subprocess.CompletedProc
     return done
 
 
+@pytest.mark.long
 def test_a_timer_is_made_by_a_sentence_and_its_window_closes_with_the_surface(shown: Screen, tmp_path: Path) -> None:
     _do(shown, "make a timer")
     assert eventually(lambda: "Timer" in _titles(shown))
@@ -73,6 +74,7 @@ def test_a_timer_is_made_by_a_sentence_and_its_window_closes_with_the_surface(sh
     assert eventually(lambda: not SurfaceEngine(_folder(tmp_path)).is_running), "the engine ends with its last window"
 
 
+@pytest.mark.long
 def test_a_timer_that_ran_out_while_its_window_was_closed_says_so_when_it_is_opened(
     shown: Screen, tmp_path: Path
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_timer_that_ran_out_while_its_window_was_closed_says_so_when_it_is_ope
     assert eventually(lambda: "Timeisup" in _written(_look("app-timer", tmp_path)))
 
 
+@pytest.mark.long
 def test_another_presence_shows_its_apps_too(shown: Screen) -> None:
     shown.environment["WISP_PRESENCE"] = "mira"
     _do(shown, "make a timer")
@@ -125,6 +128,7 @@ def test_what_a_person_enters_is_kept_and_what_a_model_changes_is_shown_at_once(
     assert texts()[0] == "bread", "the page went on from what was changed behind it"
 
 
+@pytest.mark.long
 def test_an_open_window_takes_a_new_theme_without_being_loaded_again(shown: Screen, tmp_path: Path) -> None:
     _do(shown, "make a to-do list")
     before = _brightness(tmp_path)
@@ -142,6 +146,7 @@ def test_an_open_window_takes_a_new_theme_without_being_loaded_again(shown: Scre
     assert eventually(lambda: _brightness(tmp_path) > before * 0.9), "and light again"
 
 
+@pytest.mark.long
 def test_an_open_window_takes_the_persons_background_picture(shown: Screen, tmp_path: Path) -> None:
     picture = tmp_path / "wall.png"
     Image.new("RGB", (64, 64), (200, 0, 120)).save(picture)
@@ -150,6 +155,7 @@ def test_an_open_window_takes_the_persons_background_picture(shown: Screen, tmp_
     assert eventually(lambda: _look("app-timer", tmp_path).getpixel((6, 6)) == pytest.approx((200, 0, 120), abs=12))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("language", "said", "name", "shows"),
     [
@@ -171,6 +177,7 @@ def test_a_small_app_made_by_a_sentence_speaks_the_language_of_the_presence(
     assert eventually(lambda: all(word in _written(_look(made.id, tmp_path)) for word in shows))
 
 
+@pytest.mark.long
 def test_without_a_setting_a_small_app_speaks_the_language_of_the_system(shown: Screen, tmp_path: Path) -> None:
     _do(replace(shown, environment=shown.environment | {"LC_ALL": "de_DE.UTF-8"}), "mach einen Timer")
     assert eventually(lambda: "Timer" in _titles(shown))
@@ -202,6 +209,7 @@ def _written(picture: Image.Image) -> str:
     return asyncio.run(read())
 
 
+@pytest.mark.long
 def test_a_window_is_pictured_for_its_card_and_pinned_behind_the_others(shown: Screen, tmp_path: Path) -> None:
     _do(shown, "make a timer")
     engine = SurfaceEngine(_folder(tmp_path))
@@ -222,6 +230,7 @@ def test_a_window_is_pictured_for_its_card_and_pinned_behind_the_others(shown: S
     assert eventually(lambda: asyncio.run(engine.look("app-timer")) is None)
 
 
+@pytest.mark.long
 async def test_taking_a_picture_of_a_window_changes_nothing_that_the_person_sees(shown: Screen, tmp_path: Path) -> None:
     _do(shown, "make a timer")
     engine = SurfaceEngine(_folder(tmp_path))

@@ -97,6 +97,7 @@ def frozen(process: psutil.Process) -> Iterator[None]:
         process.resume()
 
 
+@pytest.mark.long
 async def test_with_a_bus_that_hangs_the_writing_is_read_found_and_clicked(room: Room) -> None:
     with observer.started(*TERMINAL, title="Ops", environment=room.environment):
         with frozen(room.bus()):
@@ -114,6 +115,7 @@ async def test_with_a_bus_that_hangs_the_writing_is_read_found_and_clicked(room:
         assert LOST not in (await room("read_screen")).llm_echo
 
 
+@pytest.mark.long
 async def test_after_a_bus_died_everything_but_its_refs_goes_on(room: Room) -> None:
     with observer.started("galculator", app="galculator", environment=room.environment):
         found = await room("locate_screen_element", target="7")
@@ -126,6 +128,7 @@ async def test_after_a_bus_died_everything_but_its_refs_goes_on(room: Room) -> N
         assert (await room("read_screen")).ok
 
 
+@pytest.mark.long
 async def test_without_anything_to_read_a_bus_that_hangs_is_an_error(room: Room) -> None:
     with frozen(room.bus()):
         with pytest.raises(ToolFailed, match=LOST):
@@ -137,6 +140,7 @@ async def test_without_anything_to_read_a_bus_that_hangs_is_an_error(room: Room)
     assert (await room("read_screen")).ok
 
 
+@pytest.mark.long
 async def test_a_frozen_program_is_named_and_holds_nobody_up(room: Room) -> None:
     with observer.started("galculator", app="galculator", environment=room.environment) as program:
         with frozen(psutil.Process(program.pid)):
@@ -150,6 +154,7 @@ async def test_a_frozen_program_is_named_and_holds_nobody_up(room: Room) -> None
         assert '"galculator" does not answer' not in (await room("read_screen")).llm_echo
 
 
+@pytest.mark.long
 def test_a_desktop_is_up_only_when_its_window_manager_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     late = tmp_path / "openbox"
     late.write_text(LATE_MANAGER.format(openbox=shutil.which("openbox")), encoding="utf-8")
@@ -159,6 +164,7 @@ def test_a_desktop_is_up_only_when_its_window_manager_works(tmp_path: Path, monk
         assert (tmp_path / "openbox.started").exists()
 
 
+@pytest.mark.long
 async def test_without_a_window_manager_windows_are_seen_read_and_clicked(unmanaged: Room) -> None:
     with repainting("--after", "20", environment=unmanaged.environment):
         assert (await unmanaged.window("Repainting")).area.width == SIDE_PX

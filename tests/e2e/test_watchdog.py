@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pytest
 from Xlib import XK, X
 from Xlib.display import Display
 from Xlib.ext import xtest
@@ -55,6 +56,7 @@ async def test_the_stop_key_ends_input_while_the_event_loop_hangs(desktop: Virtu
     assert (seen.sent > 0, held) == (True, 0)
 
 
+@pytest.mark.long
 async def test_the_watchdog_ends_commands_when_the_loop_does_not_notice_the_stop(
     desktop: VirtualDesktop, tmp_path: Path
 ) -> None:

@@ -16,6 +16,8 @@ import pytest
 from app.assembly import registry
 from app.protocol.spec import Effect
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 _LIMIT_S = 30.0
 _NEEDS_NO_SCREEN = {"browser_action": "it has a browser of its own", "computer_use": "`wisp tool` has no model"}

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
+
 from tests.e2e.conftest import Screen
 from tests.support.loopback import AnthropicServer
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.long
 
 _END = "<attempt_completion><result>Done.</result></attempt_completion>"
 _RETURN = '<computer_key keys="Return"/>'

@@ -14,6 +14,7 @@ from tests.hostile.commands_played import Command, load, named, run, run_all
 from tests.hostile.commands_room import room
 from tests.hostile.observers.injected import InputWatch
 from tests.hostile.observers.processes import descendants
+from tests.support.sampling import spread
 from tests.support.walls import needs_wall
 
 pytestmark = pytest.mark.timeout(400)  # hundreds of commands in one test
@@ -23,11 +24,19 @@ _STARTS = 25
 
 
 @needs_wall
-@pytest.mark.parametrize("corpus", ["commands", "escapes"])
-async def test_no_command_gets_out(desktop: VirtualDesktop, tmp_path: Path, corpus: str) -> None:
+@pytest.mark.parametrize(
+    ("corpus", "count"),
+    [
+        ("commands", 15),
+        ("escapes", 15),
+        pytest.param("commands", 1000, marks=pytest.mark.long),
+        pytest.param("escapes", 1000, marks=pytest.mark.long),
+    ],
+)
+async def test_no_command_gets_out(desktop: VirtualDesktop, tmp_path: Path, corpus: str, count: int) -> None:
     before = set(descendants())
     with InputWatch(desktop.environment["DISPLAY"]) as keys, room(tmp_path / "room") as here:
-        ran = await run_all(load(corpus), here)
+        ran = await run_all(spread(load(corpus), count), here)
         effects = here.effects()
         left = [line for number, line in descendants().items() if number not in before | {here.victim.pid}]
     assert [f"{one.case.id}: {what}: {one.case.command[:200]}" for one in ran for what in one.wrong] == []
@@ -36,6 +45,7 @@ async def test_no_command_gets_out(desktop: VirtualDesktop, tmp_path: Path, corp
     assert left == []
 
 
+@pytest.mark.long
 @needs_wall
 async def test_links_that_are_swapped_while_the_wall_is_built_lead_nowhere(
     desktop: VirtualDesktop, tmp_path: Path
@@ -56,9 +66,12 @@ async def test_links_that_are_swapped_while_the_wall_is_built_lead_nowhere(
 
 
 @needs_wall
-async def test_ordinary_commands_work_and_leave_nothing_outside(desktop: VirtualDesktop, tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [15, pytest.param(1000, marks=pytest.mark.long)])
+async def test_ordinary_commands_work_and_leave_nothing_outside(
+    desktop: VirtualDesktop, tmp_path: Path, count: int
+) -> None:
     with room(tmp_path / "room") as here:
-        ran = await run_all(load("commands_benign"), here, limit_s=_PATIENCE_S)
+        ran = await run_all(spread(load("commands_benign"), count), here, limit_s=_PATIENCE_S)
         effects = here.effects()
     assert [f"{one.case.id}: {one.case.command}: {one.output}" for one in ran if one.exit_code != 0] == []
     assert [f"{one.case.id}: {one.output}" for one in ran if one.case.prints not in one.output] == []
@@ -75,10 +88,3 @@ def test_commands_that_only_look_are_known_and_no_others(desktop: VirtualDesktop
         believed = [one for one in hostile if classify(named(one, here), space, space).read_only]
     assert known == {one for one, looks in benign.items() if looks}
     assert believed == []
-
-
-def test_there_are_enough_of_each() -> None:
-    counts = {name: len(load(name)) for name in ("commands", "escapes", "commands_benign")}
-    assert counts["commands"] >= 220
-    assert counts["escapes"] >= 30
-    assert counts["commands_benign"] >= 80

@@ -13,6 +13,7 @@ from tests.hostile.commands_room import Room, room
 from tests.hostile.observers.injected import InputWatch
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.long
 _OPEN = NoWall("planted")
 
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.hostile.observers.canaries import Canaries
 from tests.hostile.observers.files import FileWatch, fingerprint
@@ -19,6 +21,8 @@ from tests.hostile.observers.network import CallWatch
 from tests.hostile.observers.processes import descendants, environment_of
 from tests.hostile.observers.tags import forged
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.long
 
 
 def test_files_written_renamed_removed_and_opened_to_others_are_seen(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.hostile.racing import race
 
+pytestmark = pytest.mark.long
 _ROUNDS = 400
 
 

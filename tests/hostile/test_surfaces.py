@@ -143,6 +143,7 @@ async def test_no_way_out_of_a_page_has_an_effect_or_reaches_a_listener(stage: S
     assert stage.listener.arrived == []
 
 
+@pytest.mark.long
 async def test_no_page_leads_itself_or_the_window_away(stage: Stage, tmp_path: Path) -> None:
     for name, code in CASES["leading"].items():
         surface = stage.make(name.replace("_", " "), stage.listener.at(LEADING % code))
@@ -154,6 +155,7 @@ async def test_no_page_leads_itself_or_the_window_away(stage: Stage, tmp_path: P
     assert [path for path in (tmp_path / "home").rglob("evil*")] == []
 
 
+@pytest.mark.long
 async def test_a_busy_page_does_not_hold_up_another_one(stage: Stage) -> None:
     busy = stage.make("Busy", LEADING % "for (;;) {}")
     await stage.tried(busy)

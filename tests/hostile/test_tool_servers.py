@@ -18,8 +18,13 @@ from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.mcp import MCP, McpTools
 from app.tools.registry import Registry, TurnContext
 from tests.support.mcp_world import World, a_world
+from tests.support.sampling import sampled
 
 _CASES = tomllib.loads((Path(__file__).parent / "tool_servers.toml").read_text(encoding="utf-8"))["case"]
+_IS_SLOW = {"an error without a number", "an answer that is nothing"}
+"""Wisp waits for an answer for a minute there."""
+_QUICK = [case for case in _CASES if case["id"] not in _IS_SLOW]
+_SLOW = [pytest.param(case, id=case["id"], marks=pytest.mark.long) for case in _CASES if case["id"] in _IS_SLOW]
 _MADE = {"@deep": '{"type": "object", "properties": ' + '{"a":' * 60 + "1" + "}" * 61, "@esc": "\\u001b"}
 _HONEST = {"tools": [{"name": "act"}], "calls": {"act": [{"echo": True}]}}
 
@@ -51,12 +56,8 @@ def _told(case: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
-def test_the_table_has_sixty_kinds() -> None:
-    assert len({case["id"] for case in _CASES}) == len(_CASES) >= 60
-
-
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("case", _CASES, ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", sampled(_QUICK, 12, lambda case: case["id"]) + _SLOW)
 async def test_a_hostile_server_harms_nothing(world: World, case: dict[str, Any]) -> None:
     entry = world.entry(_told(case), timeout_s=1 if "1 s" in str(case) else 60)
     named = {"server_name": entry.name}

@@ -46,6 +46,14 @@ def every_press_counts() -> Iterator[None]:
     WITNESS.use(None)
 
 
+@pytest.fixture(autouse=True)
+def nothing_left_open(qapp: QApplication) -> Iterator[None]:
+    """A window that one test leaves open would cover what the next one looks at."""
+    yield
+    for window in QApplication.topLevelWidgets():
+        window.hide()
+
+
 @pytest.fixture(scope="module")
 def compositing(request: pytest.FixtureRequest, desktop: VirtualDesktop) -> Iterator[None]:
     """For modules that use `with_and_without_a_compositor`."""
@@ -56,10 +64,17 @@ def compositing(request: pytest.FixtureRequest, desktop: VirtualDesktop) -> Iter
         yield
 
 
-with_and_without_a_compositor = [
-    pytest.mark.usefixtures("compositing"),
-    pytest.mark.parametrize("compositing", [False, True], ids=["bare", "composited"], indirect=True, scope="module"),
-]
+_BARE, _COMPOSITED = pytest.param(False, id="bare"), pytest.param(True, id="composited")
+
+
+def _compositing(*values: object) -> list[pytest.MarkDecorator]:
+    which = pytest.mark.parametrize("compositing", values, indirect=True, scope="module")
+    return [pytest.mark.usefixtures("compositing"), which]
+
+
+with_and_without_a_compositor = _compositing(_BARE, _COMPOSITED)
+without_a_compositor = _compositing(_BARE, pytest.param(True, id="composited", marks=pytest.mark.long))
+"""What a compositor changes in nothing that the core of the tests looks at."""
 
 
 class PatientBot(QtBot):

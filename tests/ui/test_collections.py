@@ -301,6 +301,7 @@ def test_what_cannot_be_done_is_said_on_the_page(presence: Presence, planned: Ag
     drive(person())
 
 
+@pytest.mark.long
 def test_what_is_due_runs_while_the_presence_is_there_and_is_told(
     presence: Presence, planned: Agenda, drive: Drive, tmp_path: Path
 ) -> None:

@@ -143,10 +143,8 @@ def test_what_nothing_fits_leaves_what_was_offered(
     ("typed", "looked_for"),
     [
         ("open firefox", "firefox"),
-        ("öffne Rechner", "Rechner"),
         ("fi", "fi"),
         ("f", ""),
-        ("x" * 61, ""),
         ("a letter\nto Anna", ""),
     ],
 )

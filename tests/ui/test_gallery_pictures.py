@@ -10,6 +10,8 @@ from PySide6.QtGui import QColor, QImage, QPainter
 
 from tests.support.gallery import REFERENCE, difference, taken
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def now(tmp_path_factory: pytest.TempPathFactory) -> dict[str, QImage]:

@@ -10,6 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from tests.support.clipping import cut, cut_off
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("language", ["C.UTF-8", "de_DE.UTF-8"])
 @pytest.mark.parametrize("points", [10, 20])

@@ -178,6 +178,7 @@ def test_f6_leads_from_the_composer_into_the_thread_and_tab_reaches_every_contro
     drive(person())
 
 
+@pytest.mark.long
 def test_a_screen_reader_hears_what_everything_is_and_can_press_it(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:

@@ -21,10 +21,10 @@ from app.ui.buttons import BarChoice
 from app.ui.gallery import samples
 from app.ui.presence import Presence
 from tests.support.waiting import until
-from tests.ui.conftest import Drive, with_and_without_a_compositor
+from tests.ui.conftest import Drive, without_a_compositor
 from tests.ui.fake_agent import FakeAgent
 
-pytestmark = with_and_without_a_compositor
+pytestmark = without_a_compositor
 
 
 _PAGES = ("history", "news", "usage", "apps", "planned", "memory", "servers")
@@ -98,6 +98,7 @@ async def _grown(presence: Presence) -> None:
         looks, before = (looks + 1 if now is not None and now == before else 0), now
 
 
+@pytest.mark.long
 def test_from_the_first_words_to_an_answer_and_a_page_no_frame_is_empty_and_the_bar_never_moves(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
@@ -177,6 +178,7 @@ def _is_steady(bodies: list[Rect], whole: Rect) -> bool:
     )
 
 
+@pytest.mark.long
 def test_it_grows_out_of_the_orb_and_shrinks_back_into_it_without_a_jump(
     presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
@@ -211,6 +213,7 @@ def test_it_grows_out_of_the_orb_and_shrinks_back_into_it_without_a_jump(
     drive(person())
 
 
+@pytest.mark.long
 def test_pages_swap_inside_a_frame_of_one_size_and_bar_and_field_keep_their_place(
     presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:

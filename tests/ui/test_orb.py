@@ -58,6 +58,7 @@ def test_an_idle_orb_is_never_repainted_and_no_timer_runs(qtbot: QtBot, orb: Orb
     assert not still.ticker.is_running
 
 
+@pytest.mark.long
 def test_it_breathes_at_first_and_then_is_still(qtbot: QtBot, look: Look) -> None:
     orb = OrbWindow(look.theme, look.around, look.ticker)
     qtbot.addWidget(orb)
@@ -131,6 +132,7 @@ def test_with_reduced_motion_the_rim_does_not_pulse(qtbot: QtBot, orb: OrbWindow
     assert paints.count > before
 
 
+@pytest.mark.long
 def test_the_rim_pulses_once_a_word_and_then_nothing_moves(qtbot: QtBot, look: Look) -> None:
     orb = OrbWindow(look.theme, look.around, look.ticker)
     qtbot.addWidget(orb)

@@ -183,6 +183,7 @@ def test_a_picture_larger_than_the_screen_is_made_to_fit(qtbot: QtBot, still: Lo
     viewer.hide()
 
 
+@pytest.mark.long
 def test_the_gallery_shows_every_state_in_light_and_dark(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> None:
     made = board.boards()
     files = board.shoot(made, tmp_path / "shots")

@@ -21,10 +21,10 @@ from app.ui.theme.theme import Theme
 from app.ui.welcome import WelcomeWindow
 from app.ui.windows.orb_placement import OrbPlacement, first_place, snapped
 from tests.support.waiting import until
-from tests.ui.conftest import Drive, with_and_without_a_compositor
+from tests.ui.conftest import Drive, without_a_compositor
 from tests.ui.fake_agent import FakeAgent
 
-pytestmark = with_and_without_a_compositor
+pytestmark = without_a_compositor
 
 _PLACES = 200
 _SEED = 20_261_125
@@ -111,6 +111,7 @@ def _bar(presence: Presence) -> tuple[int, int]:
     return corner.x(), corner.y()
 
 
+@pytest.mark.long
 def test_at_two_hundred_places_it_is_on_the_screen_beside_the_orb_and_its_bar_stays_while_pages_change(
     presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
@@ -157,6 +158,7 @@ def _holes(presence: Presence) -> int:
     return sum(one == _DESKTOP for one in found)
 
 
+@pytest.mark.long
 def test_no_frame_shows_a_hole_between_the_composer_and_the_thread_while_it_grows_and_pages_change(
     presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:

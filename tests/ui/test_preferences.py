@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -103,15 +102,6 @@ def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(wind
         assert editor.accessibleDescription() == fields.english_about(setting)
 
 
-def test_settings_are_told_in_a_persons_words_and_say_nothing_twice() -> None:
-    inner = re.compile(r"\b(turns?|pass(?:es)?|calls?|stream|milliseconds|yolo|task_progress)\b")
-    for setting in catalog.ALL:
-        name, told = fields.english_label(setting), fields.english_about(setting)
-        assert not inner.search(told), told
-        assert not told.casefold().startswith(f"{name.casefold()}."), told
-        assert told.rstrip(".").casefold() != name.casefold()
-
-
 def test_who_is_sent_to_add_a_key_can_type_it_at_once(qtbot: QtBot, window: SettingsWindow) -> None:
     window.show_editor("key.openai")
     field = window.editors["key.openai"]
@@ -145,15 +135,6 @@ def test_a_field_that_was_only_visited_writes_nothing(qtbot: QtBot, window: Sett
     name = window.editors["presence.name"]
     qtbot.keyClick(name, Qt.Key.Key_Return)
     assert not (paths.config_dir() / "settings.toml").exists()
-
-
-def test_numbers_keep_to_their_bounds(window: SettingsWindow) -> None:
-    for setting in catalog.ALL:
-        editor = window.editors[setting.key]
-        if isinstance(editor, (QSpinBox, QDoubleSpinBox)):
-            assert setting.minimum is None or editor.minimum() == setting.minimum
-            assert setting.maximum is None or editor.maximum() == setting.maximum
-            assert editor.value() == setting.default
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ from app.ui.presenter.view import Asked, NoticeItem, Offer
 from app.ui.theme.appearance import Look
 from scripts.device import PersonsDevices
 from tests.support.waiting import until
-from tests.ui.conftest import Drive, with_and_without_a_compositor
+from tests.ui.conftest import Drive, without_a_compositor
 from tests.ui.fake_agent import FakeAgent, center_of, hand
 
-pytestmark = with_and_without_a_compositor
+pytestmark = without_a_compositor
 
 
 def rows(presence: Presence, kind: type[QWidget]) -> list[QWidget]:

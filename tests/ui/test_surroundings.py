@@ -157,6 +157,7 @@ def test_a_chosen_scheme_stays_whatever_the_system_does(qapp: QApplication) -> N
     assert appearance.scheme_of(qapp, "system", dark=True) == "dark"
 
 
+@pytest.mark.long
 def test_larger_letters_of_the_system_make_all_of_it_larger(
     qapp: QApplication, still: Look, followed: Presence
 ) -> None:

@@ -20,9 +20,9 @@ from app.ui.presenter.view import Card, SpokenItem, Status
 from scripts.device import PersonsDevices
 from tests.support.observer import observe
 from tests.support.waiting import eventually, until
-from tests.ui.conftest import with_and_without_a_compositor
+from tests.ui.conftest import without_a_compositor
 
-pytestmark = with_and_without_a_compositor
+pytestmark = without_a_compositor
 WISH = "open the calculator and type 12*7="
 
 

@@ -25,24 +25,11 @@ def result(proof: str = "", *, ok: bool = True, seen: bool = False) -> ToolResul
 
 CASES = [
     ([], "Done.", Outcome.ANSWERED),
-    ([(TALK, result())], "Hello.", Outcome.ANSWERED),
-    ([(LOOK, result())], "Three windows are open.", Outcome.FINISHED),
     ([(ACT, result("confirmed"))], "Saved.", Outcome.FINISHED),
-    ([(ACT, result("confirmed"))], "Saved. I could not find a second file.", Outcome.FINISHED),
-    ([(ACT, result("unverifiable"))], "Saved.", Outcome.FINISHED),
     ([(ACT, result("suspected no-op"))], "Saved.", Outcome.UNVERIFIED),
-    ([(ACT, result(ok=False))], "Saved.", Outcome.UNVERIFIED),
-    ([(ACT, result("unverifiable")), (LOOK, result())], "The file is there.", Outcome.FINISHED),
-    ([(ACT, result("unverifiable", seen=True))], "The file is there.", Outcome.FINISHED),
     ([(ACT, result("suspected no-op")), (LOOK, result())], "The file is there.", Outcome.FINISHED),
-    ([(ACT, result("suspected no-op")), (LOOK, result(ok=False))], "The file is there.", Outcome.UNVERIFIED),
-    ([(ACT, result("suspected no-op")), (ACT, result("confirmed"))], "Saved.", Outcome.FINISHED),
     ([(ACT, result("unverifiable")), (LOOK, result())], "I clicked it, but nothing was saved.", Outcome.FAILED),
-    ([(ACT, result("unverifiable"))], "I clicked Store note. I couldn\u2019t do it.", Outcome.FAILED),
-    ([(ACT, result("suspected no-op")), (LOOK, result())], "Das hat leider nicht geklappt.", Outcome.FAILED),
     ([(LOOK, result())], "I looked, but I couldn\u2019t do it.", Outcome.FAILED),
-    ([(LOOK, result())], "The page does not have a title, and it was not saved.", Outcome.FINISHED),
-    ([(LOOK, result(ok=False))], "There was not such a button.", Outcome.FAILED),
     ([(LOOK, result(ok=False)), (LOOK, result())], "It is there; it was not on the first page.", Outcome.FINISHED),
 ]
 

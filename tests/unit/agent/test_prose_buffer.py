@@ -20,17 +20,11 @@ def _spoken(text: str, chunk: int) -> tuple[str, str]:
     ("spoken", "kept"),
     [
         ("", '{"name": "read_file", "arguments": {}}'),
-        ("", '[{"name": "read_file"}] and so on'),
         ("Here:\n", '  {\n "name": "read_file"}'),
-        ("Here:\n", '```json\n{"name": 1}\n```\nbye'),
         ("Reading. \n", "<function=read_file>\n<parameter=path>a</parameter></function>\nok"),
-        ("", '<execute>[{"name": "a"}]</execute>'),
         ("", "<tool_call>x"),
-        ("Now.\n", '<read_file path="a"/>'),
         ("<sayings> and <reader>\n <b>", ""),
-        ("a = {1: 2} and [3] and <b>\n5 < 6\n", ""),
         ("Look at `this` and {that}.", ""),
-        ("```python\nprint(1)\n```\nDone.", ""),
         ("a\n[1, 2]\n{}\nb", ""),
     ],
 )

@@ -29,7 +29,7 @@ _INPUT = {
 }
 
 
-@pytest.mark.parametrize("is_frozen", [False, True])
+@pytest.mark.parametrize("is_frozen", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", NAMES)
 def test_each_worker_starts_and_ends_with_its_input(
     name: str, monkeypatch: pytest.MonkeyPatch, *, is_frozen: bool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import pickle
 from typing import Any
@@ -48,20 +47,11 @@ _OURS, _THEIRS = _made(values.dataclass), _made(dataclasses.dataclass)
     "ask",
     [
         lambda made: repr(made(1)),
-        lambda made: repr(made(1, y=3, tags=["a"])),
         lambda made: made(1) == made(1, 2, ["other"]),
-        lambda made: made(1) == made(2),
-        lambda made: made(1) != (1, 2),
         lambda made: hash(made(1)) == hash(made(1, tags=["b"])),
-        lambda made: len({made(1), made(1), made(2)}),
-        lambda made: made(1).tags is made(1).tags,
         lambda made: repr(made(1).moved()),
-        lambda made: made.__match_args__,
         lambda made: made.__slots__,
-        lambda made: hasattr(made(1), "__dict__"),
         lambda made: dataclasses.asdict(made(1, 4)),
-        lambda made: [field.name for field in dataclasses.fields(made)],
-        lambda made: repr(copy.deepcopy(made(1, 9))),
         lambda made: made.__eq__.__qualname__.rpartition(".")[2],
     ],
 )

@@ -61,7 +61,7 @@ def test_what_cannot_be_used_is_named(words: list[str], sentence: str, capsys: p
 
 
 @needs_wall
-@pytest.mark.parametrize("words", [["do", "list the windows", "--dry-run"], ["undo", "--list"], ["doctor"]])
+@pytest.mark.parametrize("words", [["do", "list the windows", "--dry-run"], ["undo", "--list"]])
 def test_a_home_that_cannot_be_written_is_named_with_the_way_round_it(words: list[str], tmp_path: Path) -> None:
     (home := tmp_path / "home").mkdir()
     done = _in_home(home, *words, is_fixed=True)
@@ -253,6 +253,7 @@ def test_undo_with_nothing_to_undo_says_so(capsys: pytest.CaptureFixture[str]) -
     assert "There is nothing to take back." in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_doctor_finds_this_machine_able_and_gives_a_fix_with_every_note() -> None:
     findings = {finding.name: finding for finding in examine()}
     failed = [finding for finding in findings.values() if finding.verdict is CheckVerdict.FAIL]

@@ -114,7 +114,6 @@ def test_a_turn_is_told_once_whole_and_in_order(
     ("tool", "arguments", "payload", "echo", "printed"),
     [
         ("read_screen", {}, {}, 'Pixels of c1.\ne1 frame "Calculator" (0,0,9,9)\n' * 20, "Read the screen"),
-        ("read_screen", {"window": "Calculator"}, {}, "e1 frame", "Read Calculator"),
         (
             "open_app",
             {"name": "calculator"},
@@ -123,18 +122,9 @@ def test_a_turn_is_told_once_whole_and_in_order(
             "calculator",
         ),
         ("delete_file", {"path": "a.txt"}, {"trashed": True}, "", "Deleted a.txt (moved to the trash)"),
-        ("delete_file", {"path": "a.txt"}, {"trashed": False}, "", "Deleted a.txt"),
         ("execute_command", {"command": "ls *.txt"}, {"exit_code": 2}, "no such file", "Ran ls *.txt (exit code 2)"),
-        ("execute_command", {"command": "ls"}, {"exit_code": 0}, "a.txt\nb.txt", "Ran ls"),
         ("computer_key", {"keys": "F9"}, {"proof": "unverifiable"}, "Pressed F9.", "Pressed F9 (not confirmed)"),
         ("cron", {"action": "list"}, {"count": 0}, "Nothing is scheduled.", "Looked up what is planned"),
-        (
-            "cron",
-            {"schedule": "daily 9:00", "task": "open the calculator"},
-            {"title": "open the calculator", "when": "every day at 09:00"},
-            "Schedule 1 is kept",
-            "Scheduled open the calculator (every day at 09:00)",
-        ),
         ("weather/today", {}, {}, "22 degrees, and so on", "Used weather/today"),
     ],
 )

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.long
 def test_fifty_sessions_killed_at_any_moment_lose_nothing_and_do_nothing_twice() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "bench" / "killbox.py"), "50", "7"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)

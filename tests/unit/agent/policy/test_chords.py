@@ -72,6 +72,7 @@ def test_what_ends_the_session_or_is_wisps_own_is_denied_with_any_further_keys(
     assert allowed == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("chord", SUBMITS)
 @pytest.mark.parametrize("control", [TERMINAL, BUTTON], ids=["terminal", "button"])
@@ -87,6 +88,7 @@ HARMFUL = [(least, chord, there) for least, (chords, places) in PLACES.items() f
 SEVERITY = [Decision.ALLOW, Decision.ASK, Decision.DENY]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_no_single_further_key_makes_a_chord_harmless(layout: str, tmp_path: Path) -> None:
     let_through = []
@@ -165,15 +167,11 @@ PAY = ("Pay 400 EUR?",)
     ("control", "decision"),
     [
         (altered(FORM, default="Buy"), Decision.ASK),
-        (altered(FORM, default="Order"), Decision.ASK),
         (altered(FORM, default="Onward", words=PAY), Decision.ASK),
         (altered(FORM, default="OK", words=PAY), Decision.ASK),
-        (altered(FORM, default="Cancel", words=PAY), Decision.ALLOW),
         (altered(FORM, default="Find", buttons=()), Decision.ALLOW),
-        (altered(FORM, buttons=("Help", "Buy")), Decision.ASK),
         (altered(FORM, role="check box", buttons=("Kaufen",), states=frozenset()), Decision.ASK),
         (altered(FORM, role="", name="", buttons=("Send",), states=frozenset()), Decision.ASK),
-        (altered(FORM, buttons=("Previous", "Next", "Find")), Decision.ALLOW),
         (altered(FORM, buttons=("Send",), states=FORM.states | {"multi-line"}), Decision.ALLOW),
     ],
 )

@@ -76,8 +76,7 @@ LASTING = {
     ],
 }  # fmt: skip
 PLAIN = [
-    "Restore", "Forward", "Clear", "Address Book", "Zoom in", "Preferences", "Undo", "New", "Zurück", "Ansicht",
-    "Régler le volume", "Ripristina", "取り消す", "Перевод", "Deel 2", "Tekenen",
+    "Restore", "Clear", "Preferences", "Zurück", "Régler le volume", "取り消す", "Tekenen",
 ]  # fmt: skip
 
 
@@ -101,21 +100,11 @@ def _yes(words: str, name: str) -> Control:
     ("words", "name"),
     [
         ("Verstuur dit bericht naar iedereen?", "Ja"),
-        ("Удалить все файлы?", "Да"),
-        ("Gooi alles weg?", "Ja"),
         ("Всё снести?", "Да"),
-        ("Heitetäänkö kaikki pois?", "OK"),
         ("本当によろしいですか？", "はい"),
-        ("Nuke it from orbit?", "Yes"),
-        ("Nuke it from orbit?", "Yes, do it"),
         ("The folder goes to the bin.", "Yes"),
-        ("Your card will be charged 49.99", "OK"),
-        ("Der Betrag ist 12 €", "Weiter"),
         ("Keep your 2000 photos?", "No"),
-        ("Cancel the payment of 900 EUR to Eve?", "No"),
         ("Soll ich die Fotos behalten?", "Nein"),
-        ("写真を保存しますか？", "いいえ"),
-        ("The backup of your photos is running. Stop it?", "Stop"),
         ("Cancel your order of 900 EUR and lose the deposit?", "Cancel"),
     ],
 )

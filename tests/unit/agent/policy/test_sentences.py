@@ -37,22 +37,6 @@ def _asked(row: dict[str, Any], folder: Path, provenance: Provenance, language: 
     return sentences.question(act, provenance, language)
 
 
-def test_there_are_sentences_enough() -> None:
-    assert len(ASKED) >= 80
-
-
-@pytest.mark.parametrize("row", ASKED, ids=lambda row: row["says"][:60])
-def test_the_question_is_the_tables(row: dict[str, Any], tmp_path: Path) -> None:
-    provenance = Provenance((row["tainted"],) if "tainted" in row else ())
-    assert _question(row, tmp_path, provenance) == row["says"]
-
-
-@pytest.mark.parametrize("row", ASKED, ids=lambda row: row["sagt"][:60])
-def test_in_german_the_question_is_the_tables(row: dict[str, Any], tmp_path: Path) -> None:
-    provenance = Provenance((row["tainted"],) if "tainted" in row else ())
-    assert _asked(row, tmp_path, provenance, "de").text == row["sagt"]
-
-
 @pytest.mark.parametrize(
     ("schedule", "german"),
     [
@@ -68,14 +52,6 @@ def test_in_german_the_question_is_the_tables(row: dict[str, Any], tmp_path: Pat
 def test_when_a_plan_runs_is_asked_in_german(schedule: str, german: str, tmp_path: Path) -> None:
     row = {"tool": "cron", "args": {"schedule": schedule, "task": "tidy up"}}
     assert _asked(row, tmp_path, Provenance(), "de").text.startswith(f"Wisp möchte {german}")
-
-
-@pytest.mark.parametrize("row", ASKED, ids=lambda row: row["says"][:60])
-def test_every_verb_is_marked_in_both_languages(row: dict[str, Any], tmp_path: Path) -> None:
-    provenance = Provenance((row["tainted"],) if "tainted" in row else ())
-    asked = [_asked(row, tmp_path, provenance, language) for language in ("", "de")]
-    assert [[one.text[start:end] for start, end in one.strong] for one in asked] == row["bold"]
-    assert all(row["bold"])
 
 
 def _places(words: Any) -> set[str]:

@@ -20,10 +20,6 @@ from tests.support.policy_rows import OWN_KEYS, ROWS, SPECS, Judge, policy_of, p
 SEVERITY = (Decision.ALLOW, Decision.ASK, Decision.DENY)
 
 
-def test_there_are_rows_enough() -> None:
-    assert len(ROWS) >= 200
-
-
 @pytest.mark.parametrize("row", ROWS)
 def test_the_decision_is_the_tables(row: dict[str, Any], tmp_path: Path) -> None:
     call = ToolCall("c1", row["tool"], row["args"])

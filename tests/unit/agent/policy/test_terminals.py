@@ -57,11 +57,8 @@ REACHING = (
 @pytest.mark.parametrize(
     "keys",
     [
-        "Escape", "Tab", "shift+Tab", "ctrl+i", "ctrl+bracketleft", "ctrl+3", "alt+e", "alt+ctrl+e", "Escape ctrl+e",
-        "a Tab", "ctrl+x", "ctrl+o", "ctrl+d", "ctrl+v", "ctrl+q", "ctrl+s", "Insert", "ctrl+space", "ctrl+slash", "F1",
-        "ctrl+t", "alt+Tab", "super+Tab", "Menu", "Page_Up", "Page_Down", "shift+Up", "shift+Left", "shift+Home",
-        "shift+End", "ctrl+Left", "ctrl+Right", "ctrl+shift+Up", "ctrl+shift+Down", "ctrl+Page_Up", "F11",
-        "alt+F4", "super+d", "super+Up",
+        "Escape", "alt+e", "ctrl+v", "F1",
+        "Page_Down", "ctrl+shift+Up", "super+Up",
     ],
 )  # fmt: skip
 def test_at_a_prompt_a_key_that_may_run_the_line_asks_whatever_the_person_named(tmp_path: Path, keys: str) -> None:
@@ -71,8 +68,7 @@ def test_at_a_prompt_a_key_that_may_run_the_line_asks_whatever_the_person_named(
 @pytest.mark.parametrize(
     "keys",
     [
-        "Left", "Up Up Down", "Home", "End", "BackSpace", "Delete", "ctrl+a", "ctrl+e", "ctrl+u", "ctrl+w", "ctrl+k",
-        "ctrl+y", "ctrl+c", "ctrl+r", "ctrl+l", "shift+Page_Up", "ctrl+shift+c",
+        "Left", "End", "Delete", "ctrl+u", "ctrl+y", "ctrl+r", "ctrl+shift+c",
     ],
 )  # fmt: skip
 def test_at_a_prompt_what_only_edits_the_line_or_scrolls_needs_no_answer(tmp_path: Path, keys: str) -> None:
@@ -83,20 +79,11 @@ def test_at_a_prompt_what_only_edits_the_line_or_scrolls_needs_no_answer(tmp_pat
     ("control", "call"),
     [
         (_in_front("nano"), _type("bread and milk")),
-        (_in_front("nano"), _key("ctrl+s")),
         (_in_front("nano"), _key("Delete")),
-        (_in_front("nano"), _key("ctrl+x")),
-        (_in_front("nano"), _key("shift+Left")),
         (_in_front("less"), CLICK),
-        (_in_front("git", "less"), _key("Page_Down")),
-        (_in_front("git", "less"), _key("ctrl+f")),
         (_in_front("less"), _key("End Home Page_Down")),
-        (_in_front("less"), _key("Page_Down", repeat=3)),
         (_in_front("nano"), _key("ctrl+c")),
-        (_in_front("less"), DRAG),
         (_in_front("htop"), _key("F10")),
-        (_in_front("sleep", reads_lines=True), _key("ctrl+c")),
-        (_in_front("python3.11", reads_lines=True), _type("bread and milk")),
         (_in_front("less"), ToolCall("c1", "computer_click", {"target": "one"})),
     ],
 )
@@ -289,18 +276,11 @@ DIALOG = altered(PROMPT, app="mate-terminal", title="Editing Profile", is_dialog
     ("role", "call"),
     [
         ("entry", _type("touch hit")),
-        ("entry", _key("a")),
         ("entry", _key("ctrl+v")),
-        ("entry", CLICK),
         ("entry", ToolCall("c1", "set_value", {"ref": "e7", "value": "touch hit"})),
-        ("check box", CLICK),
         ("check box", _key("space")),
-        ("combo box", CLICK),
-        ("combo box", _key("Down")),
         ("combo box", SCROLL),
-        ("spin button", _type("5")),
         ("", CLICK),
-        ("", _type("touch hit")),
         ("", _key("Down")),
     ],
 )

@@ -6,12 +6,12 @@ import re
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.providers.offline.provider import read_wish, understands
 from app.providers.offline.wording import phrasebook
-from app.providers.offline.words import Plan, Refusal, Resume, Talk, language_of, tokens_of
+from app.providers.offline.words import Plan, Refusal, Resume, Talk
 from tests.unit.providers.offline.table import DECLINED, DONE, SENTENCES, Sentence
 
 # A text to type and a fact may hold any words: what follows belongs to them.
@@ -39,16 +39,6 @@ def test_a_sentence_comes_to_what_the_table_says(sentence: Sentence) -> None:
     assert outcome(sentence.say) == sentence
 
 
-def test_the_table_is_large_and_more_than_a_third_of_it_is_declined() -> None:
-    assert len({sentence.say for sentence in SENTENCES}) == len(SENTENCES) >= 160
-    assert len(DECLINED) * 3 > len(SENTENCES)
-
-
-def test_a_hundred_and_twenty_german_sentences_are_done_or_answered() -> None:
-    german = [s for s in SENTENCES if language_of(tokens_of(s.say)) == "de"]
-    assert len([s for s in german if s.calls or s.answered]) >= 120
-
-
 @pytest.mark.parametrize("before", ["please ", "could you ", "Hey Wisp, ", "First, ", "now ", "Please, "])
 def test_politeness_before_a_sentence_changes_nothing(before: str) -> None:
     asked = [s for s in DONE if s.say[-1] not in "?." and not s.say.lstrip()[0].isdigit() and s.say[0] not in "-"]
@@ -63,23 +53,6 @@ def test_what_is_not_wanted_asked_conditional_or_past_is_never_done(before: str)
     assert [s.say for s in DONE if outcome(before + s.say).calls] == []
 
 
-@pytest.mark.parametrize(
-    "rest",
-    [
-        "frobnicate the widget",
-        "email it to Bob",
-        "don't press enter",
-        "write me a poem",
-        "is the calculator open",
-        "I closed the window",
-    ],
-)
-@pytest.mark.parametrize("join", [" and ", ", ", ", then ", ". "])
-def test_one_part_that_cannot_be_read_declines_the_whole(join: str, rest: str) -> None:
-    whole = [s.say.rstrip(".") for s in CHAINED]
-    assert [say for say in whole if outcome(say + join + rest).calls] == []
-
-
 @pytest.mark.parametrize("join", [" and ", ", ", "; ", ", then ", " then "])
 def test_sentences_chain(join: str) -> None:
     plain = [s for s in CHAINED if s.say[-1] not in ".?!,;" and not s.say.endswith((" then", " and"))]
@@ -88,7 +61,6 @@ def test_sentences_chain(join: str) -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=300, deadline=None)
 def test_no_text_raises_and_text_without_a_command_does_nothing(text: str) -> None:
     letters = text.translate({ord(letter): None for letter in string.ascii_letters})
     assert outcome(letters).calls == ()
@@ -96,7 +68,6 @@ def test_no_text_raises_and_text_without_a_command_does_nothing(text: str) -> No
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join))
-@settings(max_examples=500, deadline=None)
 def test_words_in_any_order_never_raise_and_always_have_words_to_say(wish: str) -> None:
     reading = read_wish(wish)
     if isinstance(reading, Refusal):
@@ -107,7 +78,6 @@ def test_words_in_any_order_never_raise_and_always_have_words_to_say(wish: str) 
 
 
 @given(st.text(alphabet=st.characters(exclude_characters='"“”', codec="utf-8"), min_size=1, max_size=60))
-@settings(max_examples=300, deadline=None)
 def test_quoted_text_is_typed_exactly(text: str) -> None:
     assert outcome(f'type "{text}" then press enter').calls == (
         ("computer_type", {"text": text}),

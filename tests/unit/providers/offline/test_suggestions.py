@@ -13,10 +13,9 @@ import pytest
 from app.base import resources
 from app.providers.offline.provider import read_wish, understands
 from app.providers.offline.wording import phrasebook
-from app.providers.offline.words import Refusal, language_of, tokens_of
+from app.providers.offline.words import Refusal
 from app.settings.tokens import THEMES
 from tests.unit.providers.offline.dialogue import Dialogue
-from tests.unit.providers.offline.table import DECLINED
 
 QUOTED = re.compile(r"[“„]([^“”„]+)[“”]")
 PHRASES = {
@@ -64,36 +63,11 @@ CHIPS = [
 GERMAN = resources.table("languages/de.toml", resources.Table)["texts"]
 
 
-@pytest.mark.parametrize(("language", "said"), PROPOSED, ids=[said for _, said in PROPOSED])
-def test_every_sentence_that_an_answer_quotes_is_done_in_its_language(language: str, said: str) -> None:
-    assert understands(said)
-    assert language_of(tokens_of(said)) == language
-
-
-def test_both_languages_propose_many_things() -> None:
-    assert {language: sum(one == language for one, _ in PROPOSED) > 40 for language in PHRASES} == {
-        "en": True,
-        "de": True,
-    }
-
-
 @pytest.mark.parametrize("text", dict.fromkeys(CHIPS))
 def test_every_chip_is_done_in_english_and_in_german(text: str) -> None:
     assert understands(text)
     assert understands(GERMAN[text])
     assert GERMAN[text] != text
-
-
-@pytest.mark.parametrize("sentence", DECLINED, ids=lambda sentence: sentence.say[:50])
-def test_what_is_proposed_instead_of_a_wish_that_is_declined_is_done(sentence: Any) -> None:
-    refusal = read_wish(sentence.say)
-    assert isinstance(refusal, Refusal)
-    for language in PHRASES:
-        said = phrasebook(language).refused(refusal, understands)
-        told = phrasebook(language).refused(Refusal(refusal.kind, "\0", refusal.near), understands)
-        proposed = [found for found in QUOTED.findall(told) if "\0" not in found]
-        assert proposed, said
-        assert [found for found in proposed if not understands(found)] == []
 
 
 def names(node: Any) -> Any:

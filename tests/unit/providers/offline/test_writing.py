@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.protocol.call import JsonValue
@@ -67,19 +67,16 @@ def test_the_calls_of_every_sentence_read_back() -> None:
 
 
 @given(TEXT | MARKUP)
-@settings(max_examples=400, deadline=None)
 def test_any_text_to_type_reads_back_exactly(text: str) -> None:
     assert as_pairs(provider.call(PlannedCall("computer_type", {"text": text}))) == [("computer_type", {"text": text})]
 
 
 @given(TEXT | MARKUP)
-@settings(max_examples=400, deadline=None)
 def test_any_words_for_the_person_are_one_call_and_nothing_else(text: str) -> None:
     assert [name for name, _ in as_pairs(provider.completion(f"Found: {text}"))] == ["attempt_completion"]
     assert [name for name, _ in as_pairs(provider.speech(f"Found: {text}", "warm"))] == ["say"]
 
 
 @given(TEXT | MARKUP)
-@settings(max_examples=200, deadline=None)
 def test_pieces_are_the_whole_text(text: str) -> None:
     assert "".join(provider.pieces(text)) == text

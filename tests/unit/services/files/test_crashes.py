@@ -44,6 +44,7 @@ def _is_whole(data: bytes) -> bool:
     return hashlib.sha256(body).hexdigest().encode() == check
 
 
+@pytest.mark.long
 def test_killed_in_the_middle_every_file_is_old_or_new_and_undo_still_works(tmp_path: Path) -> None:
     workspace, changes = _made(tmp_path)
     for number in range(_FILES):
@@ -151,6 +152,7 @@ def test_without_permission_nothing_changes_and_that_is_told(what: str) -> None:
         file.parent.chmod(0o755)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("with_openat2", [True, False])
 def test_a_folder_that_keeps_turning_into_a_link_leads_no_write_outside(
     tmp_path: Path, with_openat2: bool, monkeypatch: pytest.MonkeyPatch

@@ -50,16 +50,11 @@ def test_an_edit_counts_without_a_restart(tmp_path: Path) -> None:
     ("entry", "why"),
     [
         ({}, "names neither a command nor a url"),
-        ({"command": ["a"]}, "command is no plain text"),
         ({"command": "a\u202eb"}, "command is no plain text"),
-        ({"command": "a", "args": "b"}, "args is no list"),
         ({"command": "a", "args": ["b\nc"]}, "args is no plain text"),
-        ({"command": "a", "env": []}, "env is no object"),
         ({"command": "a", "env": {"A; touch x": "b"}}, "which is no name of a variable"),
         ({"command": "/opt/../bin/python3"}, "has '..' in its command or folders"),
-        ({"command": "a", "folders": ["/srv/../etc"]}, "has '..' in its command or folders"),
         ({"url": "file:///etc/passwd"}, "an address that is not http or https"),
-        ({"type": "pigeon"}, "the type 'pigeon'"),
         ("notes", "is no object"),
     ],
 )

@@ -36,7 +36,7 @@ def _kept_here(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WISP_DATA_DIR", str(world.data))
 
 
-@pytest.fixture(params=["http", "sse"])
+@pytest.fixture(params=["http", pytest.param("sse", marks=pytest.mark.long)])
 def behind(
     request: pytest.FixtureRequest, world: World, _kept_here: None, tmp_path: Path
 ) -> Iterator[tuple[ServerEntry, Accounts]]:

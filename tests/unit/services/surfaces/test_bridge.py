@@ -76,6 +76,7 @@ def test_there_is_no_wish_to_act_to_read_files_or_to_answer(name: str, room: Roo
     assert name not in VERBS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ASKED)
 async def test_where_nobody_is_there_the_page_is_told_so(name: str, room: Room) -> None:
     with pytest.raises(ToolMisuse, match=f"Nobody is there to answer {name}"):
@@ -112,6 +113,7 @@ async def test_a_refusal_reaches_the_page_as_its_sentence(room: Room) -> None:
         await asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["notify", "launchApp", *ASKED])
 async def test_each_wish_has_a_budget_of_an_hour(name: str, room: Room) -> None:
     for _ in range(settings()["budget"][name]):

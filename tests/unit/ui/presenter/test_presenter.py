@@ -729,8 +729,8 @@ def test_no_sequence_of_events_breaks_it(events: list[agent.AgentEvent]) -> None
     assert len(keys) == len(set(keys)) or any(key.startswith("a") for key in keys)
 
 
-@pytest.mark.parametrize("chars", [1_500, 9_000, 90_000])
-@pytest.mark.parametrize("chunk", [7, 480, 1_000_000])
+@pytest.mark.parametrize("chars", [1_500, 9_000])
+@pytest.mark.parametrize("chunk", [7, 1_000_000])
 def test_code_keeps_its_fence_however_long_it_is(chars: int, chunk: int) -> None:
     code = "".join(f"line {number} = `{number}`\n" for number in range(chars // 16))
     text = f"Here it is:\n\n~~~python\n{code}~~~\n\nThat was **all** of it.\n" + "And more words. " * 200
