@@ -59,25 +59,28 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What else is installed on this machine changes nothing: "the editor" is the one of the suite."""
+def own_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What else is installed on this machine changes nothing: "the editor" is the one of the suite.
+
+    Returns the folder of that world.
+    """
     before = dict(os.environ)
     world = tmp_path_factory.mktemp("world")
     for name, variable in (("home", "HOME"), ("run", "XDG_RUNTIME_DIR")):
         (world / name).mkdir(mode=0o700)
         os.environ[variable] = str(world / name)
     os.environ.update(private_defaults(world / "programs", chosen()))
-    yield
+    yield world
     os.environ.clear()
     os.environ.update(before)
 
 
 @pytest.fixture(autouse=True)
-def own_data_folder(
-    own_programs: None, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def own_data_folder(own_programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test reads or writes the files of the person who runs it, nor those of another test."""
-    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    home = own_programs / "homes" / tmp_path.name
+    home.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
     folder = tmp_path / "wisp"
     monkeypatch.setenv("WISP_DATA_DIR", str(folder))
     return folder
@@ -91,7 +94,7 @@ def nothing_withheld() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def desktop(own_programs: None) -> Iterator[VirtualDesktop]:
+def desktop(own_programs: Path) -> Iterator[VirtualDesktop]:
     """A real X server with a window manager, D-Bus and the accessibility bus; this process lives on it."""
     before = dict(os.environ)
     with VirtualDesktop(1280, 800) as virtual:

@@ -27,8 +27,8 @@ _STARTS = 25
 @pytest.mark.parametrize(
     ("corpus", "count"),
     [
-        ("commands", 15),
-        ("escapes", 15),
+        ("commands", 10),
+        ("escapes", 10),
         pytest.param("commands", 1000, marks=pytest.mark.long),
         pytest.param("escapes", 1000, marks=pytest.mark.long),
     ],
@@ -66,7 +66,7 @@ async def test_links_that_are_swapped_while_the_wall_is_built_lead_nowhere(
 
 
 @needs_wall
-@pytest.mark.parametrize("count", [15, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [10, pytest.param(1000, marks=pytest.mark.long)])
 async def test_ordinary_commands_work_and_leave_nothing_outside(
     desktop: VirtualDesktop, tmp_path: Path, count: int
 ) -> None:

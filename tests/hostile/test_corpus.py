@@ -10,7 +10,7 @@ from tests.hostile.cases import HOSTILE, Case, Wall, load
 from tests.hostile.watching import play_all
 from tests.support.sampling import spread
 
-_IN_THE_CORE = 10
+_IN_THE_CORE = 6
 _PART = 25
 """Cases of one test: one that fails tells where, and none takes long on a busy machine."""
 
