@@ -229,6 +229,8 @@ class Marks:
     """The bits of a window's number that its program chooses; the others name its connection."""
     others: frozenset[int] = frozenset()
     """The connections of proven Wisps in other processes."""
+    manager: int = 0
+    """The connection of the window manager: its frames and its own windows are no program's. 0 if none runs."""
 
     def is_on(self, number: int) -> bool:
         """Return whether the window of that number belongs to a Wisp."""
@@ -238,6 +240,10 @@ class Marks:
         """Return whether the window of that number is proven to belong to a Wisp in another process."""
         return bool(self.others) and number & ~self.one_client in self.others
 
+    def is_managers(self, number: int) -> bool:
+        """Return whether the window manager made the window of that number."""
+        return bool(self.manager) and number & ~self.one_client == self.manager
+
 
 def read_marks(connection: Connection) -> Marks:
     """Read the marks as they are now."""
@@ -245,7 +251,8 @@ def read_marks(connection: Connection) -> Marks:
     named = {number: pid for number in _marked(connection) if (pid := _number(connection, number, WINDOW_MARK))}
     others = {number for number, pid in named.items() if pid != os.getpid() and _is_wisps(connection, number, pid)}
     connections, proven = (frozenset(number & ~one_client for number in found) for found in (named, others))
-    return Marks(connections, frozenset(named.values()), one_client, proven)
+    check = _number(connection, int(connection.root.id), "_NET_SUPPORTING_WM_CHECK")
+    return Marks(connections, frozenset(named.values()), one_client, proven, check & ~one_client)
 
 
 def _marked(connection: Connection) -> list[int]:

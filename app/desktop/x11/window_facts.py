@@ -133,7 +133,8 @@ def _mapped(
             known = frames.get(int(child.id))
             if known is None:
                 own = marks.is_on(int(child.id))
-                takes_keys = not own and bool(looks.override_redirect) and _is_bare(connection, child)
+                is_bare = bool(looks.override_redirect) and _is_bare(connection, child)
+                takes_keys = is_bare and not own and not marks.is_managers(int(child.id))
                 unlisted = _unlisted(child, programs)
                 others = marks.is_of_other(int(child.id))
                 takes_keys = takes_keys and not unlisted.ref
@@ -181,6 +182,16 @@ def top_level(connection: Connection, number: int) -> int:
     except XError:  # because the window closed meanwhile
         return 0
     return int(window.id)
+
+
+def client_below(connection: Connection, window: Any) -> int:
+    """Return the number of the program's window (with WM_STATE) at or within a frame; 0 if there is none.
+
+    The mark is the window manager's: https://x.org/releases/current/doc/xorg-docs/icccm/icccm.html, section 4.1.3.1.
+    """
+    if property_of(connection, window, "WM_STATE") is not None:
+        return int(window.id)
+    return next((found for child in window.query_tree().children if (found := client_below(connection, child))), 0)
 
 
 _LOOK_AGAIN_S = 0.035

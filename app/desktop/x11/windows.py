@@ -19,6 +19,7 @@ from app.base.values import replace
 from app.desktop.backends import Frame, Landing, Window
 from app.desktop.x11.connection import Connection, Marks, read_marks
 from app.desktop.x11.window_facts import (
+    client_below,
     drawn,
     extents,
     has_pages_apart,
@@ -28,6 +29,7 @@ from app.desktop.x11.window_facts import (
     property_of,
     read_window,
     title_of,
+    top_level,
 )
 
 _LIMIT_S = 2.0
@@ -158,8 +160,12 @@ class X11Windows:
         return Landing(f"{number:x}", ref, is_own)
 
     def _window_around(self, focused: int, known: Mapping[str, Window]) -> str:
-        """Return the ref of the window that contains the X window `focused`, or else of the active one."""
-        # Do not ask the window manager, because it reports windows and the active one late (_NET_ACTIVE_WINDOW):
+        """Return the ref of the window that contains the X window `focused`, or else of the active one.
+
+        A window outside the list takes keys by itself (a launcher does), unless it is the window manager's: managers
+        keep the focus on a frame, or on a window nobody sees, while no program wants it.
+        """
+        # Do not ask the window manager first, because it reports windows and the active one late (_NET_ACTIVE_WINDOW):
         # https://specifications.freedesktop.org/wm-spec/wm-spec-latest.html
         inner = focused
         while inner > X.PointerRoot:
@@ -170,7 +176,9 @@ class X11Windows:
             except XError:  # because the window closed meanwhile
                 break
             if around.parent == self._connection.root:
-                return f"w{inner:x}"
+                if not self._marked().is_managers(inner):
+                    return f"w{inner:x}"
+                break
             inner = int(around.parent.id) if around.parent else X.NONE
         return next((window.ref for window in known.values() if window.is_active), "")
 
@@ -223,14 +231,26 @@ class X11Windows:
         told = property_of(self._connection, self._connection.root, "_NET_CLIENT_LIST_STACKING")
         if told is not None:
             return [int(number) for number in reversed(told)]
+        listed = property_of(self._connection, self._connection.root, "_NET_CLIENT_LIST")
+        if listed is not None:  # because xfwm4 tells the order only after a window was first raised
+            return self._stacked([int(number) for number in listed])
         return list(reversed(list(self._bare_clients())))
 
+    def _stacked(self, numbers: Sequence[int]) -> list[int]:
+        """Return the windows in the order of their frames, topmost first."""
+        order = {int(child.id): place for place, child in enumerate(self._connection.root.query_tree().children)}
+        return sorted(numbers, key=lambda number: -order.get(top_level(self._connection, number), -1))
+
     def _bare_clients(self) -> Iterator[int]:
-        """Yield the windows if no window manager runs: the visible children of the root that are no menus."""
+        """Yield the windows if no manager lists any: the visible children of the root that are no menus, unframed."""
         for child in self._connection.root.query_tree().children:
             try:
                 attributes = child.get_attributes()
-                if attributes.map_state == X.IsViewable and not attributes.override_redirect and child.get_wm_class():
+                if attributes.map_state != X.IsViewable:
+                    continue
+                if client := client_below(self._connection, child):
+                    yield client
+                elif not attributes.override_redirect and child.get_wm_class():
                     yield int(child.id)
             except XError:  # because the window closed after it was listed
                 continue

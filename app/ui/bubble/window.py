@@ -252,6 +252,9 @@ class BubbleWindow(Floating):
         self.accept_focus(accepts=True)
         self.raise_()
         self.activateWindow()
+        if self.around.server is not None:
+            # Many managers let no program that is behind take the keyboard, unless a pager asks for it.
+            self.around.server.activate(int(self.winId()))
         if QGuiApplication.focusWindow() is self.windowHandle() and not self.isActiveWindow():
             # Hidden and shown at once, the window still has the keyboard, but Qt's widgets take it for inactive.
             # Nothing else tells them; Qt means to keep this call for its own use.

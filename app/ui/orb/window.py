@@ -201,7 +201,7 @@ class OrbWindow(Handle):
         return QRectF(inset, inset, side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        self.confirm_shape()
+        self.confirm()
         painter = QPainter(self)
         if not self.around.composited:
             # Fill the background, so that antialiased edges have a colour to blend with.

@@ -132,7 +132,9 @@ def spaced(box: Box, spacing: int) -> Box:
 
 def place_window(window: QWidget, theme: Theme, name: str) -> None:
     """Set a window's size (from the theme, at most the screen's), its place in the middle of the screen, and its
-    icon."""
+    icon. It is a dialog to the window manager, because tiling ones would fill a part of the screen with it.
+    """
+    window.setWindowFlag(Qt.WindowType.Dialog)
     free = window.screen().availableGeometry()
     wanted = QSize(theme.size(f"{name}_width"), theme.size(f"{name}_height"))
     window.resize(wanted.boundedTo(free.size() - QSize(0, theme.size("header_height"))))

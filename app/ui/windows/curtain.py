@@ -26,6 +26,9 @@ _log = logging.getLogger(__name__)
 _LOCK_LIMIT_S = 0.3
 _LEVELS = 8
 _MOST_WISPS = 256
+# because window managers may refuse a plain program: https://specifications.freedesktop.org/wm-spec/wm-spec-latest.html
+_OF_A_PAGER = 2
+_ALL_WORKSPACES = 0xFFFFFFFF
 
 Shape = list[tuple[int, int, int, int]] | None
 """Rectangles of a window's shape; None is a window without one: its outline follows its size."""
@@ -126,15 +129,46 @@ class XConnection:
     def activate(self, window_id: int) -> None:
         """Ask the window manager to give a window the keyboard."""
         from Xlib import X
+
+        self._ask_manager(window_id, ("_NET_ACTIVE_WINDOW", _OF_A_PAGER, X.CurrentTime, 0))
+
+    def leave_keyboard(self, window_id: int) -> None:
+        """Tell the window manager, before a window shows, not to offer it the keyboard when it appears.
+
+        Qt says that each window takes it by itself (WM_TAKE_FOCUS), also one that accepts none:
+        https://x.org/releases/current/doc/xorg-docs/icccm/icccm.html, section 4.1.7.
+        """
+        with self._lock:
+            window = self._display.create_resource_object("window", window_id)
+            takes = self._display.intern_atom("WM_TAKE_FOCUS")
+            window.set_wm_protocols([each for each in window.get_wm_protocols() if each != takes])
+            self._display.sync()
+
+    def keep_apart(self, window_id: int) -> None:
+        """Keep a window that shows out of task bars and pagers, on every workspace, and visible while others work.
+
+        KWin hides the utility windows of a program that is behind, if they say that they belong to other windows:
+        https://invent.kde.org/plasma/kwin/-/blob/master/src/workspace.cpp, updateToolWindows.
+        """
+        with self._lock:
+            window = self._display.create_resource_object("window", window_id)
+            window.delete_property(self._display.intern_atom("WM_TRANSIENT_FOR"))
+        self._ask_manager(
+            window_id,
+            ("_NET_WM_STATE", 1, "_NET_WM_STATE_SKIP_TASKBAR", "_NET_WM_STATE_SKIP_PAGER", _OF_A_PAGER),
+            ("_NET_WM_DESKTOP", _ALL_WORKSPACES, _OF_A_PAGER),
+        )
+
+    def _ask_manager(self, window_id: int, *wishes: tuple[str | int, ...]) -> None:
+        """Send messages about a window to the window manager: each its name, then up to five numbers or atoms."""
+        from Xlib import X
         from Xlib.protocol.event import ClientMessage
 
         with self._lock:
-            name, data = (
-                self._display.intern_atom("_NET_ACTIVE_WINDOW"),
-                (32, [2, X.CurrentTime, 0, 0, 0]),
-            )  # 2: a pager's
-            wish = ClientMessage(window=window_id, client_type=name, data=data)
-            self._display.screen().root.send_event(wish, X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+            for wish in wishes:
+                name, *data = (self._display.intern_atom(each) if isinstance(each, str) else each for each in wish)
+                message = ClientMessage(window=window_id, client_type=name, data=(32, (data + [0] * 5)[:5]))
+                self._display.screen().root.send_event(message, X.SubstructureRedirectMask | X.SubstructureNotifyMask)
             self._display.flush()
 
     def give_up_keyboard(self) -> None:

@@ -208,6 +208,7 @@ class Floating(QWidget):
         self.theme = theme
         self.around = around
         self._managed = False
+        self._place: QRect | None = None
         around.came_back.rung.connect(self.shape)
         self.setFocusPolicy(self_focus)
         self.setWindowTitle(QGuiApplication.applicationDisplayName())
@@ -236,9 +237,8 @@ class Floating(QWidget):
     def place_body(self, rect: Rect) -> None:
         """Move the window so that its body is at `rect` (global, device-independent pixels)."""
         margin = self.margin
-        self.setGeometry(
-            QRect(rect.x, rect.y, rect.width, rect.height).adjusted(-margin, -margin, margin, margin),
-        )
+        self._place = QRect(rect.x, rect.y, rect.width, rect.height).adjusted(-margin, -margin, margin, margin)
+        self.setGeometry(self._place)
 
     def body_rect(self) -> Rect:
         """Return where the body is, in global device-independent pixels."""
@@ -257,15 +257,22 @@ class Floating(QWidget):
             ratio = self.devicePixelRatioF()
             self.around.server.set_input(int(self.winId()), [_scaled(rect, ratio) for rect in rects_of(region)])
 
-    def confirm_shape(self) -> None:
-        """Set the shape once more at the first paint, because some window managers ignore an input shape set before."""
+    def confirm(self) -> None:
+        """Set shape and place once more at the first paint, because some window managers ignore those set before."""
         if not self._managed:
             self._managed = True
-            QTimer.singleShot(0, self, self.shape)
+            QTimer.singleShot(0, self, self._confirmed)
+
+    def _confirmed(self) -> None:
+        self.shape()
+        if self.around.server is not None and self.isVisible():
+            self.around.server.keep_apart(int(self.winId()))
+        if self._place is not None and self.geometry() != self._place:
+            self.setGeometry(self._place)
 
     def paint_base(self, painter: QPainter) -> None:
         """Paint the body's background, hairline and shadow."""
-        self.confirm_shape()
+        self.confirm()
         theme, path = self.theme, self.body_path()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.around.composited:
@@ -288,6 +295,8 @@ class Floating(QWidget):
             self._managed = False
             with self.around.lock:
                 self.around.shown.add(int(self.winId()))
+            if self.around.server is not None:
+                self.around.server.leave_keyboard(int(self.winId()))
             self.shape()
 
     def hideEvent(self, event: QHideEvent) -> None:

@@ -1,0 +1,127 @@
+"""Each window manager of Debian: programs are opened, used and closed under it, and the presence answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts.device import PersonsDevices
+from tests.e2e.conftest import ROOT, Screen
+from tests.support.co_process import CoProcess
+from tests.support.managers import COMMANDS, is_installed, managed
+from tests.support.observer import observe, text_of
+from tests.support.waiting import eventually
+
+_CORE = ("xfwm4", "i3")
+"""The two that differ most: one that frames and composites, one that tiles."""
+_SUMMON = (0xFFE3, 0xFFE9, 0x77)  # ctrl, alt, w: icewm has the usual one, ctrl+alt+space, for itself
+_ESCAPE = 0xFF1B
+
+
+def _each(*, core: tuple[str, ...] = ()) -> list[object]:
+    marks = {name: [] if name in core else [pytest.mark.long] for name in COMMANDS}
+    return [pytest.param(name, id=name, marks=marks[name]) for name in COMMANDS]
+
+
+@pytest.fixture
+def screen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Screen]:
+    if not is_installed(request.param):
+        pytest.skip(f"{request.param} is not installed; scripts/setup all brings it")
+    home = tmp_path / "home"
+    with managed(request.param, home) as environment:
+        yield Screen(environment, home)
+
+
+def _calculator_shows(screen: Screen, number: str) -> bool:
+    def shows() -> bool:
+        return any((node.text or "").strip() == number for node in observe("galculator", screen.environment))
+
+    return eventually(shows)
+
+
+@pytest.mark.parametrize("screen", _each(core=_CORE), indirect=True)
+def test_the_main_job(screen: Screen) -> None:
+    done = screen.wisp("do", "open the calculator and type 12*7=")
+    assert (done.returncode, _calculator_shows(screen, "84")) == (0, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("screen", _each(), indirect=True)
+def test_a_text_a_menu_a_dialog_and_windows(screen: Screen) -> None:
+    def holds(text: str) -> bool:
+        return eventually(lambda: text_of("mousepad", environment=screen.environment).rstrip("\n") == text)
+
+    with CoProcess(screen.environment) as wisp:
+        wisp("open_app", name="calculator")
+        wisp("open_app", name="text editor")
+        wisp("computer_type", text="Zwölf Äpfel")
+        assert holds("Zwölf Äpfel")
+        wisp("choose_menu", path="Edit > Select All")
+        wisp("computer_key", keys="Delete")
+        assert holds("")
+        wisp("focus_window", title="calculator")
+        wisp("computer_type", text="12*7=")
+        assert _calculator_shows(screen, "84")
+        if _can_minimise(screen):
+            wisp("minimise_window", title="calculator")
+            wisp("focus_window", title="calculator")
+        wisp("focus_window", title="Mousepad")
+        wisp("computer_type", text="unsaved")
+        wisp.attempt("close_window", title="Mousepad")
+        wisp("computer_click", target="Don't Save")
+        assert eventually(lambda: observe("mousepad", screen.environment, deepest=1) == [])
+        wisp("close_window", title="calculator")
+        assert eventually(lambda: observe("galculator", screen.environment, deepest=1) == [])
+
+
+def _can_minimise(screen: Screen) -> bool:
+    """Tiling managers, and a desktop without one, put no window away."""
+    told = subprocess.run(
+        ["xprop", "-root", "_NET_SUPPORTED"], env=screen.environment, capture_output=True, text=True, check=False
+    )
+    return "_NET_WM_STATE_HIDDEN" in told.stdout
+
+
+def _front(environment: dict[str, str]) -> str:
+    """Return the title of the window that has the keyboard."""
+    command = ["xdotool", "getwindowfocus", "getwindowname"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.strip()
+
+
+@pytest.mark.parametrize("screen", _each(), indirect=True)
+def test_the_presence_answers_at_its_key_and_gives_the_keyboard_back(screen: Screen) -> None:
+    config = screen.home / "wisp" / "config"
+    config.mkdir(parents=True)
+    (config / "welcomed").touch()
+    (config / "settings.toml").write_text('[presence]\nsummon_key = "ctrl+alt+w"\n', encoding="utf-8")
+    environment = {**screen.environment, "WISP_DATA_DIR": str(screen.home / "wisp")}
+    with subprocess.Popen(["mousepad"], env=environment, stderr=subprocess.DEVNULL) as editor:
+        assert eventually(lambda: "Mousepad" in _front(environment))
+        with subprocess.Popen([sys.executable, "-m", "app"], env=environment, cwd=ROOT) as presence:
+            person = PersonsDevices(environment)
+            try:
+                assert eventually(lambda: _has_orb(environment))
+                assert "Mousepad" in _front(environment)
+                assert eventually(lambda: person.press_together(*_SUMMON) or _front(environment) == "Wisp")
+                person.type("open the calculator and type 12*7=\n")
+                assert _calculator_shows(screen, "84")
+                person.tap(_ESCAPE)
+                assert eventually(lambda: _front(environment) != "Wisp")
+            finally:
+                person.close()
+                presence.terminate()
+                editor.terminate()
+
+
+def _front(environment: dict[str, str]) -> str:
+    """Return the title of the window that has the keyboard."""
+    command = ["xdotool", "getwindowfocus", "getwindowname"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _has_orb(environment: dict[str, str]) -> bool:
+    command = ["xdotool", "search", "--onlyvisible", "--name", "^Wisp$"]
+    return bool(subprocess.run(command, env=environment, capture_output=True, check=False).stdout)
