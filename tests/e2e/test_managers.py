@@ -98,22 +98,22 @@ def test_the_presence_answers_at_its_key_and_gives_the_keyboard_back(screen: Scr
     (config / "welcomed").touch()
     (config / "settings.toml").write_text('[presence]\nsummon_key = "ctrl+alt+w"\n', encoding="utf-8")
     environment = {**screen.environment, "WISP_DATA_DIR": str(screen.home / "wisp")}
-    with subprocess.Popen(["mousepad"], env=environment, stderr=subprocess.DEVNULL) as editor:
-        assert eventually(lambda: "Mousepad" in _front(environment))
-        with subprocess.Popen([sys.executable, "-m", "app"], env=environment, cwd=ROOT) as presence:
-            person = PersonsDevices(environment)
-            try:
-                assert eventually(lambda: _has_orb(environment))
-                assert "Mousepad" in _front(environment)
-                assert eventually(lambda: person.press_together(*_SUMMON) or _front(environment) == "Wisp")
-                person.type("open the calculator and type 12*7=\n")
-                assert _calculator_shows(screen, "84")
-                person.tap(_ESCAPE)
-                assert eventually(lambda: _front(environment) != "Wisp")
-            finally:
-                person.close()
-                presence.terminate()
-                editor.terminate()
+    with CoProcess(environment) as wisp:
+        wisp("open_app", name="text editor")
+        wisp("focus_window", title="Mousepad")
+    with subprocess.Popen([sys.executable, "-m", "app"], env=environment, cwd=ROOT) as presence:
+        person = PersonsDevices(environment)
+        try:
+            assert eventually(lambda: _has_orb(environment))
+            assert "Mousepad" in _front(environment)
+            assert eventually(lambda: person.press_together(*_SUMMON) or _front(environment) == "Wisp")
+            person.type("open the calculator and type 12*7=\n")
+            assert _calculator_shows(screen, "84")
+            person.tap(_ESCAPE)
+            assert eventually(lambda: _front(environment) != "Wisp")
+        finally:
+            person.close()
+            presence.terminate()
 
 
 def _front(environment: dict[str, str]) -> str:
