@@ -242,9 +242,24 @@ class Selection:
         self._connection.display.sync()
         self._asked.set()
         # Lists do not count, because clipboard managers ask for them without pasting.
-        if told and self._connection.atom_name(event.target) not in _META:
+        is_content = self._connection.atom_name(event.target) not in _META
+        if told and is_content and not self._is_keeper(int(event.requestor.id)):
             self._times_served += 1
             self._served.set()
+
+    def _is_keeper(self, requestor: int) -> bool:
+        """Return whether a window is one of those that fetch whatever is copied, without pasting it.
+
+        Clipboard managers say so: https://freedesktop.org/wiki/ClipboardManager. The window managers of GNOME and
+        Cinnamon do it too, and do not say so.
+        """
+        display = self._connection.display
+        part = int(display.display.info.resource_id_mask)
+        keeper = display.get_selection_owner(self._atom("CLIPBOARD_MANAGER"))
+        check = self._connection.root.get_property(self._atom("_NET_SUPPORTING_WM_CHECK"), X.AnyPropertyType, 0, 1)
+        keepers = [int(keeper.id)] if keeper else []
+        keepers += [int(number) for number in check.value] if check is not None else []
+        return any(number | part == requestor | part for number in keepers)
 
     def _put(self, event: Any, place: int) -> bool:
         name = self._connection.atom_name(event.target)

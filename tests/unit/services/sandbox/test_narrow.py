@@ -52,13 +52,15 @@ def test_a_command_runs_below_a_lower_hard_limit(tmp_path: Path, limit: str) -> 
 
 
 @needs_wall
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small /tmp")
-def test_a_command_runs_beside_a_full_tmp(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small folder")
+def test_a_command_runs_beside_a_full_temporary_folder(tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
     fill = (
-        'mount --bind "$0" /mnt && mount -t tmpfs -o size=16k tmpfs /tmp && mkdir -p "$0" && mount --bind /mnt "$0" '
-        '&& { head -c 100000 /dev/zero >/tmp/full 2>/dev/null; "$@"; }'
+        'mount -t tmpfs -o size=16k tmpfs "$TMPDIR" && { head -c 100000 /dev/zero >"$TMPDIR/full" 2>/dev/null; "$@"; }'
     )
-    assert _played(tmp_path, "unshare", "--mount", "sh", "-c", fill, str(tmp_path)).split() == ["0", "hello"]
+    around = ("env", f"TMPDIR={full}", "unshare", "--mount", "sh", "-c", fill, "sh")
+    assert _played(tmp_path, *around).split() == ["0", "hello"]
 
 
 @pytest.mark.parametrize(("hard", "expected"), [(-1, 16384), (1024, 1024), (65536, 16384)])
