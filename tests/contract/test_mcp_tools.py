@@ -38,8 +38,9 @@ from app.tools.registry import DOCS, Registry, ToolDocs, TurnContext, admitted
 from tests.support.loopback import AnthropicServer, Call, Reply
 from tests.support.mcp_world import World, a_world
 from tests.support.stage import Stage
+from tests.support.walls import needs_wall
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [needs_wall, pytest.mark.asyncio(loop_scope="module")]  # a tool server runs in the sandbox
 
 REGISTRY = Registry(SAY, DOCS, MCP)
 _LISTS = {"name": "search", "description": "Find notes.", "annotations": {"readOnlyHint": True}}

@@ -19,6 +19,9 @@ from app.tools.mcp import MCP, McpTools
 from app.tools.registry import Registry, TurnContext
 from tests.support.mcp_world import World, a_world
 from tests.support.sampling import sampled
+from tests.support.walls import needs_wall
+
+pytestmark = needs_wall  # a tool server runs in the sandbox
 
 _CASES = tomllib.loads((Path(__file__).parent / "tool_servers.toml").read_text(encoding="utf-8"))["case"]
 _IS_SLOW = {"an error without a number", "an answer that is nothing"}

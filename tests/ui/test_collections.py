@@ -40,6 +40,7 @@ from app.ui.theme.appearance import Look
 from tests.support.mcp_world import a_world
 from tests.support.signed_server import serve_signed
 from tests.support.waiting import until
+from tests.support.walls import needs_wall
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
 
@@ -185,6 +186,7 @@ def test_a_tool_server_is_trusted_and_removed(qtbot: QtBot, presence: Presence, 
     assert not standard_pins().is_trusted("notes")
 
 
+@needs_wall
 def test_a_running_server_shows_its_tools_and_its_last_words_and_is_switched_off(
     still: Look, tmp_path_factory: pytest.TempPathFactory, drive: Drive
 ) -> None:

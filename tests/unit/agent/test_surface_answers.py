@@ -33,6 +33,7 @@ from app.services.surfaces.store import standard_folder
 from app.settings.store import Settings
 from tests.support.answering import PAGE, AnsweringRoom, answering_room, wish
 from tests.support.mcp_world import World
+from tests.support.walls import needs_wall
 
 
 @pytest.fixture
@@ -261,6 +262,7 @@ async def test_a_page_that_was_written_anew_is_asked_about_its_hosts_again(room:
     assert room.asked[0].scopes == (Scope.ONCE, Scope.TASK)
 
 
+@needs_wall
 async def test_a_yes_to_a_servers_page_covers_these_arguments_of_this_server_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

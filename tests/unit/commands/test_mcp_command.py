@@ -18,6 +18,7 @@ from app.services.mcp.servers import McpServers, standard_pins
 from app.settings import catalog, store
 from tests.support import tool_server
 from tests.support.signed_server import serve_signed
+from tests.support.walls import needs_wall
 
 _TOML = """[mcp_servers.docs]
 url = "https://d.example/mcp"
@@ -241,6 +242,7 @@ def test_what_is_missing_is_said_with_the_command_that_gives_it(
     assert Configuration(wisp / "work").read().servers == {}
 
 
+@needs_wall
 def test_do_takes_a_prompt_of_a_server_as_its_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = tmp_path / "tool_server.py"
     shutil.copy(tool_server.__file__, program)
@@ -253,6 +255,7 @@ def test_do_takes_a_prompt_of_a_server_as_its_task(tmp_path: Path, capsys: pytes
     assert "The prompt look needs what. Write it so: /desk:look what=…" in capsys.readouterr().out
 
 
+@needs_wall
 def test_a_reminder_that_a_server_wrote_is_not_kept_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = tmp_path / "tool_server.py"
     shutil.copy(tool_server.__file__, program)

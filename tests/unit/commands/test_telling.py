@@ -11,6 +11,7 @@ from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, Tool
 from app.cli import main
 from app.commands import doctor
 from app.commands.do import TurnPrinter
+from tests.support.walls import needs_wall
 
 _MISSING = "computer_click: Nothing on the screen fits 'Save'. Point by x and y. Capture c1, 1280x800."
 _TOLD = "Could not click a place on the screen: Nothing on the screen fits “Save”."
@@ -169,6 +170,7 @@ def test_the_doctor_blames_a_missing_session_bus_and_not_the_accessibility_servi
     assert ("at-spi2-core" in found.fix, "dbus-run-session" in found.fix) == (False, True)
 
 
+@needs_wall
 @pytest.mark.parametrize(
     ("locale", "wish", "asked"),
     [

@@ -119,7 +119,7 @@ def test_a_shell_waits_for_a_line_until_it_runs_something(tmp_path: Path, shell:
     "command",
     [
         ("less", "/etc/passwd"),
-        ("vim", "-n", "-u", "NONE"),
+        ("nano", "-I"),
         ("/usr/bin/python3", "-q"),
         ("/bin/bash", "-c", "echo; read -n 3 answer; sleep 9"),
         ("/bin/bash", "-ec", "echo; read answer; sleep 9"),

@@ -12,8 +12,9 @@ import pytest_asyncio
 from app.base.errors import NeedsPerson, WispError
 from app.services.mcp.prompts import PromptCommands
 from tests.support.mcp_world import World, a_world
+from tests.support.walls import needs_wall
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [needs_wall, pytest.mark.asyncio(loop_scope="module")]  # a tool server runs in the sandbox
 
 _PARTS = [{"name": "folder", "required": True}, {"name": "how"}]
 _PROMPTS: dict[str, Any] = {

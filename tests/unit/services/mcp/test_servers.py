@@ -22,8 +22,9 @@ from app.services.mcp.servers import McpServers
 from tests.support.mcp_world import World, a_world
 from tests.support.tool_server import serve_http
 from tests.support.waiting import until
+from tests.support.walls import needs_wall
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [needs_wall, pytest.mark.asyncio(loop_scope="module")]  # a tool server runs in the sandbox
 
 _PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n not really").decode()
 _ECHO = {"tools": [{"name": "act", "description": "Say it again."}], "calls": {"act": [{"echo": True}]}}
