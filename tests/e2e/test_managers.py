@@ -20,6 +20,7 @@ _CORE = ("xfwm4", "i3")
 """The two that differ most: one that frames and composites, one that tiles."""
 _SUMMON = (0xFFE3, 0xFFE9, 0x77)  # ctrl, alt, w: icewm has the usual one, ctrl+alt+space, for itself
 _ESCAPE = 0xFF1B
+_CALLS = 4
 
 
 def _each(*, core: tuple[str, ...] = ()) -> list[object]:
@@ -85,6 +86,12 @@ def _can_minimise(screen: Screen) -> bool:
     return "_NET_WM_STATE_HIDDEN" in told.stdout
 
 
+def _is_called(person: PersonsDevices, environment: dict[str, str]) -> bool:
+    """Press the key and wait: right after the start nobody may hear it yet, and a second press closes again."""
+    person.press_together(*_SUMMON)
+    return eventually(lambda: _front(environment) == "Wisp", limit_s=10)
+
+
 def _front(environment: dict[str, str]) -> str:
     """Return the title of the window that has the keyboard."""
     command = ["xdotool", "getwindowfocus", "getwindowname"]
@@ -106,7 +113,7 @@ def test_the_presence_answers_at_its_key_and_gives_the_keyboard_back(screen: Scr
         try:
             assert eventually(lambda: _has_orb(environment))
             assert "Mousepad" in _front(environment)
-            assert eventually(lambda: person.press_together(*_SUMMON) or _front(environment) == "Wisp")
+            assert any(_is_called(person, environment) for _ in range(_CALLS))
             person.type("open the calculator and type 12*7=\n")
             assert _calculator_shows(screen, "84")
             person.tap(_ESCAPE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QGuiApplication,
@@ -31,6 +31,8 @@ from app.ui.windows.orb_placement import Arrangement
 
 _LONGEST_STEP_S = 0.024
 _FIRST_FRAME_LIMIT_S = 0.25
+_ASK_AGAIN_MS = 60
+_MOST_ASKS = 12
 
 
 class BubbleWindow(Floating):
@@ -252,14 +254,26 @@ class BubbleWindow(Floating):
         self.accept_focus(accepts=True)
         self.raise_()
         self.activateWindow()
-        if self.around.server is not None:
-            # Many managers let no program that is behind take the keyboard, unless a pager asks for it.
-            self.around.server.activate(int(self.winId()))
+        self._ask_for_keyboard(_MOST_ASKS)
         if QGuiApplication.focusWindow() is self.windowHandle() and not self.isActiveWindow():
             # Hidden and shown at once, the window still has the keyboard, but Qt's widgets take it for inactive.
             # Nothing else tells them; Qt means to keep this call for its own use.
             with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
                 QApplication.setActiveWindow(self)
+
+    def _ask_for_keyboard(self, left: int) -> None:
+        """Ask the window manager for the keyboard as a pager does: many refuse a program that is behind.
+
+        Ask again until it has answered, at most `left` times: it ignores a window that it does not manage yet.
+        """
+        server, window = self.around.server, self.windowHandle()
+        if server is None or window is None or not self.isVisible():
+            return
+        if window.flags() & Qt.WindowType.WindowDoesNotAcceptFocus or server.active_window() == int(self.winId()):
+            return
+        server.activate(int(self.winId()))
+        if left > 1:
+            QTimer.singleShot(_ASK_AGAIN_MS, self, lambda: self._ask_for_keyboard(left - 1))
 
     def accept_focus(self, *, accepts: bool) -> None:
         """Set whether the window manager may give this window the keyboard."""
