@@ -271,17 +271,19 @@ def assemble(
     without_screen: bool = False,
     attended: bool = True,
     allowed: Sequence[str] = (),
+    is_own_desktop: bool = False,
 ) -> Assistant:
-    """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing, BadRules for bad `allowed`.
+    """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing.
 
     `attended` says that somebody can answer approvals. `without_screen` gives it a desktop on which nothing really
-    happens; with `dry_run` it changes nothing else either. `allowed` are rules in their short form for this run.
+    happens; with `dry_run` it changes nothing else either. `allowed` are the names of
+    what is allowed in this run. `is_own_desktop`: the display is Wisp's own virtual one.
     """
     without_screen = without_screen or dry_run
     chosen = profiles.choose(settings)
     clock = SystemClock()
     processes, judge = commands_of(settings, clock)
-    policy = judged_by(settings, judge, allowed, processes.open_ports)
+    policy = judged_by(settings, judge, allowed, processes.open_ports, is_own_desktop=is_own_desktop)
     conversation = ConversationRequests(policy)
     now = Current()
     desktop = _desktop(settings, curtain, now, without_screen=without_screen)
@@ -404,10 +406,22 @@ def _dialect_name(settings: Settings, chosen: profiles.ChosenProvider) -> str:
 
 @asynccontextmanager
 async def assembled(
-    settings: Settings, *, dry_run: bool = False, without_screen: bool = False, allowed: Sequence[str] = ()
+    settings: Settings,
+    *,
+    dry_run: bool = False,
+    without_screen: bool = False,
+    allowed: Sequence[str] = (),
+    is_own_desktop: bool = False,
 ) -> AsyncIterator[Assistant]:
     """Yield an unattended assistant and close it at the end. Calls that need an approval are refused."""
-    assistant = assemble(settings, dry_run=dry_run, without_screen=without_screen, attended=False, allowed=allowed)
+    assistant = assemble(
+        settings,
+        dry_run=dry_run,
+        without_screen=without_screen,
+        attended=False,
+        allowed=allowed,
+        is_own_desktop=is_own_desktop,
+    )
     try:
         yield assistant
     finally:

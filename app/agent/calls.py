@@ -12,7 +12,7 @@ from types import MappingProxyType
 from app.agent.cards import Cards
 from app.agent.deps import KeepProgress
 from app.agent.gate import PermissionGate
-from app.agent.policy.instructions import own_words
+from app.agent.policy.naming import own_words
 from app.agent.prompt import told
 from app.agent.recording import NoRecorder, Recorder
 from app.agent.subagent import Consultation, Pursuit
@@ -235,8 +235,7 @@ class Calls:
         """Record the taint of a result. A failed call counts too, because its error may quote what was read."""
         spec = self._registry.find(execution.call.name) if execution.call else None
         if execution.call and spec and not execution.result.payload.get("denied"):
-            await self._turn_gate.note_shown(execution.call, spec)
-            self._turn_gate.record_taint(execution.call, spec)
+            await self._turn_gate.record_taint(execution.call, spec)
             self._turn_gate.learn(execution.call, spec, execution.result)
 
     def _with_list(self, execution: Execution) -> Execution:

@@ -106,8 +106,6 @@ def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
 
 Listener = Callable[[AgentEvent], None]
 
-_EARLIER = "conversation"
-"""The source of a reopened conversation: what it had read is unknown, so it counts as personal."""
 _SOONEST_S = 0.05
 """The shortest pause between two checks of a turn's time."""
 _STATES = {
@@ -233,7 +231,7 @@ class Session:
         self._must_be_quiet()
         self._parts.record.begin_anew()
         self.history.clear()
-        self._learned = Learned(lines=self._learned.lines)
+        self._learned = Learned()
         self._spent = Usage()
         self._secrets = ()
 
@@ -241,7 +239,7 @@ class Session:
         """Continue an earlier conversation. Raises WispError while a turn runs."""
         self._must_be_quiet()
         self.history.replace(continuable(remains, self._parts))
-        self._learned = Learned(personal=(_EARLIER,), has_acted=True, lines=self._learned.lines)
+        self._learned = Learned()
         self._spent = Usage()
 
     async def close(self) -> None:

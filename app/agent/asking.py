@@ -1,7 +1,7 @@
-"""Describe a call and the policy's reason in words, for the person who is asked and for the model.
+"""Word what Wisp asks of the person, and why a call is denied.
 
-All words are in `resources/policy` (`asking.toml`, `sentences.toml`); this module fills them in. The sentences for a
-person in another language are in `resources/languages/policy`: a file for each, with its order of words as templates.
+All words are in `resources/asking`: `deeds.toml` says what calls and commands do, `words.toml` what is asked and
+denied. Those of another language are in `resources/languages/asking`, with its order of words as templates.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from string import Formatter, Template
+from string import Formatter
 from typing import Any
 
-from app.agent.policy.command_words import PIPED, CommandProgram, programs
-from app.agent.policy.values import Action, Consequence, Mode, Provenance
+from app.agent.command_words import PIPED, CommandProgram, programs
+from app.agent.policy.values import Action, Consequence, Decision, Need, Subject, Trust
 from app.base import resources
 from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass
 from app.protocol.spec import Effect
 
+_SHOWN_CHARS = 160
+_WHOLE = (Subject.SETTINGS, Subject.WARNING, Subject.KEEPING, Subject.COMMAND, Subject.OPENING, Subject.SENDING)
+"""What is asked by what the call does, not by a name."""
 
-def table(name: str) -> Mapping[str, Any]:
-    """Return a file of `resources/policy` by its stem. Raises OSError or ValueError if it cannot be read."""
-    return resources.table(f"policy/{name}.toml", resources.Table)
 
-
-def told_in(language: str, name: str) -> Mapping[str, Any]:
-    """Return a file of `resources/policy` with its words in a language; what that lacks is English."""
-    file = f"languages/policy/{language}.toml"
+def words_in(language: str, name: str) -> Mapping[str, Any]:
+    """Return a file of `resources/asking` with its words in a language; what that lacks is English."""
+    whole: Mapping[str, Any] = resources.table(f"asking/{name}.toml", resources.Table)
+    file = f"languages/asking/{language}.toml"
     if not language or not resources.path(file).is_file():
-        return table(name)
-    return _merged(table(name), resources.table(file, resources.Table)[name])
+        return whole
+    return _merged(whole, resources.table(file, resources.Table)[name])
 
 
 def _merged(whole: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -41,105 +41,82 @@ def _merged(whole: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, 
     return {**whole, **other, **nested}
 
 
-def by_tool(entries: Mapping[str, Any], tool: str) -> Any:
-    """Return a tool's entry in a table whose keys are names or patterns. Its own name wins, then the first match."""
-    if tool in entries:
-        return entries[tool]
-    return next((value for pattern, value in entries.items() if fnmatchcase(tool, pattern)), None)
-
-
-_SHOWN_CHARS = 160
-KINDS_IN_ORDER = (
-    "own", "password", "secret", "starts", "session", "inner", "odd", "launches", "terminal", "outward", "irreversible",
-    "privileged", "persists", "outside", "carries", "unclear", "submits", "closes", "crafted address", "new host",
-    "private unasked", "typed to others",
-)  # fmt: skip
-
-
-def told(template: str, act: Action, mode: Mode, provenance: Provenance, language: str = "") -> str:
-    """Return a rule's sentence for a person, in a language, without what only the model is to do."""
-    rules, broken = told_in(language, "sentences")["rules"], table("sentences")["broken"]
-    begin = broken if template.startswith(broken) else template
-    own = rules.get(begin, begin) + template[len(begin) :]
-    return sentence(own, act, mode, provenance, language)
-
-
-def sentence(template: str, act: Action, mode: Mode, provenance: Provenance, language: str = "") -> str:
-    """Return a rule's sentence with its names filled in."""
+def of_wall(wall: Consequence, act: Action, language: str = "") -> str:
+    """Return the sentence that tells the model which wall denies the call, and what to do instead."""
+    words, control = words_in(language, "words"), act.control
     fields = {
-        **_fields(act, language),
-        "what": what(act, language),
-        "mode": mode.value,
-        "app": act.control.window.app,
-        "command": clip_line(act.command, _SHOWN_CHARS),
-        "personal": ", ".join(sources(provenance.personal, language)),
-        "source": ", ".join(sources(provenance.tainted_by, language)),
-        "secret": ", ".join(provenance.secrets),
-    }
-    return Template(template).safe_substitute(fields)
-
-
-def _fields(act: Action, language: str = "") -> dict[str, str]:
-    words, control = told_in(language, "sentences"), act.control
-    return {
         "tool": act.tool,
-        "does": words["does"].get(act.effect.value, act.effect.value),
-        "path": " → ".join(_from_and_to(act)) or _first(act.paths),
-        "host": _first(act.hosts),
-        "control": _called(control.name or control.scene.default, words["unnamed"], words),
-        "button": _called(control.name, "", words) if "button" in control.role else "",
-        "window": _called(control.window.title, words["unknown_window"], words),
+        "path": next(iter(act.paths), "") or clip_line(act.text, _SHOWN_CHARS),
+        "host": next(iter(act.hosts), "") or clip_line(act.text, _SHOWN_CHARS),
+        "program": control.window.owner.name or control.window.app,
+        "control": str(words["quoted"]).format(clip_line(control.name, _SHOWN_CHARS)) if control.name else words["it"],
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
     }
+    return str(words["walls"][wall.value]).format_map(fields)
 
 
-def what(act: Action, language: str = "") -> str:
-    """Return what the call would do, as a clause that begins a sentence."""
-    words = told_in(language, "sentences")
-    opened = _first(act.paths) or _called(act.control.name, words["unnamed"], words)
-    fields = {**_fields(act, language), "opened": opened}
-    given = {name: clip_line(value, _SHOWN_CHARS) for name, value in act.arguments.items() if isinstance(value, str)}
-    known, templates = {**given, **fields}, words["named"].get(act.tool, ())
-    named = next((one for one in templates if all(known.get(name) for name in _named(one))), "").format_map(known)
-    return named or Template(_template(act, words)).safe_substitute(fields)
+def of_plan(act: Action, language: str = "") -> str:
+    """Return the sentence for a call in plan mode."""
+    words = words_in(language, "words")
+    return str(words["plan"]).format(does=words["does"][act.effect.value])
+
+
+def of_rule(then: Decision, act: Action, language: str = "") -> str:
+    """Return the sentence of a rule of the person that has none of its own."""
+    words = words_in(language, "words")
+    return str(words["rule"][then.value]).format(does=words["does"][act.effect.value])
+
+
+def of_needs(needs: Sequence[Need], act: Action, trust: Trust, language: str = "") -> str:
+    """Return why the person must be asked: what their words do not name, and whose words were read before."""
+    words = words_in(language, "words")
+    kinds = list(dict.fromkeys(need.subject.value for need in needs))
+    told = [str(words["why"][kind]).format(name=_names(needs, kind, words)) for kind in kinds]
+    notes = [str(words["tiers"][need.tier.value]) for need in needs if need.tier.value in words["tiers"]]
+    if trust.secrets and any(need.is_outward for need in needs):
+        notes.append(str(words["after_secrets"]).format(secret=", ".join(trust.secrets)))
+    elif trust.tainted_by:
+        notes.append(str(words["after_reading"]).format(source=", ".join(sources(trust.tainted_by, language))))
+    return " ".join([*told, *dict.fromkeys(notes), *(in_language(reason, language) for reason in act.reasons)])
+
+
+def way_on(needs: Sequence[Need]) -> tuple[str, ...]:
+    """Return the names that would allow these needs: `wisp do --allow NAME`."""
+    return tuple(dict.fromkeys(need.name for need in needs if need.name))
 
 
 def who(act: Action) -> str:
-    """Return what the call acts on: the window and its program, the host, or the place; of a copy, where it goes."""
+    """Return what the call acts on, as a person writes it: the window and its program, the host, or the place."""
     control = act.control
-    window = clip_line(control.window.title, _SHOWN_CHARS)
-    if window or control.window.app:
-        return f"{window} ({control.window.app})" if window and control.window.app else window or control.window.app
-    ends = _from_and_to(act)
-    return _first(act.hosts) or (ends[1] if ends else _first(act.paths))
-
-
-def who_as_written(act: Action) -> str:
-    """Return what the call acts on, a path as the question writes it."""
-    place = who(act)
-    return _Asker("").path(place) if place in act.paths else place
+    window, program = clip_line(control.window.title, _SHOWN_CHARS), control.window.owner.name or control.window.app
+    if window or program:
+        return f"{window} ({program})" if window and program else window or program
+    place = next(iter((*act.hosts, *(ends[-1] if (ends := _ends(act)) else act.paths))), "")
+    return _Asker("").path(place) if place.startswith("/") else place
 
 
 def sources(tainted_by: Iterable[str], language: str = "") -> tuple[str, ...]:
     """Return the sources that the turn has read, by names that people know."""
-    known = table("sentences")["sources"]
+    known = words_in("", "words")["sources"]
     return tuple(_plain_in(language, known.get(source, source)) for source in tainted_by)
 
 
 def undo(act: Action, language: str = "") -> str:
     """Return a sentence on what can be undone afterwards."""
-    words = table("sentences")["undo"]
+    words = words_in("", "words")["undo"]
     if act.tool in words["tools"] and Effect.SETTINGS in act.effects:
         return _plain_in(language, words["tools"][act.tool])
-    for kind in KINDS_IN_ORDER:
-        if kind in act.kinds and kind in words:
-            return _plain_in(language, words[kind])
     return _plain_in(language, words.get(act.effect.value, ""))
 
 
 def in_language(text: str, language: str) -> str:
     """Return an English sentence for a person in a language, with the names in it, such as a path, as they are."""
-    return _reframed(_plain_in(language, text), told_in(language, "sentences"))
+    return _reframed(_plain_in(language, text), words_in(language, "words"))
+
+
+def _names(needs: Iterable[Need], kind: str, words: Mapping[str, Any]) -> str:
+    names = list(dict.fromkeys(need.name or str(words["web"]) for need in needs if need.subject.value == kind))
+    return str(words["and"]).join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _reframed(text: str, words: Mapping[str, Any]) -> str:
@@ -158,25 +135,15 @@ def _plain_in(language: str, text: str) -> str:
     return resources.texts_of(language).get(text, text) if language else text
 
 
-def _template(act: Action, all_words: Mapping[str, Any]) -> str:
-    words = all_words["what"]
-    by_kind = next((words[kind] for kind in KINDS_IN_ORDER if kind in act.kinds and kind in words), None)
-    if by_kind is words["terminal"] and act.control.window.opens_items:
-        by_kind = words["typed"]
-    plain = words.get(act.effect.value, words["other"])
-    elsewhere = words.get(f"{act.effect.value} elsewhere", plain) if Consequence.FOREIGN in act.kinds else plain
-    shape = by_kind if by_kind is not None else elsewhere
-    if isinstance(shape, str):
-        return shape
-    return str(shape["keys"] if act.keys else shape["text"] if act.text else shape["press"])
+def _by_tool(entries: Mapping[str, Any], tool: str) -> Any:
+    """Return a tool's entry in a table whose keys are names or patterns. Its own name wins, then the first match."""
+    if tool in entries:
+        return entries[tool]
+    return next((value for pattern, value in entries.items() if fnmatchcase(tool, pattern)), None)
 
 
 def _called(text: str, unnamed: str, words: Mapping[str, Any]) -> str:
     return str(words["quoted"]).format(clip_line(text, _SHOWN_CHARS)) if text.strip() else unnamed
-
-
-def _first(values: Iterable[str]) -> str:
-    return clip_line(next(iter(values), ""), _SHOWN_CHARS)
 
 
 _MOST_DEEDS = 3
@@ -207,15 +174,23 @@ class AskedSentence:
         """Return the question with another sentence behind it."""
         return AskedSentence(f"{self.text} {text}".strip(), self.deed, self.strong)
 
-    def within(self, text: str) -> AskedSentence:
+    def within(self, text: str, begin: str = "") -> AskedSentence:
         """Return the question as a part of a longer text, which contains it."""
-        at = text.index(self.text)
+        text = f"{begin}{text}"
+        at = text.rindex(self.text)
         return AskedSentence(text, self.deed, tuple((start + at, end + at) for start, end in self.strong))
 
 
-def question(act: Action, provenance: Provenance, language: str = "") -> AskedSentence:
-    """Return the question for the person before a call runs: what it does, to what, where, and the risk."""
-    return _Asker(language).question(act, provenance)
+def question(needs: Sequence[Need], act: Action, language: str = "") -> AskedSentence:
+    """Return the question for the person: what they would let Wisp use, and what it is about to do."""
+    deed = _Asker(language).question(act)
+    words = words_in(language, "words")
+    named = [need for need in needs if need.subject not in _WHOLE and need.subject.value in words["let"]]
+    if not named:
+        return deed
+    kinds = list(dict.fromkeys(need.subject.value for need in named))
+    lets = [str(words["let"][kind]).format(name=_names(named, kind, words)) for kind in kinds]
+    return deed.within(f"{str(words['and']).join(lets)}? {deed.text}", begin=str(words["let_begin"]))
 
 
 class _Asker:
@@ -223,20 +198,19 @@ class _Asker:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._words, self._names = told_in(language, "asking"), told_in(language, "sentences")
+        self._words, self._names = words_in(language, "deeds"), words_in(language, "words")
 
-    def question(self, act: Action, provenance: Provenance) -> AskedSentence:
+    def question(self, act: Action) -> AskedSentence:
         words = self._words
         only_looks = Consequence.LOOKS in act.kinds
         folder = str(act.arguments.get("cwd", ""))
         command = act.command if folder in ("", ".", "./") else f"cd {shlex.quote(folder)} && {act.command}"
         told = self._deeds(command, only_looks=only_looks) if act.command else [self._deed(act)]
         joined = str(words["and"]).join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
-        risk = self._risk(act, provenance)
-        pieces = re.split(f"[{_OPEN}{_SHUT}]", str(words["frame"]).format(deeds=joined, risk=risk))
+        pieces = re.split(f"[{_OPEN}{_SHUT}]", str(words["frame"]).format(deeds=joined))
         ends = [sum(map(len, pieces[: number + 1])) for number in range(len(pieces))]
         strong = tuple((ends[number - 1], ends[number]) for number in range(1, len(pieces), 2))
-        return AskedSentence("".join(pieces), f"{joined}{risk}".translate(_MARKS), strong)
+        return AskedSentence("".join(pieces), joined.translate(_MARKS), strong)
 
     def _deeds(self, command: str, *, only_looks: bool) -> list[str]:
         found = list(self._phrases(command))
@@ -285,24 +259,12 @@ class _Asker:
         forms = ("", *self._words["forms"])
         return {f"{field}:{form}".rstrip(":"): self._listed([self.path(one, form) for one in paths]) for form in forms}
 
-    def _risk(self, act: Action, provenance: Provenance) -> str:
-        """Return the call's worst consequence in words, and whose text the model had read before."""
-        words, kinds = self._words["risk"], {str(kind) for kind in act.kinds}
-        order = (*KINDS_IN_ORDER, "leaves", "reaches out", "unsandboxed", "unknown")
-        if str(act.arguments.get("read_back", "")).startswith(tuple(self._words["passing"])):
-            kinds.discard("persists")
-        first = next((str(words[kind]) for kind in order if kind in kinds and kind in words), "")
-        if provenance.secrets and act.hosts:
-            return first + str(words["secret_read"]).format(secret=", ".join(provenance.secrets).translate(_MARKS))
-        others = sources(provenance.tainted_by, self._language)
-        return first + (str(words["read"]).format(source=self._listed(others)) if others else "")
-
     def _deed(self, act: Action) -> str:
         """Return what a call that is no command does."""
         if act.agreed is not None:
             return self._agreed(act.agreed)
         words, fields = self._words, self._fields(act)
-        templates = by_tool({name: one for name, one in words["tools"].items() if name != "*"}, act.tool)
+        templates = _by_tool({name: one for name, one in words["tools"].items() if name != "*"}, act.tool)
         if templates is None:
             is_pointed = act.effect.value == "desktop" and not act.text
             templates = words["tools"]["*"] if is_pointed else [words["effects"][act.effect.value]]
@@ -323,9 +285,7 @@ class _Asker:
             **{name: clip_line(value, _OBJECT_CHARS) for name, value in given.items()},
             **whole,
             "tool": act.tool.replace("_", " "),
-            "control": _called(
-                control.name or control.scene.default or given.get("target", ""), names["unnamed"], names
-            ),
+            "control": _called(control.name or control.default or given.get("target", ""), names["unnamed"], names),
             "button": _called(control.name, "", names) if "button" in control.role else "",
             "window": _called(title, app or names["unknown_window"], names),
             "window:to": _called(title, app or names["unknown_window_to"], names),
@@ -418,11 +378,6 @@ def _as_judged(path: str, judged: Sequence[str]) -> str:
     parts = Path(path).expanduser().parts
     is_plain = not judged or path.rstrip("/") in ("", ".", "..") or Path(judged[0]).parts[-len(parts) :] == parts
     return path if is_plain else judged[0]
-
-
-def _from_and_to(act: Action) -> tuple[str, ...]:
-    """Return what a call moves or copies and where to, as texts for people; () for any other call."""
-    return tuple(_Asker("").in_forms("all", ends)["all"] for ends in _ends(act))
 
 
 def _ends(act: Action) -> tuple[Sequence[str], ...]:
