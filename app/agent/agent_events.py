@@ -212,9 +212,13 @@ class ApprovalWanted:
 
 @dataclass(frozen=True, slots=True)
 class ProgramsUsed:
-    """The programs that the conversation has used, the newest last."""
+    """The programs that the conversation has used, the newest last.
+
+    `granted` are those that the person granted it (`Owner.ref`), so that a conversation that goes on later keeps them.
+    """
 
     names: tuple[str, ...]
+    granted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

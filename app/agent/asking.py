@@ -81,8 +81,8 @@ def of_needs(needs: Sequence[Need], act: Action, trust: Trust, language: str = "
 
 
 def way_on(needs: Sequence[Need]) -> tuple[str, ...]:
-    """Return the names that would allow these needs: `wisp do --allow NAME`."""
-    return tuple(dict.fromkeys(need.name for need in needs if need.name))
+    """Return the names that would allow these needs: `wisp do --allow NAME`. Only what is on one line can be a name."""
+    return tuple(dict.fromkeys(need.name for need in needs if need.name and need.name.isprintable()))
 
 
 def who(act: Action) -> str:

@@ -8,19 +8,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from app.agent import asking
 from app.agent.agent_events import ApprovalAnswered, ApprovalWanted, Notice, ProgramsUsed, Scope, State
 from app.agent.cards import Cards
-from app.agent.policy import Control, Decision, Policy, Subject, TargetInspector, Tier, Trust, Verdict
+from app.agent.policy import Control, Decision, Need, Policy, Subject, TargetInspector, Tier, Trust, Verdict
 from app.agent.policy.call_analysis import source_of
 from app.agent.policy.decision import answers
 from app.agent.policy.values import LASTING, Action, Consequence
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
-from app.base.errors import NeedsPerson
+from app.base.errors import NeedsPerson, WispError
 from app.base.texts import WITHHELD, shell_word
 from app.base.values import dataclass, replace
 from app.desktop.elements import SECRET
@@ -132,6 +133,15 @@ class PermissionGate:
         self._turn = turn
         self._cards = cards
         self._circling = ""
+        self._expected: list[Need] = []
+
+    async def expect(self, calls: Sequence[tuple[ToolCall, ToolSpec]]) -> None:
+        """Look ahead at calls that are about to run: the first question is for all programs that they open."""
+        self._expected = []
+        for call, spec in calls if self._approvals.attended else ():
+            with suppress(WispError):  # because the call itself tells of it
+                needs = (await self._judged(call, spec)).verdict.needs if spec.opens else ()
+                self._expected += [need for need in needs if need.subject is Subject.PROGRAM]
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
         if self._turn.reports and spec.effects_of(call) != {Effect.TALKS}:
@@ -233,11 +243,15 @@ class PermissionGate:
 
     def _note_programs(self, act: Action) -> None:
         """Tell which programs the task uses, when it uses a new one."""
-        used = self._turn.learned.used
-        new = [need.name for need in act.needs if need.subject is Subject.PROGRAM and need.name not in used]
+        learned = self._turn.learned
+        needs = [need for need in act.needs if need.subject is Subject.PROGRAM]
+        # What the words named once stays granted, also when the conversation goes on another day.
+        learned.grants |= {need.grant for need in needs if need.is_named}
+        new = dict.fromkeys(need.name for need in needs if need.name not in learned.used)
         if new:
-            used.extend(dict.fromkeys(new))
-            self._turn.tell(ProgramsUsed(tuple(used)))
+            learned.used.extend(new)
+            granted = sorted(key for subject, key in learned.grants if subject is Subject.PROGRAM)
+            self._turn.tell(ProgramsUsed(tuple(learned.used), tuple(granted)))
 
     def _withhold(self, call: ToolCall, spec: ToolSpec) -> None:
         """Keep text for a password field out of every record: typed text, single letters, pasted text."""
@@ -262,7 +276,16 @@ class PermissionGate:
         rule, where = (verdict.rule, verdict.where) if is_asked else ("", "")
         return replace(verdict, decision=Decision.ASK, sentence=sentence, rule=rule, where=where)
 
+    def _with_expected(self, case: _Case) -> _Case:
+        """Return the case with the other programs that the person is about to be asked for, if it asks for one."""
+        needs, grants = case.verdict.needs, self._turn.learned.grants
+        if all(need.subject is not Subject.PROGRAM for need in needs):
+            return case
+        more = [need for need in self._expected if need.grant not in grants]
+        return replace(case, verdict=replace(case.verdict, needs=tuple(dict.fromkeys((*needs, *more)))))
+
     async def _ask(self, case: _Case) -> str:
+        case = self._with_expected(case)
         if self._approvals.attended:
             self._turn.mood.become(State.NEEDS_YOU)
         wanted = await self._wanted(case)

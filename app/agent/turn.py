@@ -149,8 +149,8 @@ Tell = Callable[[AgentEvent], None]
 class Words:
     """What the person wrote: text and pictures. `own` is the part that they surely wrote themselves.
 
-    `read_before` is None for a message of the person. Otherwise this is an earlier task: none of it was written now,
-    and these sources had been read when it was made. `brought` is the text of a tool server that the person called by a
+    `read_before` is None for a message of the person. Otherwise this is an earlier task, which they agreed to then:
+    these sources had been read when it was made. `brought` is the text of a tool server that the person called by a
     command: nothing in such a message can permit anything.
     """
 
@@ -257,11 +257,11 @@ class Turn:
         """
         brought = (_SERVER,) if words.brought else ()
         self.is_prompted |= bool(brought)
+        self.learned.own.append("" if brought else own_words(words.own))
         if words.read_before is not None:
             self.tainted_by = (*words.read_before, *brought)
             return
         self.said.append(words.text)
-        self.learned.own.append("" if brought else own_words(words.own))
         self.learned.said.append(words.text)
         self.tainted_by = brought
 

@@ -164,12 +164,14 @@ def _owner(program: str) -> Owner:
 
 
 def _ways(policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], trust: Trust) -> tuple[str, ...]:
-    """Return what would make the call run. Each was tried on the policy."""
+    """Return what would make the call run. Names are needed together; each mode was tried on the policy."""
     found: list[str] = []
     verdict = policy.decide(call, spec, seen, trust)
     if verdict.decision is Decision.ASK:
         found.append("the person's yes")
-        found += [f"--allow {need.name!r}" for need in verdict.needs if need.name]
+        # What could carry a secret away is asked about whatever is allowed by name.
+        named = (need for need in verdict.needs if need.name and not (need.is_outward and trust.secrets))
+        found += [f"--allow {name!r}" for name in dict.fromkeys(need.name for need in named)]
     mode = policy.mode
     for other in Mode:
         policy.switch(other)

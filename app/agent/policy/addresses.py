@@ -21,7 +21,7 @@ HANDED_ON = ("arguments", "uri")
 """Arguments that a tool server is given, with all that they hold."""
 _LINK = re.compile(r"https?://[^\s<>\"'`\\^{}|\x00-\x1f]+", re.IGNORECASE)
 _AROUND = "<>()[]{}\"'`.,;:!?*_"
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(?!\d)", re.IGNORECASE)
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _HOST = re.compile(r"[./:]|^localhost$")
 
 
@@ -46,8 +46,10 @@ def of_typed(text: str) -> frozenset[Consequence]:
     scheme = _SCHEME.match(words[0])
     if scheme and scheme[1].casefold() not in ("http", "https"):
         return frozenset()
+    # Of a host in one word, a browser makes a number, or a name of the local network.
+    is_one_word = scheme is not None and "." not in words[0].split("/")[2]
     url = words[0] if scheme else f"http://{words[0]}"
-    return frozenset({Consequence.INNER} if _is_inner(url) else ())
+    return frozenset({Consequence.INNER} if is_one_word or _is_inner(url) else ())
 
 
 def really(

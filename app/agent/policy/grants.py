@@ -68,7 +68,7 @@ class SavedGrants:
         known, today = self.all(), time.strftime("%Y-%m-%d")
         new = [
             SavedGrant(need.subject, need.key, need.name, today)
-            for need in needs
+            for need in dict.fromkeys(needs)
             if need.subject in LASTING and need.key and need.grant not in {one.grant for one in known}
         ]
         self._write((*known, *new))
