@@ -254,26 +254,30 @@ class BubbleWindow(Floating):
         self.accept_focus(accepts=True)
         self.raise_()
         self.activateWindow()
-        self._ask_for_keyboard(_MOST_ASKS)
+        if (server := self.around.server) is not None:
+            self._ask_for_keyboard(_MOST_ASKS, server.active_window())
         if QGuiApplication.focusWindow() is self.windowHandle() and not self.isActiveWindow():
             # Hidden and shown at once, the window still has the keyboard, but Qt's widgets take it for inactive.
             # Nothing else tells them; Qt means to keep this call for its own use.
             with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
                 QApplication.setActiveWindow(self)
 
-    def _ask_for_keyboard(self, left: int) -> None:
+    def _ask_for_keyboard(self, left: int, active: int) -> None:
         """Ask the window manager for the keyboard as a pager does: many refuse a program that is behind.
 
-        Ask again until it has answered, at most `left` times: it ignores a window that it does not manage yet.
+        Ask again, at most `left` times, while the window `active` stays the active one: the manager ignores a window
+        that it does not manage yet. Once any other window is active, it or the person has answered.
         """
         server, window = self.around.server, self.windowHandle()
         if server is None or window is None or not self.isVisible():
             return
-        if window.flags() & Qt.WindowType.WindowDoesNotAcceptFocus or server.active_window() == int(self.winId()):
+        if window.flags() & Qt.WindowType.WindowDoesNotAcceptFocus or server.active_window() not in (0, active):
+            return
+        if active == int(self.winId()):
             return
         server.activate(int(self.winId()))
         if left > 1:
-            QTimer.singleShot(_ASK_AGAIN_MS, self, lambda: self._ask_for_keyboard(left - 1))
+            QTimer.singleShot(_ASK_AGAIN_MS, self, lambda: self._ask_for_keyboard(left - 1, active))
 
     def accept_focus(self, *, accepts: bool) -> None:
         """Set whether the window manager may give this window the keyboard."""

@@ -67,6 +67,7 @@ class Panels(QObject):
         self._collections = collections
         self._opened: dict[str, CollectionPage] = {}
         self._search = ""
+        self._acting = asyncio.Lock()
         inbox.view_changed.connect(self._refresh)
 
     def toggle(self, name: str) -> None:
@@ -162,9 +163,10 @@ class Panels(QObject):
 
         async def done() -> None:
             collection = self._collections[name]
-            outcome = await collection.act(action, key, words)
-            await self._listed(collection, page)
-            page.tell(_done(outcome))
+            async with self._acting:  # so that the page tells of the last act last
+                outcome = await collection.act(action, key, words)
+                await self._listed(collection, page)
+                page.tell(_done(outcome))
 
         self._in_background(done(), page)
 
