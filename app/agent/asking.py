@@ -115,7 +115,8 @@ def in_language(text: str, language: str) -> str:
 
 
 def _names(needs: Iterable[Need], kind: str, words: Mapping[str, Any]) -> str:
-    names = list(dict.fromkeys(need.name or str(words["web"]) for need in needs if need.subject.value == kind))
+    own = words["names"]
+    names = list(dict.fromkeys(own.get(need.name, need.name) for need in needs if need.subject.value == kind))
     return str(words["and"]).join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -307,7 +307,9 @@ class PermissionGate:
 
     def _with_way_on(self, refusal: str, case: _Case, asked: str) -> str:
         """Return the refusal for an unattended run, with the reason and the names that would allow the call."""
-        names = asking.way_on(case.verdict.needs)
+        # After a secret was read no name helps: only a person can decide what may leave then.
+        barred = any(need.is_outward for need in case.verdict.needs) and self._turn.secrets
+        names = () if barred else asking.way_on(case.verdict.needs)
         words = " ".join(f"--allow {shell_word(name)}" for name in names)
         said = told("unattended_why", refusal=refusal, why=case.verdict.sentence)
         return GateRefusal(f"{said} {told('allowing', names=words)}" if names else said, "\n".join(names), asked)

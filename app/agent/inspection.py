@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import mimetypes
 from collections.abc import Sequence
+from pathlib import Path
 
 from app.agent.policy import Control, ControlWindow
 from app.agent.policy.chords import strokes
 from app.base.errors import NeedsPerson, WispError
 from app.base.geometry import Point, Rect
-from app.desktop.backends import App, Owner
+from app.desktop.backends import Owner
 from app.desktop.capture import PictureBudget
 from app.desktop.controller import DesktopController, Target
 from app.desktop.desktop import Desktop
@@ -83,13 +85,17 @@ async def _seen(controller: DesktopController, call: ToolCall, aim: ScreenAim) -
 
 
 def _started(controller: DesktopController, call: ToolCall) -> tuple[Control, ...]:
-    """Return the program that the call would start; none for an address or a document."""
-    name = call.text("name").strip()
-    if target_of_opening(name):
-        return ()
-    apps = controller.backend.apps
+    """Return the program that the call would start, or that opens the address or document; none if it is unknown."""
+    name, apps = call.text("name").strip(), controller.backend.apps
+    if target := target_of_opening(name):
+        kind = "x-scheme-handler/https" if target.address else mimetypes.guess_type(target.path)[0] or ""
+        preferred = [entry.removesuffix(".desktop") for entry in apps.preferred(kind)] if kind else []
+        known = {app.ref.rsplit("/", 1)[-1].removesuffix(".desktop"): app for app in apps.installed()}
+        owner = next((owner_of(known[entry]) for entry in preferred if entry in known), None)
+        title = "" if target.address else Path(target.path).name
+        return (Control(window=ControlWindow(title=title, app=owner.name, owner=owner)),) if owner else ()
     try:
-        program: App = choose(name, apps.installed(), apps.command, apps.preferred)
+        program = choose(name, apps.installed(), apps.command, apps.preferred)
     except WispError:  # because a call that fails starts nothing
         return ()
     return (Control(window=ControlWindow(app=program.name, owner=owner_of(program, called=name))),)

@@ -105,8 +105,14 @@ class TargetPreview(Generic[H]):
 
     async def foresee(self, call_id: str, target: H) -> PreviewedTarget:
         """Return what a call with this target would hit, and keep it for `aim`. Raises the errors of finding it."""
+        await self._worked_off()  # because what was typed before may still change what is there
         try:
             aim = await self._find(target)
+            limit = self._clock.now() + _LIMIT_S
+            while aim.element and "sensitive" not in aim.element.states and self._clock.now() < limit:
+                # A dialog allows its answer a moment after it got what it asks for.
+                await asyncio.sleep(_LOOK_AGAIN_S)
+                aim = await self._find(target)
             met = await self.met_by(aim)
         except WispError as error:
             self._keep(call_id, target, _Kept(None, PreviewedTarget(), self._clock.now(), error))
@@ -188,6 +194,7 @@ class TargetPreview(Generic[H]):
 
     async def of_element(self, call_id: str, ref: str) -> PreviewedTarget:
         """Return what a call with this ref would act on, and keep it for `element`. Raises as `foresee` does."""
+        await self._worked_off()
         try:
             _, met = await self._by_ref(ref)
         except WispError as error:

@@ -24,7 +24,7 @@ from app.agent.policy import Policy, Trust
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.x11.virtual import VirtualDesktop
-from app.protocol.call import ToolCall
+from app.protocol.call import JsonValue, ToolCall
 from app.tools.acts import Move, Steps
 from app.tools.computer import COMPUTER
 from app.tools.registry import admitted
@@ -32,7 +32,10 @@ from app.tools.registry import admitted
 _DECISIONS = 100
 _PROGRAMS = (("mousepad",), ("zenity", "--entry"), ("xterm",))
 _STARTS_S = 3.0
-_ACTS = {"computer_key": {"keys": "a"}, "computer_click": {"x": 640, "y": 400, "space": "screen"}}
+_ACTS: dict[str, dict[str, JsonValue]] = {
+    "computer_key": {"keys": "a"},
+    "computer_click": {"x": 640, "y": 400, "space": "screen"},
+}
 
 
 async def _measured(count: int, act: Callable[[int], Awaitable[object]]) -> str:

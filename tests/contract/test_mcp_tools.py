@@ -219,7 +219,6 @@ async def test_a_server_of_the_workspace_is_asked_about_once_with_its_whole_comm
     file.unlink()
 
 
-@pytest.mark.xfail(strict=True, reason="yolo mode agrees to programs that a workspace's file names, also unsandboxed")
 async def test_nor_does_yolo_mode_start_a_server_of_the_workspace_unasked(world: World) -> None:
     file, ran = world.workspace / ".mcp.json", world.workspace / "ran"
     entry = {"command": "python3", "args": ["-c", f"open({str(ran)!r}, 'w')"], "sandbox": False}

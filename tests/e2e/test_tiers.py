@@ -1,4 +1,4 @@
-"""A program is known by its process, its desktop entry and its pseudo-terminal, never by its title: on real programs."""
+"""A program is known by its process, desktop entry and pseudo-terminal, never by its title: on real programs."""
 
 from __future__ import annotations
 

@@ -59,11 +59,15 @@ class NobodyKnows:
 
 _COMMAND = "command"
 _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
-_RUNNING = (DocumentKind.RUNS, DocumentKind.UNKNOWN)
+_HARMLESS = (DocumentKind.FOLDER, DocumentKind.PLAIN)
 _PAGE_FIELDS = ("entry", "text", "password text")
 _BETWEEN = re.compile(r"[\s'\"=;|&<>(){}$`,]+")
 _SEARCHES = re.compile(r"\b(?:rg|ag|ack|[ef]?grep\b.*\s-\w*[rR]|grep\b.*--recursive)")
 _LEAVING = (Consequence.UNSANDBOXED, Consequence.LEAVES, Consequence.REACHES_OUT)
+_WEB = "the web"
+"""Where a search goes."""
+_DESKTOP = "the desktop"
+"""Where no program is known to be: the background, or no window at all."""
 _ATTACHED = Owner("attached browser", "your own browser")
 
 
@@ -139,13 +143,13 @@ class CallAnalyzer:
             window, owner = control.window, control.window.owner
             if window.host:
                 yield _host(window.host, said)
-            elif owner.ref:
+            else:
                 tier = self.tier(owner)
                 is_named = naming.names_any(said, owner.names) or (
                     tier is Tier.ORDINARY and _names_document(said, window.title)
                 )
                 outward = tier is Tier.OTHERS and puts_text
-                yield Need(Subject.PROGRAM, owner.ref, owner.name, tier, outward, is_named)
+                yield Need(Subject.PROGRAM, owner.ref, owner.name or _DESKTOP, tier, outward, is_named)
                 if tier is Tier.COMMANDS and puts_text and control is act.control:
                     is_said = bool(act.text) and naming.says_all(said, act.text)
                     yield Need(Subject.TYPING, owner.ref, owner.name, tier, is_named=is_said)
@@ -335,7 +339,9 @@ def _host(host: str, said: str) -> Need:
     """Return the need to reach a host. The person names it, or a domain that it belongs to."""
     labels = host.split(":", maxsplit=1)[0].split(".")
     names = [".".join(labels[at:]) for at in range(max(len(labels) - 1, 1))]
-    return Need(Subject.HOST, host, host, is_outward=True, is_named=bool(host) and naming.names_any(said, names))
+    return Need(
+        Subject.HOST, host, host or _WEB, is_outward=True, is_named=bool(host) and naming.names_any(said, names)
+    )
 
 
 def _folder(path: str, said: str) -> Need:
@@ -353,7 +359,7 @@ def _names_document(said: str, title: str) -> bool:
 
 
 def _may_run(paths: Iterable[str]) -> bool:
-    return any(document_kinds.kind_of(path) in _RUNNING for path in paths)
+    return any(document_kinds.kind_of(path) not in _HARMLESS for path in paths)
 
 
 def _opened(call: ToolCall, spec: ToolSpec) -> Mapping[str, JsonValue]:

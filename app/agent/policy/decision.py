@@ -44,8 +44,8 @@ def _asks(mode: Mode, need: Need, trust: Trust) -> bool:
     """Return whether the person must be asked for this."""
     if granted(need, trust) in trust.grants:
         return False
-    if need.is_outward and trust.secrets:
-        return True  # in every mode, because keys and passwords could leave
+    if need.subject is Subject.SETTINGS or (need.is_outward and trust.secrets):
+        return True  # in every mode: what Wisp may do later, and where keys and passwords could leave
     if mode is Mode.YOLO or need.is_named:
         return False
     if trust.tainted_by:

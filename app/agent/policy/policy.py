@@ -42,6 +42,8 @@ YOLO_S = 1800.0
 _COMPOUND = frozenset(";|&$`()<>\n\r\\{}#")
 """Signs that make one command several, or another: a pattern never allows those."""
 _LONGEST_CHARS = 2000
+_SHALLOW = 2
+"""Parts of a path that holds too much to be allowed as a whole, such as / and /home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +173,15 @@ class Policy:
         """Return whether this run allows it by its name, or because the whole desktop is Wisp's own."""
         if need.subject is Subject.PROGRAM and self._around.is_own_desktop:
             return True
-        names = {need.name.casefold(), need.key.casefold()}
-        if need.subject is Subject.HOST:
-            return any(need.key and f".{need.key}".endswith(f".{name}") for name in self._allowed)
+        if need.subject is Subject.SETTINGS:
+            return False
+        if need.subject is Subject.HOST and need.key:
+            return any("." in name and f".{need.key}".endswith(f".{name}") for name in self._allowed)
         if need.subject is Subject.FOLDER:
-            folders = (os.path.realpath(Path(name).expanduser()) for name in self._allowed)
-            return any(Path(need.key.split("\0")[0]).is_relative_to(folder) for folder in folders)
-        return not names.isdisjoint(self._allowed)
+            folders = [Path(os.path.realpath(Path(name).expanduser())) for name in self._allowed]
+            place = Path(need.key.split("\0")[0])
+            return any(place.is_relative_to(folder) for folder in folders if len(folder.parts) > _SHALLOW)
+        return not {need.name.casefold(), need.key.casefold()}.isdisjoint(self._allowed)
 
     def _fits(self, rule: Rule, act: Action) -> bool:
         """Return whether all conditions of a rule hold.

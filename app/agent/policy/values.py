@@ -130,8 +130,8 @@ class Subject(StrEnum):
     """A call of which the model itself says that it may destroy something."""
 
 
-LASTING = frozenset({Subject.PROGRAM, Subject.HOST, Subject.SERVER, Subject.FOLDER, Subject.COMMAND})
-"""What "Always" can be said of."""
+LASTING = frozenset({Subject.PROGRAM, Subject.HOST, Subject.FOLDER, Subject.COMMAND})
+"""What "Always" can be said of. Not of a tool server: another one may have its name elsewhere (`wisp mcp trust`)."""
 
 
 @dataclass(frozen=True, slots=True)

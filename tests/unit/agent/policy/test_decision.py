@@ -125,7 +125,6 @@ def test_on_wisps_own_desktop_every_program_may_be_used_but_those_of_secrets(fol
         ("write_file", {"path": "/var/tmp/elsewhere/notes.md", "content": "x"}, ASK, ASK),
         ("web_fetch", {"url": "https://example.com/"}, ASK, ALLOW),
         ("web_search", {"query": "weather"}, ASK, ALLOW),
-        ("cron", {"schedule": "daily 9:00", "task": "open the calculator"}, ASK, ASK),
         ("remember", {"fact": "likes tea"}, ALLOW, ALLOW),
     ],
 )
@@ -135,6 +134,14 @@ def test_what_a_call_off_the_screen_needs(
     found = [decided(folder, tool, mode=mode, **arguments).decision for mode in (Mode.ASK, Mode.AUTO, Mode.YOLO)]
     assert found == [ask, auto, ALLOW]
     assert decided(folder, tool, trust=PLANNED, **arguments).decision is ALLOW
+
+
+def test_what_wisp_may_do_later_asks_in_every_mode(folder: Path) -> None:
+    later = {"schedule": "daily 9:00", "task": "open the calculator"}
+    for mode in (Mode.ASK, Mode.AUTO, Mode.YOLO):
+        deps = PolicyDeps(Commands(), allowed=("cron",))
+        assert decided(folder, "cron", mode=mode, deps=deps, **later).decision is ASK
+    assert decided(folder, "cron", trust=PLANNED, **later).decision is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -285,7 +292,7 @@ def test_what_this_run_allows_by_name_runs_and_the_refusal_names_it(
     for allowed in (name, asked.needs[0].name):
         deps = PolicyDeps(Commands(), allowed=(allowed,))
         assert decided(folder, tool, seen, deps=deps, **arguments).decision is ALLOW
-    deps = PolicyDeps(Commands(), allowed=("ample.com", "pad", "/var/t"))
+    deps = PolicyDeps(Commands(), allowed=("ample.com", "pad", "/var/t", "/", "/var", "com"))
     assert decided(folder, tool, seen, deps=deps, **arguments).decision is ASK
 
 
