@@ -271,19 +271,22 @@ def test_the_program_in_front_goes_with_the_next_message_unless_it_is_taken_away
     drive(person())
 
 
-@pytest.mark.parametrize(("window_class", "is_found"), [("XTerm", True), ("KeePassXC", False)])
-def test_the_program_in_front_is_the_one_behind_the_bubble_but_never_a_password_manager(
+@pytest.mark.parametrize(("window_class", "is_found"), [("XTerm", False), ("KeePassXC", False), ("Mousepad", True)])
+def test_the_program_in_front_is_an_ordinary_one_behind_the_bubble(
     presence: Presence, drive: Drive, window_class: str, *, is_found: bool
 ) -> None:
+    program = ("mousepad",) if is_found else ("xterm", "-class", window_class, "-T", "front")
+
     async def person() -> None:
-        started = await asyncio.create_subprocess_exec("xterm", "-class", window_class, "-T", "front")
+        before = _active_name()
+        started = await asyncio.create_subprocess_exec(*program)
         assistant = assemble(Settings({}, {}))
         try:
-            await until(lambda: _active_name() == "front")
+            await until(lambda: _active_name() not in ("", before))
             presence.open()
             await until(presence.composer.isVisible)
             found = await assistant.front_program()
-            assert ("xterm" in found[0] if found else False) is is_found
+            assert ("mousepad" in found[0] if found else False) is is_found
         finally:
             await assistant.close()
             started.terminate()
@@ -646,6 +649,7 @@ def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_afte
     drive(person())
 
 
+@pytest.mark.flaky(reruns=1)  # real terminals
 def test_the_program_that_was_used_last_gets_the_keyboard_back_while_the_bubble_stays_open(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, desktop: VirtualDesktop
 ) -> None:
@@ -662,7 +666,7 @@ def test_the_program_that_was_used_last_gets_the_keyboard_back_while_the_bubble_
             devices.type("hello\n")
             await until(lambda: agent.sent == ["hello"] and _active_name() == "second")
             agent.stop()
-            await until(lambda: not presence.inbox.view.running)
+            await until(lambda: not presence.inbox.view.running and _has_keys(presence))  # it takes them back
             await hand("search", "--name", "first", "windowactivate", "--sync")
             await until(lambda: _active_name() == "first")
             await hand("mousemove", *center_of(presence.composer.field))
@@ -682,6 +686,7 @@ def test_the_program_that_was_used_last_gets_the_keyboard_back_while_the_bubble_
     drive(person())
 
 
+@pytest.mark.flaky(reruns=1)  # real terminals
 def test_a_program_that_came_to_the_front_while_the_bubble_was_open_is_noted_without_the_pointer(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, desktop: VirtualDesktop
 ) -> None:

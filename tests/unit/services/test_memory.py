@@ -437,7 +437,7 @@ def test_the_command_lists_exports_and_forgets(
         ("remember", {"text": "x"}, (), Mode.ASK, Decision.ALLOW),
         ("forget", {"id": "1"}, (), Mode.AUTO, Decision.ALLOW),  # which only looks the facts up; see below
         ("forget", {"facts": ("x",), "count": 1}, (), Mode.AUTO, Decision.ASK),
-        ("forget", {"facts": ("x",), "count": 1}, (), Mode.YOLO, Decision.ALLOW),
+        ("forget", {"facts": ("x",), "count": 1}, (), Mode.YOLO, Decision.ASK),
         ("forget", {"facts": ("x",), "count": 1}, (), Mode.PLAN, Decision.DENY),
         ("remember", {"text": "x"}, ("web",), Mode.ASK, Decision.ASK),
         ("remember", {"text": "x"}, ("screen",), Mode.AUTO, Decision.ASK),

@@ -201,12 +201,12 @@ async def test_what_the_turn_had_read_stays_with_its_schedule(tmp_path: Path, to
     assert sorted(job.tainted_by for job in agenda.all()) == [(), ("web",)]
 
 
-@pytest.mark.parametrize(("read_before", "refused"), [(None, []), ((), ["web_fetch"]), (("web",), ["web_fetch"])])
-async def test_a_task_of_earlier_is_nothing_that_the_person_says(
-    tmp_path: Path, read_before: tuple[str, ...] | None, refused: list[str]
+@pytest.mark.parametrize("read_before", [None, (), ("web",)])
+async def test_a_task_of_earlier_names_what_it_says_because_it_was_agreed_to(
+    tmp_path: Path, read_before: tuple[str, ...] | None
 ) -> None:
     call = '<web_fetch url="https://a.example/"/>'
-    assert await _run(tmp_path, call, "Look at a.example", read_before, Mode.ASK) == refused
+    assert await _run(tmp_path, call, "Look at a.example", read_before, Mode.ASK) == []
 
 
 @pytest.mark.parametrize(("read_before", "refused"), [((), []), (("web",), ["web_fetch"])])
