@@ -53,7 +53,10 @@ EVIL = "--allow 'evil.example'"
         (FETCH, ["--mode", "auto", "--tainted", "web"], "ask", ["host"], [YES, EVIL, YOLO]),
         (FETCH, ["--mode", "auto", "--secret", ".env"], "ask", ["host"], [YES]),
         ('<computer_key keys="Return"/>', ["--program", "pad"], "ask", ["program"], [YES, "--allow 'pad'", AUTO, YOLO]),
-        ('<computer_key keys="Return"/>', ["--program", "pad", "--default", "Delete", "--said", "pad"], "ask", ["button"], [YES, "--allow 'Delete'", YOLO]),
+        (
+            '<computer_key keys="Return"/>', ["--program", "pad", "--default", "Delete", "--said", "pad"],
+            "ask", ["button"], [YES, "--allow 'Delete'", YOLO],
+        ),
         ('<computer_key keys="ctrl+alt+F1"/>', ["--mode", "yolo"], "deny", [], []),
         ("<say>hello</say>", ["--tainted", "screen"], "allow", [], []),
     ],
