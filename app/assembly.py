@@ -11,16 +11,14 @@ from app.agent.deps import ConversationRequests, Remind, SessionDeps
 from app.agent.policy import Mode, Policy
 from app.agent.policy.call_analysis import CommandClassifier, NobodyKnows
 from app.agent.policy.policy import PolicyDeps
-from app.agent.policy.rules import check_lasting
-from app.agent.policy.unattended import Waiting, waiting
+from app.agent.policy.unattended import check_names
 from app.agent.served_tools import DeclaredServerTools
 from app.agent.surface_answers import AnsweringParts, Ask, SurfaceAnswers
 from app.base import paths, resources
-from app.base.clock import Clock, SystemClock
+from app.base.clock import Clock
 from app.base.values import dataclass
 from app.desktop.desktop import Desktop
 from app.desktop.wallpaper import DesktopWallpaper
-from app.protocol.call import ToolCall
 from app.providers.images import PictureMaker
 from app.providers.profiles import OFFLINE
 from app.services.agenda import Agenda
@@ -47,8 +45,8 @@ from app.services.tasks import Checklist
 from app.services.themes import Appearance, active_theme
 from app.services.web.pages import Pages
 from app.services.web.search import WebSearch
-from app.settings.catalog import COMMAND_SANDBOX, LANGUAGE, MODE, PROVIDER, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
-from app.settings.store import Current, Settings, key_of, load
+from app.settings.catalog import COMMAND_SANDBOX, LANGUAGE, MODE, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
+from app.settings.store import Current, Settings, key_of
 from app.tools.browser import BROWSER, Browsing
 from app.tools.computer import COMPUTER, Computer
 from app.tools.conversation import SAY, TASKS, Speech, Tasks
@@ -110,9 +108,8 @@ def reminding(own: Belongings, provider: DeclaredServerTools) -> Remind:
     servers = ServerHints(own.servers, provider.declared_servers)
     surfaces = SurfaceHints(own.surfaces)
 
-    async def remind(said: str) -> tuple[Mapping[str, str], bool]:
-        remembered = await facts(said)
-        return {**remembered, **await skills(said), **await servers(), **await surfaces()}, bool(remembered)
+    async def remind(said: str) -> Mapping[str, str]:
+        return {**await facts(said), **await skills(said), **await servers(), **await surfaces()}
 
     return remind
 
@@ -171,8 +168,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         ScheduleTools(
             own.agenda,
             workspace.folder,
-            partial(check_lasting, specs=registry().specs),
-            foresee=foresee,
+            check_names,
             devices=DeviceNotifier(Current(), key_of),
         ),
         SurfaceTools(own.surfaces, own.engine, docs, lambda: active_theme().handbook),
@@ -216,11 +212,13 @@ def judged_by(
     commands: CommandClassifier | None = None,
     allowed: Sequence[str] = (),
     own_ports: Callable[[], Collection[int]] = tuple,
+    *,
+    is_own_desktop: bool = False,
 ) -> Policy:
     """Return the policy for these settings. Without `commands`, nothing is known about what a shell command would do.
 
-    `allowed` are rules in their short form that allow something in this run. `own_ports` are the ports that the
-    conversation's commands serve. Raises BadRules for an unusable rule.
+    `allowed` are the names of what is allowed in this run. `own_ports` are the ports that the conversation's commands
+    serve. `is_own_desktop`: the desktop is Wisp's own virtual one.
     """
     around = PolicyDeps(
         commands or NobodyKnows(),
@@ -230,6 +228,7 @@ def judged_by(
         allowed=allowed,
         own_ports=own_ports,
         language=settings[LANGUAGE] or resources.system_language(),
+        is_own_desktop=is_own_desktop,
     )
     return Policy(workspace_of(settings), Mode(settings[MODE]), surroundings=around)
 
@@ -246,24 +245,3 @@ def commands_of(settings: Settings, clock: Clock) -> tuple[Processes, CommandJud
     processes = Processes(paths.state_dir() / "commands", clock, wall=wall, deletions=deletions)
     root = Workspace(workspace_of(settings))
     return processes, CommandJudge(root, processes, lambda: wall.missing() or survey.unsearched(root.folder))
-
-
-def foresee(task: str, allowed: Sequence[str], workspace: Path) -> list[Waiting]:
-    """Return the acts of a task that would wait for the person if `wisp run-due` ran it with nobody there.
-
-    Only what the offline provider would do is known in advance; with another provider the list is empty. Raises
-    BadRules for bad `allowed`.
-    """
-    from app.providers import profiles  # late, like the reader, because only schedules need them
-    from app.providers.offline.provider import read_wish
-    from app.providers.offline.words import Plan
-
-    settings = load().with_values(trust__mode=Mode.ASK.value, files__workspace=str(workspace))
-    if (settings[PROVIDER] or profiles.default_name()) != profiles.OFFLINE:
-        return []
-    reading, tools = read_wish(task), registry()
-    steps = reading.steps if isinstance(reading, Plan) else ()
-    processes, judge = commands_of(settings, SystemClock())
-    policy = judged_by(settings, judge, allowed, processes.open_ports)
-    calls = [(ToolCall(f"c{number}", step.tool, dict(step.arguments)), step.tool) for number, step in enumerate(steps)]
-    return waiting(policy, [(call, spec) for call, name in calls if (spec := tools.find(name))], tools.specs)

@@ -11,6 +11,7 @@ from functools import partial
 from app.agent.agent_events import AgentEvent, Notice, TagStart, ToolFinished, ToolRunning, TurnEnded, TurnStarted
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
 from app.agent.inspection import DesktopInspector
+from app.agent.policy import Tier
 from app.agent.prompt import MachineFacts, ending
 from app.agent.recording import Archive
 from app.agent.rewriting import SelectionRewriter
@@ -34,7 +35,7 @@ from app.base import ids, paths
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.texts import clip_line, named_in_short
-from app.desktop.backends import Curtain
+from app.desktop.backends import Curtain, Owner
 from app.desktop.capture import PictureBudget
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
@@ -99,6 +100,7 @@ class Assistant:
         parts: SessionDeps,
     ) -> None:
         self.session = session
+        self._policy = parts.policy
         self.rewriter = SelectionRewriter(own.desktop, self.run, parts, session.spend, lambda: session.is_running)
         self.surface_answers = answers
         self.archive: Archive = journal.archive
@@ -123,13 +125,18 @@ class Assistant:
         return self._watch.subscribe(listener)
 
     async def send(
-        self, text: str, media: Sequence[Media] = (), own: str = "", read_before: tuple[str, ...] | None = None
+        self,
+        text: str,
+        media: Sequence[Media] = (),
+        own: str = "",
+        read_before: tuple[str, ...] | None = None,
+        using: tuple[str, ...] = (),
     ) -> TurnEnded:
-        """Run one turn on the person's text, to its end. `own` and `read_before` are as in `Session.send`."""
+        """Run one turn on the person's text, to its end. `own`, `read_before` and `using` are as in `Session.send`."""
         self._loop = asyncio.get_running_loop()
         self._watch.begin()
         self._own.sight.note_marked(media)
-        return await self.session.send(text, tuple(media), own, read_before)
+        return await self.session.send(text, tuple(media), own, read_before, using)
 
     def stop(self) -> None:
         """End the turn and all input at once. No key or button stays pressed."""
@@ -224,6 +231,14 @@ class Assistant:
         budget = PictureBudget(_ALL_PIXELS, _ALL_PIXELS) if at_full_size else PictureBudget()
         return await self._desktop.run(lambda controller: _photographed(controller, budget))
 
+    async def front_program(self) -> tuple[str, str] | None:
+        """Return the ref and the name of the program whose window is in front, beside Wisp's own windows.
+
+        None if there is none, or if it is no ordinary program: a terminal or a browser in front is not yet meant.
+        """
+        owner = await self._desktop.run(_front_owner)
+        return (owner.ref, owner.name) if owner.ref and self._policy.tier(owner) is Tier.ORDINARY else None
+
     async def worked_off(self) -> None:
         """Wait until programs have handled their input, judged by what the screen shows."""
         await self._desktop.run(_worked_off)
@@ -259,6 +274,12 @@ async def _photographed(controller: DesktopController, budget: PictureBudget) ->
     return Media(capture.data, capture.media_type, sent.width, sent.height, capture.label)
 
 
+async def _front_owner(controller: DesktopController) -> Owner:
+    windows = controller.backend.windows.shown()
+    front = next((one for one in windows if not (one.is_own or one.is_popup or one.is_minimised)), None)
+    return controller.backend.apps.owner(front.pid, front.app) if front else Owner()
+
+
 async def _worked_off(controller: DesktopController) -> None:
     await controller.screen_capture.settle(_WORK_LEFT)
 
@@ -271,17 +292,19 @@ def assemble(
     without_screen: bool = False,
     attended: bool = True,
     allowed: Sequence[str] = (),
+    is_own_desktop: bool = False,
 ) -> Assistant:
-    """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing, BadRules for bad `allowed`.
+    """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing.
 
     `attended` says that somebody can answer approvals. `without_screen` gives it a desktop on which nothing really
-    happens; with `dry_run` it changes nothing else either. `allowed` are rules in their short form for this run.
+    happens; with `dry_run` it changes nothing else either. `allowed` are the names of
+    what is allowed in this run. `is_own_desktop`: the display is Wisp's own virtual one.
     """
     without_screen = without_screen or dry_run
     chosen = profiles.choose(settings)
     clock = SystemClock()
     processes, judge = commands_of(settings, clock)
-    policy = judged_by(settings, judge, allowed, processes.open_ports)
+    policy = judged_by(settings, judge, allowed, processes.open_ports, is_own_desktop=is_own_desktop)
     conversation = ConversationRequests(policy)
     now = Current()
     desktop = _desktop(settings, curtain, now, without_screen=without_screen)
@@ -404,10 +427,22 @@ def _dialect_name(settings: Settings, chosen: profiles.ChosenProvider) -> str:
 
 @asynccontextmanager
 async def assembled(
-    settings: Settings, *, dry_run: bool = False, without_screen: bool = False, allowed: Sequence[str] = ()
+    settings: Settings,
+    *,
+    dry_run: bool = False,
+    without_screen: bool = False,
+    allowed: Sequence[str] = (),
+    is_own_desktop: bool = False,
 ) -> AsyncIterator[Assistant]:
     """Yield an unattended assistant and close it at the end. Calls that need an approval are refused."""
-    assistant = assemble(settings, dry_run=dry_run, without_screen=without_screen, attended=False, allowed=allowed)
+    assistant = assemble(
+        settings,
+        dry_run=dry_run,
+        without_screen=without_screen,
+        attended=False,
+        allowed=allowed,
+        is_own_desktop=is_own_desktop,
+    )
     try:
         yield assistant
     finally:

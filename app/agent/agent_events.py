@@ -188,7 +188,7 @@ class ApprovalWanted:
     `rule` decided. `sources` are whose words were read before; `reasons` are sentences about a command. `scopes` are
     the possible answers. `ring` is the place in the picture's pixels. `deed` is what is asked for, without the words
     around it in the sentence; `strong` are the sentence's verbs, each as its first character and the one behind it.
-    Everything but the tool's name is in the person's language.
+    `icon` is the name or path of the program's icon. Everything but the tool's name is in the person's language.
     """
 
     approval_id: str
@@ -207,6 +207,18 @@ class ApprovalWanted:
     ring: tuple[int, int] | None = None
     deed: str = ""
     strong: tuple[tuple[int, int], ...] = ()
+    icon: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramsUsed:
+    """The programs that the conversation has used, the newest last.
+
+    `granted` are those that the person granted it (`Owner.ref`), so that a conversation that goes on later keeps them.
+    """
+
+    names: tuple[str, ...]
+    granted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +283,7 @@ AgentEvent = (
     | ToolFinished
     | ApprovalWanted
     | ApprovalAnswered
+    | ProgramsUsed
     | ModeChanged
     | UsageChanged
     | Notice
@@ -289,6 +302,7 @@ _NAMES = {
     ToolRunning: "tool_running",
     ApprovalWanted: "approval_wanted",
     ApprovalAnswered: "approval_answered",
+    ProgramsUsed: "programs_used",
     ModeChanged: "mode",
     UsageChanged: "usage",
     Notice: "notice",

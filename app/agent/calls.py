@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -12,14 +13,16 @@ from types import MappingProxyType
 from app.agent.cards import Cards
 from app.agent.deps import KeepProgress
 from app.agent.gate import PermissionGate
-from app.agent.policy.instructions import own_words
+from app.agent.policy.naming import own_words
 from app.agent.prompt import told
 from app.agent.recording import NoRecorder, Recorder
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import ASK_AT, WARN_AT, Turn
 from app.base import ids
+from app.base.errors import WispError
 from app.base.values import dataclass
-from app.protocol.call import CHANGED_PART, FINISHED, Block, JsonValue, ToolResult, tool_error
+from app.protocol.arguments import to_call
+from app.protocol.call import CHANGED_PART, FINISHED, Block, JsonValue, ToolCall, ToolResult, tool_error
 from app.protocol.dialects.api import Answer
 from app.protocol.spec import PROGRESS, Effect, ToolSpec
 from app.providers.pairing import HALTED
@@ -152,6 +155,7 @@ class Calls:
         `toolsets` maps call ids to the vendor's toolset: its calls run in order, up to the first that fails.
         """
         first = len(self.answers)
+        await self._turn_gate.expect(list(self._readable(blocks)))
         for block in blocks:
             self._cards.closed(block)
             self.answers.append(self._interrupted(block))
@@ -166,6 +170,14 @@ class Calls:
                 failed.add(toolset)
 
         await side_by_side([self._reach(block, toolsets.get(block.call_id, "")) for block in blocks], run_one)
+
+    def _readable(self, blocks: Sequence[Block]) -> Iterator[tuple[ToolCall, ToolSpec]]:
+        """Yield the calls that can be read, with their tools. The executor tells of the others."""
+        for block in blocks:
+            spec = self._registry.find(block.name)
+            with suppress(WispError):
+                if spec is not None:
+                    yield to_call(spec, block), spec
 
     async def end_toolset(self, toolsets: Mapping[str, str]) -> None:
         """Add a screenshot to the last toolset result, so that the model needs no call to see its effect."""
@@ -235,8 +247,7 @@ class Calls:
         """Record the taint of a result. A failed call counts too, because its error may quote what was read."""
         spec = self._registry.find(execution.call.name) if execution.call else None
         if execution.call and spec and not execution.result.payload.get("denied"):
-            await self._turn_gate.note_shown(execution.call, spec)
-            self._turn_gate.record_taint(execution.call, spec)
+            await self._turn_gate.record_taint(execution.call, spec)
             self._turn_gate.learn(execution.call, spec, execution.result)
 
     def _with_list(self, execution: Execution) -> Execution:

@@ -68,12 +68,12 @@ def nothing_added() -> bool:
     return False
 
 
-Remind = Callable[[str], Awaitable[tuple[Mapping[str, str], bool]]]
+Remind = Callable[[str], Awaitable[Mapping[str, str]]]
 
 
-async def nothing_remembered(_said: str) -> tuple[Mapping[str, str], bool]:
+async def nothing_remembered(_said: str) -> Mapping[str, str]:
     """Return nothing, for sessions without memory and skills."""
-    return {}, False
+    return {}
 
 
 Expand = Callable[[str], Awaitable[str]]
@@ -104,7 +104,7 @@ class SessionDeps:
     no loop. Tools use `conversation` to request changes. `keep_progress` saves a call's checklist, returns what the
     interface shows of it, and never raises. `resolve` finds what a call would act on. `look` names the tool whose
     picture a vendor's toolset expects after its last action. `record` saves the conversation. `remind` returns texts
-    that match the person's words, by heading, and whether they are personal. `has_servers`: tool servers exist, so
+    that match the person's words, by heading. `has_servers`: tool servers exist, so
     their tools are taught. `expand` returns the text behind a command such as `/server:prompt`, "" for other words.
     `turn_ids` names turns; names that are saved must be unique over all sessions.
     """

@@ -85,9 +85,7 @@ class Loop:
     async def _context(self, turn: Turn) -> str:
         try:
             facts = await self._parts.facts.gather()
-            remembered, is_personal = await self._parts.remind("\n".join(turn.said))
-            if is_personal:
-                turn.learned.note_personal("memory")
+            remembered = await self._parts.remind("\n".join(turn.said))
             return rendered({**facts, **remembered, "Permission": self._permission()})
         except WispError as error:
             return str(error)

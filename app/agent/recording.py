@@ -278,6 +278,7 @@ _SHOWN: dict[str, type[Any]] = {
         agent_events.ToolProgress,
         agent_events.ToolFinished,
         agent_events.UsageChanged,
+        agent_events.ProgramsUsed,
         agent_events.Notice,
         agent_events.TurnEnded,
     )
@@ -302,6 +303,8 @@ def event_of(text: str) -> AgentEvent | None:
     if kind is None:
         return None
     event: AgentEvent = kind(**_known(kind, tree))
+    if isinstance(event, agent_events.ProgramsUsed):
+        return agent_events.ProgramsUsed(tuple(event.names), tuple(event.granted))
     return replace(event, outcome=Outcome(event.outcome)) if isinstance(event, TurnEnded) else event
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from app.agent.agent_events import (
@@ -29,7 +29,7 @@ from app.agent.context import Remains, continuable
 from app.agent.deps import ConversationRequests, ConversationWishes, SessionDeps
 from app.agent.gate import ApprovalAnswer, Approvals
 from app.agent.loop import Loop
-from app.agent.policy import Mode, Policy
+from app.agent.policy import Mode, Policy, Subject
 from app.agent.prompt import ending, told
 from app.agent.recording import Entry, EntryKind, History
 from app.agent.turn import Learned, Mood, Tell, Turn, Words, with_prompt
@@ -106,8 +106,6 @@ def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
 
 Listener = Callable[[AgentEvent], None]
 
-_EARLIER = "conversation"
-"""The source of a reopened conversation: what it had read is unknown, so it counts as personal."""
 _SOONEST_S = 0.05
 """The shortest pause between two checks of a turn's time."""
 _STATES = {
@@ -177,15 +175,22 @@ class Session:
         return unsubscribe
 
     async def send(
-        self, text: str, media: tuple[Media, ...] = (), own: str = "", read_before: tuple[str, ...] | None = None
+        self,
+        text: str,
+        media: tuple[Media, ...] = (),
+        own: str = "",
+        read_before: tuple[str, ...] | None = None,
+        using: tuple[str, ...] = (),
     ) -> TurnEnded:
         """Run one turn to its end. If a turn already runs, add the words to it and return its end.
 
         `own` is the part of the words that the person wrote themselves, so it can permit what it names; it is "" if a
-        program or the clipboard may have added anything. `read_before` is as in `Words`. The text of a finished or
+        program or the clipboard may have added anything. `read_before` is as in `Words`. `using` are the programs
+        (`Owner.ref`) that the person lets this conversation use by these words. The text of a finished or
         waiting turn was already sent as `SayDelta` events. Cancelling this call stops the turn.
         """
         words = Words(text, media, own, read_before)
+        self._learned.grants |= {(Subject.PROGRAM, ref) for ref in using}
         if self._turn and self._running:
             running = self._running
             self._turn.hear_meanwhile(words)
@@ -233,15 +238,18 @@ class Session:
         self._must_be_quiet()
         self._parts.record.begin_anew()
         self.history.clear()
-        self._learned = Learned(lines=self._learned.lines)
+        self._learned = Learned()
         self._spent = Usage()
         self._secrets = ()
 
-    def reopen(self, remains: Remains) -> None:
-        """Continue an earlier conversation. Raises WispError while a turn runs."""
+    def reopen(self, remains: Remains, granted: Iterable[str] = ()) -> None:
+        """Continue an earlier conversation, with the programs (`Owner.ref`) that it was granted.
+
+        Raises WispError while a turn runs.
+        """
         self._must_be_quiet()
         self.history.replace(continuable(remains, self._parts))
-        self._learned = Learned(personal=(_EARLIER,), has_acted=True, lines=self._learned.lines)
+        self._learned = Learned(grants={(Subject.PROGRAM, ref) for ref in granted})
         self._spent = Usage()
 
     async def close(self) -> None:

@@ -15,10 +15,10 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from app.agent import asking
 from app.agent.agent_events import ApprovalWanted, Scope
 from app.agent.gate import ApprovalAnswer
-from app.agent.policy import Decision, Policy, Provenance, Verdict, sentences
-from app.agent.policy.values import Consequence
+from app.agent.policy import Decision, Policy, Trust, Verdict
 from app.agent.streaming import SideAnswer
 from app.base import ids, resources
 from app.base.clock import Clock
@@ -334,7 +334,7 @@ class SurfaceAnswers:
         A yes for as long as Wisp is open counts for calls with the same `covered` only.
         """
         call = to_call(spec, Block(ids.unique("call_"), spec.name, args=arguments))
-        verdict = self._parts.policy.decide(call, spec, (), Provenance(tainted_by=(_TAINT,)))
+        verdict = self._parts.policy.decide(call, spec, (), Trust(tainted_by=(_TAINT,)))
         refusal = ""
         if verdict.decision is Decision.DENY:
             refusal = verdict.sentence or _says("denied")
@@ -352,10 +352,9 @@ class SurfaceAnswers:
         """Ask the person, one question of a surface at a time. Returns the refusal, or ""."""
         act, kind = verdict.act, (wish.surface, f"{call.name} {call.text('tool_name')}")
         hosts = act.hosts if act else ()
-        is_crafted = act is not None and Consequence.CRAFTED in act.kinds
         # An answer was given to the page as it was then.
         allowed = (*kind, covered, hosts, self._parts.engine.page_stamp(wish.surface))
-        if allowed in self._allowed and not is_crafted:
+        if allowed in self._allowed:
             return ""
         if kind in self._denied:
             return _says("denied_before")
@@ -393,8 +392,8 @@ class _Admitted:
 def _wanted(wish: SurfaceWish, call: ToolCall, verdict: Verdict, policy: Policy) -> ApprovalWanted:
     """Return the question, with the surface named first and its arguments word for word."""
     act, language = verdict.act, policy.language
-    asked = sentences.question(act, Provenance(), language) if act else sentences.AskedSentence(verdict.sentence)
-    frame = sentences.in_language(_says("question", name="{name}", asked="{asked}"), language)
+    asked = asking.question(verdict.needs, act, language) if act else asking.AskedSentence(verdict.sentence)
+    frame = asking.in_language(_says("question", name="{name}", asked="{asked}"), language)
     asked = asked.within(frame.format(name=clip_line(wish.name, 60), asked=asked.text))
     detail = "\n".join(f"{name}: {value}" for name, value in call.arguments.items())
     return ApprovalWanted(
@@ -404,10 +403,10 @@ def _wanted(wish: SurfaceWish, call: ToolCall, verdict: Verdict, policy: Policy)
         asked.text,
         detail,
         who=wish.name,
-        undo=sentences.undo(act, language) if act else "",
+        undo=asking.undo(act, language) if act else "",
         rule=f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule,
-        why=policy.told(verdict, Provenance()),
-        sources=sentences.sources((_TAINT,), language),
+        why=verdict.sentence,
+        sources=asking.sources((_TAINT,), language),
         deed=asked.deed,
         strong=asked.strong,
         # A surface has no task: its words and times are asked each time. Only a host may stay allowed, or a tool of

@@ -7,11 +7,11 @@ import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
-from pathlib import Path
 
 from app.agent.agent_events import AgentEvent, Outcome, State, StateChanged
 from app.agent.budget import Budget
-from app.agent.policy.values import LINES_KEPT, Action, Consequence, Stakes
+from app.agent.policy.naming import own_words
+from app.agent.policy.values import Subject
 from app.agent.prompt import admits_failure, told
 from app.base import ids
 from app.base.texts import plain
@@ -74,50 +74,6 @@ class Evidence:
         if self.has_only_looked and admits_failure(words, is_own=not self.saw_nothing):
             return Outcome.FAILED
         return Outcome.UNVERIFIED if self.in_vain and not self.has_looked else Outcome.FINISHED
-
-
-class Grants:
-    """The grants of a turn. One covers the same tool on the same object until the turn reads a new source."""
-
-    def __init__(self) -> None:
-        self._given: dict[tuple[object, ...], frozenset[str]] = {}
-        self.answered: frozenset[str] = frozenset()
-        """The places (`ControlWindow.place`) where actions of unknown effect were allowed."""
-        self.opened: frozenset[str] = frozenset()
-        """The windows (`ControlWindow.ref`) of programs that the person named in the task, and that it opened."""
-        self._shared: dict[str, frozenset[str]] = {}
-
-    def add(self, act: Action, known: Iterable[str]) -> None:
-        """Add a grant. `known` are the sources read before the approval, and those that the action itself reads."""
-        self._given[_key(act)] = frozenset(known)
-
-    def answer(self, act: Action, known: Iterable[str]) -> None:
-        """Note that the person allowed an action of unknown effect, or words that others may read.
-
-        The same kind of action then needs no answer in the same windows; for words, only while nothing new is `known`.
-        """
-        if Consequence.SHARED in act.kinds:
-            self._shared[act.control.window.key] = frozenset(known)
-        if act.stakes is Stakes.UNKNOWN:
-            self.answered |= {control.window.place for control in act.controls if control.window.place}
-
-    def shared(self, known: Iterable[str]) -> frozenset[str]:
-        """Return the windows where the person let the model's words reach others, knowing at least these sources."""
-        return frozenset(window for window, then in self._shared.items() if window and then >= set(known))
-
-    def cover(self, act: Action, tainted_by: Iterable[str]) -> bool:
-        """Return whether the person has allowed this action when at least these sources had been read."""
-        known = self._given.get(_key(act))
-        return known is not None and known >= set(tainted_by)
-
-
-def _key(act: Action) -> tuple[object, ...]:
-    controls = tuple((one.window.app, one.window.title, one.role, one.name, one.scene.default) for one in act.controls)
-    is_known = Effect.DESKTOP in act.effects or act.paths or act.hosts or act.command or act.text
-    # Where its object is not known, and for what others made, any argument may be what it acts on.
-    names = ("run_id", "cwd") if is_known and not act.is_added else act.arguments
-    rest = json.dumps({name: act.arguments.get(name) for name in names}, sort_keys=True, default=str)
-    return (act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command, act.text, rest)
 
 
 WARN_AT = 3
@@ -188,15 +144,13 @@ class _Run:
 
 Tell = Callable[[AgentEvent], None]
 
-_LONGEST_LINE_CHARS = 4096
-
 
 @dataclass(frozen=True, slots=True)
 class Words:
     """What the person wrote: text and pictures. `own` is the part that they surely wrote themselves.
 
-    `read_before` is None for a message of the person. Otherwise this is an earlier task: none of it was written now,
-    and these sources had been read when it was made. `brought` is the text of a tool server that the person called by a
+    `read_before` is None for a message of the person. Otherwise this is an earlier task, which they agreed to then:
+    these sources had been read when it was made. `brought` is the text of a tool server that the person called by a
     command: nothing in such a message can permit anything.
     """
 
@@ -226,34 +180,18 @@ async def with_prompt(words: Words, expand: Callable[[str], Awaitable[str]]) -> 
 
 @dataclass(slots=True)
 class Learned:
-    """What a conversation has read, as far as it decides where a call may go.
+    """What a conversation knows that decides what it may do.
 
-    It holds the `personal` sources, addresses in what was read, and hosts that the person allowed. `shown` are the
-    programs that had windows when it read the screen. `lines` is the text typed in each window (`ControlWindow.key`)
-    since the last Return. `said` is what the person wrote, the newest last; `turns` are the ids of its turns. Once it
-    `has_acted`, only web pages count for addresses, because it could have composed the others itself.
+    `grants` are the person's answers (`Need.grant`), `own` the parts of their messages that they surely wrote
+    themselves: these permit what they name. `used` are the names of the programs that it has used. `said` is what the
+    person wrote, the newest last; `turns` are the ids of its turns.
     """
 
-    personal: tuple[str, ...] = ()
-    links: set[str] = field(default_factory=set)
-    hosts: dict[str, frozenset[str]] = field(default_factory=dict)
-    has_acted: bool = False
-    shown: set[str] = field(default_factory=set)
-    lines: dict[str, str] = field(default_factory=dict)
+    grants: set[tuple[Subject, str]] = field(default_factory=set)
+    own: list[str] = field(default_factory=list)
+    used: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     turns: list[str] = field(default_factory=list)
-
-    def note_personal(self, source: str) -> None:
-        if source and source not in self.personal:
-            self.personal = (*self.personal, source)
-
-    def hosts_known(self, read: Iterable[str]) -> frozenset[str]:
-        """Return the hosts that were allowed when at least as much had been read as now."""
-        now = {*self.personal, *read}
-        return frozenset(host for host, known in self.hosts.items() if known >= now)
-
-    def allow_hosts(self, hosts: Iterable[str], read: Iterable[str]) -> None:
-        self.hosts |= dict.fromkeys(hosts, frozenset({*self.personal, *read}))
 
 
 class Mood:
@@ -276,11 +214,9 @@ class Turn:
     `meanwhile` collects what the person writes while the turn runs; `refused` counts refusals in a row. `reports`: too
     many calls were refused, and the model has one last pass, for words only. `quoted_in` is the last pass with a note
     about quoted calls. `is_prompted`: a tool server's prompt is part of what the turn carries out. `keeps_list`: the
-    turn keeps a checklist, and the model was not asked to finish it yet. `said` is the person's text, `own_words` the
-    part of each message that they surely wrote. `tainted_by` are the sources read since the person last wrote.
-    `copied` is the text that the turn put on the clipboard; `typed` are the latest typed lines, by program.
-    `terminals` are windows of terminals that it opened. `origins` are the cloned or downloaded folders that it read
-    in; None stands for a file that somebody changed meanwhile. `judged` are the paths that each admitted call was
+    turn keeps a checklist, and the model was not asked to finish it yet. `said` is the person's text.
+    `tainted_by` are the sources read since the person last wrote. `copied` is the text that the turn put on the
+    clipboard. `judged` are the paths that each admitted call was
     judged by, with their links resolved, by its id.
     """
 
@@ -296,7 +232,6 @@ class Turn:
     is_prompted: bool = False
     refused: int = 0
     reports: bool = False
-    terminals: set[str] = field(default_factory=set)
     nudged: bool = False
     quoted_in: int = 0
     keeps_list: bool = False
@@ -306,17 +241,13 @@ class Turn:
     watch: asyncio.TimerHandle | None = None
     made_room: bool = False
     said: list[str] = field(default_factory=list)
-    own_words: list[str] = field(default_factory=list)
     tainted_by: tuple[str, ...] = ()
-    origins: set[Path | None] = field(default_factory=set)
     secrets: tuple[str, ...] = ()
     wrote: set[str] = field(default_factory=set)
     ran_commands: bool = False
     began_at: float = field(default_factory=time.time)
     copied: str = ""
-    typed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     learned: Learned = field(default_factory=Learned)
-    permits: Grants = field(default_factory=Grants)
     evidence: Evidence = field(default_factory=Evidence)
     judged: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -326,23 +257,13 @@ class Turn:
         """
         brought = (_SERVER,) if words.brought else ()
         self.is_prompted |= bool(brought)
-        for source in brought:
-            self.learned.note_personal(source)
+        self.learned.own.append("" if brought else own_words(words.own))
         if words.read_before is not None:
             self.tainted_by = (*words.read_before, *brought)
             return
         self.said.append(words.text)
-        self.own_words.append("" if brought else words.own)
         self.learned.said.append(words.text)
         self.tainted_by = brought
-
-    @property
-    def instructions(self) -> str:
-        """The person's messages of this turn, which can permit what they name; "" after a no.
-
-        They are also "" if one message is not surely the person's own, because it may take back what another one says.
-        """
-        return "\n".join(self.own_words) if all(self.own_words) else ""
 
     def read(self, source: str) -> None:
         """Note that the turn has read something that somebody else may have written."""
@@ -352,13 +273,6 @@ class Turn:
     def learn(self, secrets: Iterable[str]) -> None:
         """Note that the turn may have read these secret files. This stays, whatever the person writes later."""
         self.secrets = tuple(dict.fromkeys([*self.secrets, *secrets]))
-
-    def note_typed(self, app: str, text: str) -> None:
-        """Remember a typed line, because it may be part of a path that a dialog later saves to."""
-        line = text.strip("\r\n")
-        is_again = self.typed.get(app, ())[-1:] == (line,) and not line.isprintable()
-        if line and len(line.splitlines()) == 1 and not is_again:
-            self.typed[app] = (*self.typed.get(app, ()), line[:_LONGEST_LINE_CHARS])[-LINES_KEPT:]
 
     def hear_meanwhile(self, words: Words) -> None:
         """Note what the person writes while the turn runs: a wait ends early, and the next pass reads it."""

@@ -28,11 +28,10 @@ from app.agent.agent_events import (
     TurnEnded,
     to_json,
 )
-from app.agent.policy import rules
-from app.agent.policy.rules import BadRules, Vocabulary
-from app.assembly import registry
+from app.agent.policy.unattended import check_names
 from app.assistant import assembled
 from app.base import logs, paths, resources
+from app.base.errors import ToolMisuse
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.texts import cleaned, for_people
 from app.commands import options as shared
@@ -140,8 +139,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow",
         action="append",
         default=[],
-        metavar="RULE",
-        help="allow something in this run that would be asked, e.g. \"tool=computer_click control='Sign up'\"",
+        metavar="NAME",
+        help="let it use a program, host, folder, server or button in this run, as in --allow 'Text Editor'",
     )
     shared.add_model_options(parser)
 
@@ -151,9 +150,8 @@ def run(options: argparse.Namespace) -> int:
         print('wisp: say what to do: wisp do "open the calculator"', file=sys.stderr)
         return _MISUSED
     try:
-        for text in options.allow:
-            rules.rule_in_short(text, Vocabulary.of(registry().specs))
-    except BadRules as error:
+        check_names(options.allow)
+    except ToolMisuse as error:
         print(f"wisp: {error}", file=sys.stderr)
         return _MISUSED
     logs.to_file()
@@ -178,7 +176,7 @@ async def _carry_out(options: argparse.Namespace, settings: Settings, record: Tr
     if language in catalog.LANGUAGE.choices:  # so that a question has the language of the task
         settings = settings.with_values(presence__language=language)
     show = print_json if options.json else TurnPrinter(prefix, language)
-    how = {"dry_run": options.dry_run, "without_screen": options.no_screen}
+    how = {"dry_run": options.dry_run, "without_screen": options.no_screen, "is_own_desktop": record is not None}
     async with assembled(settings, **how, allowed=options.allow) as assistant:
         assistant.subscribe(show)
         if record:

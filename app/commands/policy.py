@@ -1,8 +1,8 @@
-"""`wisp policy`: show the rules. `wisp policy explain CALL`: show what the policy decides about a call, and why.
+"""`wisp policy`: show the person's rules. `wisp policy explain CALL`: what the policy decides about a call, and why.
 
 The call is written as a model writes it: `<computer_click target="Send"/>`, or a JSON batch. Nothing runs and nothing
-is looked at; what a click would find there is said by `--window`, `--app`, `--role` and `--name` (a target's own words
-where they are left out). Exit code 0 where all would run, 1 where something is asked or denied, 2 for no call at all.
+is looked at; what a click would find there is said by `--program`, `--role` and `--name` (a target's own words where
+they are left out). Exit code 0 where all would run, 1 where something is asked or denied, 2 for no call at all.
 """
 
 from __future__ import annotations
@@ -13,59 +13,40 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from app.agent.policy import (
-    Control,
-    ControlKeyboard,
-    ControlScene,
-    ControlWindow,
-    Decision,
-    Mode,
-    Policy,
-    Provenance,
-    Verdict,
-    call_analysis,
-    sentences,
-)
-from app.agent.policy.sentences import table
+from app.agent.policy import Control, ControlWindow, Decision, Mode, Policy, Trust, Verdict
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse, WispError
-from app.base.texts import clip_line
-from app.base.values import dataclass, replace
+from app.base.values import replace
 from app.commands import options as shared
-from app.desktop.choose import launcher_named
-from app.desktop.programs import is_terminal
+from app.desktop.backends import Owner
+from app.desktop.choose import programs_here
+from app.desktop.programs import choose, owner_of
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallClosed
-from app.protocol.spec import Effect, ScreenAim, ToolSpec
+from app.protocol.spec import ScreenAim, ToolSpec
 from app.services.files import origins
 from app.tools.computer import step_of
 
 _MISUSED = 2
 _STOPS = 1
 _BATCH = "["
-_TERMINAL = "terminal"
-_SHOWN_CHARS = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = parser.add_subparsers(dest="what", metavar="WHAT")
-    explain = words.add_parser("explain", help="what would become of a call, and which rule says so")
+    explain = words.add_parser("explain", help="what would become of a call, and why")
     explain.add_argument("call", metavar="CALL", help="as a model writes it, inline XML or a JSON batch")
     shared.add_mode_option(explain, argparse.SUPPRESS)
     explain.add_argument(
-        "--tainted", metavar="SOURCE", help="after reading it: screen, web, clipboard, outside, workspace, mcp"
+        "--tainted", metavar="SOURCE", help="after reading it: screen, web, clipboard, workspace, mcp, conversation"
     )
     explain.add_argument("--secret", metavar="FILE", help="after it may have read this file with keys or passwords")
-    explain.add_argument("--personal", metavar="SOURCE", help="after reading the person's own: files, screen, command")
     explain.add_argument("--said", default="", help="what the person said")
-    for name in ("window", "app", "role", "name"):
+    for name in ("window", "program", "role", "name"):
         explain.add_argument(f"--{name}", default="", help=f"the {name} of what it would act on")
     explain.add_argument("--default", default="", help="the default button of its dialog")
-    explain.add_argument("--address", default="", help="what stands in the browser's address bar that it would act on")
-    explain.add_argument("--dialog", action="append", default=[], metavar="TEXT", help="what the dialog around it says")
-    explain.add_argument("--pasted", metavar="TEXT", help="what the clipboard or the selection holds")
     explain.add_argument("--json", action="store_true", help="one JSON object for each call")
     trust = words.add_parser("trust", help="what stands in a cloned or downloaded folder is yours, or you have read it")
     trust.add_argument(
@@ -97,25 +78,22 @@ def _trusted(folder: Path | None) -> int:
 
 
 def _listed(policy: Policy) -> int:
-    """Print the deny, ask and allow rules and then the mode. Returns 1 if a rule file cannot be used, else 0."""
+    """Print the person's rules and the mode. Returns 1 if a rule file cannot be used, else 0."""
     for decision in (Decision.DENY, Decision.ASK, Decision.ALLOW):
         for rule in policy.book.of(decision):
             conditions = ", ".join(f"{name} {' | '.join(given)}" for name, given in rule.conditions.items())
-            facts = "".join(f", {name} {str(wanted).lower()}" for name, wanted in rule.facts.items())
-            print(f"{decision.value:5}  {rule.name:28}  {conditions}{facts}  ({rule.where})")
-    rules = {name: value for name, value in policy.book.modes[policy.mode.value].items() if isinstance(value, str)}
-    kinds = policy.book.modes[policy.mode.value].get("kinds", {})
-    told = ", ".join(f"{name} {value}" for name, value in {**rules, **kinds}.items())
-    print(f"mode   {policy.mode.value:28}  {told}")
+            print(f"{decision.value:5}  {rule.name:28}  {conditions}  ({rule.where})")
+    print(f"mode   {policy.mode.value}. What you always allow: wisp grants")
     return int(bool(policy.book.broken))
 
 
 def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[ToolSpec]) -> int:
     known = {name: spec for spec in specs for name in (spec.name, *spec.aliases)}
-    secrets = (options.secret,) if options.secret else ()
-    personal = (options.personal,) if options.personal else ()
-    tainted = (options.tainted,) if options.tainted else ()
-    provenance = Provenance(tainted, options.said, instructions=options.said, secrets=secrets, personal=personal)
+    trust = Trust(
+        words=options.said,
+        tainted_by=(options.tainted,) if options.tainted else (),
+        secrets=(options.secret,) if options.secret else (),
+    )
     told: list[Verdict] = []
     for block in _blocks(options.call, specs):
         spec = known.get(block.name)
@@ -130,9 +108,11 @@ def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[Tool
             told.append(Verdict(Decision.DENY))
             continue
         for step, shape in _steps(call, spec, known):
-            explained = _explanation(policy, step, shape, _seen(options, step, shape), provenance)
-            print(_as_json(explained) if options.json else _as_text(explained))
-            told.append(explained.verdict)
+            seen = _seen(options, step, shape)
+            verdict = policy.decide(step, shape, seen, trust)
+            ways = _ways(policy, step, shape, seen, trust) if verdict.decision is not Decision.ALLOW else ()
+            print((_as_json if options.json else _as_text)(shape, verdict, ways))
+            told.append(verdict)
     if not told:
         otherwise = "that holds no call; write one as in '<computer_click target=\"Send\"/>'."
         print(f"wisp: {shared.name_no_call(options.call, known, otherwise)}", file=sys.stderr)
@@ -165,135 +145,63 @@ def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Ite
 
 def _seen(options: argparse.Namespace, call: ToolCall, spec: ToolSpec) -> tuple[Control, ...]:
     """Return the control that the call would act on, as the options describe it, or else the call's own arguments."""
-    if not spec.aim or spec.aim in (ScreenAim.PROGRAM, ScreenAim.AWAY, ScreenAim.WINDOW):
+    if not spec.aim or spec.aim in (ScreenAim.AWAY, ScreenAim.WINDOW):
         return ()
+    program = call.text("name") if spec.aim is ScreenAim.PROGRAM else options.program
     name = options.name or next((value for key in ("target", "to") if (value := call.text(key))), "")
     role = options.role or ("button" if name and spec.aim in (ScreenAim.POINT, ScreenAim.ENDS) else "")
-    is_shell = role == _TERMINAL or is_terminal(options.app)
-    starts, builds = launcher_named(options.app, role) if options.app else (False, False)
-    return (
-        Control(
-            role=role,
-            name=name,
-            window=ControlWindow(
-                title=options.window,
-                app=options.app,
-                is_terminal=is_shell,
-                is_launcher=starts,
-                builds=builds,
-                is_dialog=bool(options.dialog),
-            ),
-            scene=ControlScene(default=options.default, words=tuple(options.dialog)),
-            keyboard=ControlKeyboard(pasted=options.pasted),
-            is_known=bool(role),
-            address=options.address,
-        ),
-    )
+    window = ControlWindow(title=options.window, app=program, owner=_owner(program))
+    return (Control(role=role, name=name, window=window, default=options.default),)
 
 
-@dataclass(frozen=True, slots=True)
-class _Explained:
-    """A verdict on one call. `follows` are the sources read before the call, `brings` those whose words it adds. `ways`
-    are what would make it run if it does not.
-    """
-
-    spec: ToolSpec
-    verdict: Verdict
-    follows: tuple[str, ...]
-    brings: tuple[str, ...]
-    ways: tuple[str, ...]
-
-    @property
-    def does(self) -> str:
-        """Return what the call would do, and where."""
-        act = self.verdict.act
-        if act is None:
-            return ""
-        if act.effect is Effect.DESKTOP and not act.controls:
-            given = ", ".join(
-                f"{name} {clip_line(str(value), _SHOWN_CHARS)!r}" for name, value in act.arguments.items()
-            )
-            return f"It {table('sentences')['does']['desktop']}{given and f': {given}'}"
-        told, where = sentences.what(act), sentences.who(act)
-        return told if where in told else f"{told}: {where}"
+def _owner(program: str) -> Owner:
+    """Return an installed program by its name, or one of that name that is not installed."""
+    apps = programs_here()
+    try:
+        return owner_of(choose(program, apps.installed(), apps.command, apps.preferred)) if program else Owner()
+    except WispError:
+        return Owner(program.lower(), program, (program.lower(),), (), (program.lower(),))
 
 
-def _explanation(
-    policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance
-) -> _Explained:
-    verdict = policy.decide(call, spec, seen, provenance)
-    brought = call_analysis.source_of(verdict.act, spec) if verdict.act else ""
-    follows, brings = (sentences.sources(words) for words in (provenance.tainted_by, filter(None, [brought])))
-    ways = () if verdict.decision is Decision.ALLOW else tuple(_ways(policy, call, spec, seen, provenance, verdict))
-    return _Explained(spec, verdict, follows, brings, ways)
-
-
-def _ways(
-    policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance, verdict: Verdict
-) -> Iterator[str]:
-    """Yield what would make the call run, such as another mode. Each was tried on the policy."""
+def _ways(policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], trust: Trust) -> tuple[str, ...]:
+    """Return what would make the call run. Names are needed together; each mode was tried on the policy."""
+    found: list[str] = []
+    verdict = policy.decide(call, spec, seen, trust)
     if verdict.decision is Decision.ASK:
-        yield "the person's yes" + (", once or always" if verdict.may_remember else "")
+        found.append("the person's yes")
+        # What could carry a secret away is asked about whatever is allowed by name.
+        named = (need for need in verdict.needs if need.name and not (need.is_outward and trust.secrets))
+        found += [f"--allow {name!r}" for name in dict.fromkeys(need.name for need in named)]
     mode = policy.mode
     for other in Mode:
         policy.switch(other)
-        if policy.decide(call, spec, seen, provenance).decision is Decision.ALLOW:
-            yield f"{other.value} mode"
+        if policy.decide(call, spec, seen, trust).decision is Decision.ALLOW:
+            found.append(f"{other.value} mode")
     policy.switch(mode)
-    if provenance.tainted_by:
-        spoken = policy.decide(call, spec, seen, replace(provenance, tainted_by=())).decision
-        if spoken is Decision.ALLOW:
-            yield "the person's next message, since nothing of others was read after it"
-    own = next(
-        (rule for rule in policy.book.of(verdict.decision) if rule.name == verdict.rule and not rule.is_ours), None
-    )
-    if own is not None:
-        yield f"a change of your rule in {own.where}"
+    return tuple(found)
 
 
-def _as_text(explained: _Explained) -> str:
-    spec, verdict = explained.spec, explained.verdict
+def _as_text(spec: ToolSpec, verdict: Verdict, ways: Sequence[str]) -> str:
     place = f" ({verdict.where})" if verdict.where else ""
     kinds = ", ".join(sorted(verdict.act.kinds)) if verdict.act else ""
     parts = [
         f"{spec.name}: {verdict.decision.value}, by {verdict.rule!r}{place}.",
-        verdict.sentence or f"{explained.does}.",
-        *(verdict.act.reasons if verdict.act else ()),
+        verdict.sentence,
         f"It is: {kinds}." if kinds else "",
-        _known(verdict),
-        f"It follows words of {', '.join(explained.follows)}." if explained.follows else "It follows your words alone.",
-        f"It brings in words of {', '.join(explained.brings)}." if explained.brings else "",
-        ""
-        if verdict.decision is Decision.ALLOW
-        else f"What would make it run: {'; '.join(explained.ways) or 'nothing'}.",
+        "" if verdict.decision is Decision.ALLOW else f"What would make it run: {'; '.join(ways) or 'nothing'}.",
     ]
     return " ".join(filter(None, parts))
 
 
-def _known(verdict: Verdict) -> str:
-    """Return a sentence on what the verdict is based on: whether the effect is known, and the control; or ""."""
-    act = verdict.act
-    if act is None or act.effect is not Effect.DESKTOP or not act.controls:
-        return ""
-    control = act.control
-    there = " ".join(filter(None, [control.role or "nothing that is described", control.name and f"“{control.name}”"]))
-    kind = "in a terminal" if control.window.is_terminal else "in a launcher" if control.window.is_launcher else ""
-    return f"Its effect is {act.stakes.value}: {' '.join(filter(None, [there, kind]))}."
-
-
-def _as_json(explained: _Explained) -> str:
-    spec, verdict = explained.spec, explained.verdict
+def _as_json(spec: ToolSpec, verdict: Verdict, ways: Sequence[str]) -> str:
     told: dict[str, JsonValue] = {
         "tool": spec.name,
         "decision": verdict.decision.value,
         "rule": verdict.rule,
         "where": verdict.where,
         "sentence": verdict.sentence,
-        "does": explained.does,
         "kinds": sorted(verdict.act.kinds) if verdict.act else [],
-        "stakes": verdict.act.stakes.value if verdict.act else "",
-        "follows": list(explained.follows),
-        "brings": list(explained.brings),
-        "would_run_by": list(explained.ways),
+        "needs": [{"for": need.subject.value, "name": need.name} for need in verdict.needs],
+        "would_run_by": list(ways),
     }
     return json.dumps(told, ensure_ascii=False)

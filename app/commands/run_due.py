@@ -14,10 +14,8 @@ import re
 import sys
 
 from app.agent.agent_events import AgentEvent, Outcome, ToolFinished, TurnEnded
-from app.agent.policy.rules import BadRules, check_lasting
-from app.agent.policy.unattended import command_to_add, may_last
+from app.agent.policy.unattended import check_names, command_to_add
 from app.assembly import agenda as open_agenda
-from app.assembly import registry
 from app.assistant import assembled
 from app.base.clock import SystemClock
 from app.base.errors import WispError
@@ -36,7 +34,7 @@ from app.settings import store
 from app.tools.schedule import reminded_of
 
 _OUTCOMES = {Outcome.FINISHED: "done", Outcome.WAITING: "it waits for you", Outcome.STOPPED: "stopped"}
-_ADDING = " To let this very call run, add this to the command: --allow "
+_ADDING = " To allow it: --allow "
 _ADD_TO_COMMAND = re.compile(r"[^.!?:]*: --allow [^\n]*")
 _NOT_DONE = "Not done, because nobody was there to be asked:"
 _NEXT_TIME = "So that it is done without a question, plan it with what it may do:"
@@ -91,7 +89,7 @@ def carry_out(agenda: Agenda, due: DueRun) -> InboxItem:
         try:
             with on_a_display(needed=True):
                 outcome, told = asyncio.run(_turn(due))
-        except (WispError, BadRules) as error:
+        except WispError as error:
             outcome, told = "failed", str(error)
     item = agenda.finish(due, outcome, told[:_BODY_CHARS], title)
     asyncio.run(_notify(item))
@@ -121,12 +119,12 @@ async def _turn(due: DueRun) -> tuple[str, str]:
         if isinstance(event, ToolFinished) and event.payload.get("denied"):
             refused.append((event.echo, str(event.payload.get(ALLOWING, ""))))
 
-    check_lasting(due.job.allowed, registry().specs)
+    check_names(due.job.allowed)
     settings = store.load().with_values(trust__mode="ask", files__workspace=due.job.workspace)
     async with assembled(settings, allowed=due.job.allowed) as assistant:
         assistant.subscribe(note)
         stop_on_signals(assistant.stop)
-        ended = await assistant.send(due.job.task, read_before=due.job.tainted_by)
+        ended = await assistant.send(due.job.task, own=due.job.task, read_before=due.job.tainted_by)
     return _told(ended, refused, due.job)
 
 
@@ -136,15 +134,14 @@ def _told(ended: TurnEnded, refused: list[tuple[str, str]], job: Job) -> tuple[s
     if not refused:
         return outcome, ended.text
     book = phrasebook(language_of(tokens_of(job.task)) or ENGLISH)
-    offered = dict.fromkeys(rule for _, rule in refused if rule)
-    rules = [rule for rule in offered if may_last(rule, registry().specs)]
+    names = list(dict.fromkeys(name for _, offered in refused for name in offered.splitlines()))
     text = _ADD_TO_COMMAND.sub("", ended.text).strip()
     whys = [for_people(echo).partition(_ADDING)[0] for echo, _ in refused]
     told = dict.fromkeys(book.translated(why.removeprefix("Not run. ")).strip() for why in whys)
     listed = [f"- {why}" for why in told if why not in text]
     lines = [text, *([book.translated(_NOT_DONE), *listed] if listed else [])]
-    if rules:
-        allowed = [*job.allowed, *rules]
+    if names:
+        allowed = [*job.allowed, *names]
         kept = 0 if job.when.kind == "once" else job.id  # because one that ran once is no longer there
         way_on = command_to_add(spoken(job.when), job.task, allowed, job.until, job.workspace, instead_of=kept)
         lines.append(f"{book.translated(_NEXT_TIME)} {way_on}")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 
-from app.agent.policy.rules import check_lasting
-from app.agent.policy.unattended import command_to_add, told
+from app.agent.policy.unattended import check_names
 from app.assembly import agenda as open_agenda
-from app.assembly import foresee, registry
 from app.base.clock import SystemClock
 from app.base.texts import clip_line, plain
 from app.commands import options as shared
@@ -30,7 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = what.add_parser("add", help="do a task later; it is kept after a yes")
     add.add_argument("schedule", help="2026-11-24T09:00, “every 2 hours”, “daily 9:00”, “mon,thu 7:30”, or cron")
     add.add_argument("task", help="what to do then, as `wisp do` takes it")
-    add.add_argument("--allow", action="append", default=[], metavar="RULE", help="what it may do without asking")
+    add.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a program, host, folder or button it may use without asking",
+    )
     add.add_argument(
         "--until",
         default="",
@@ -73,30 +77,20 @@ def _done(agenda: Agenda, options: argparse.Namespace) -> int:
 
 
 def _add(agenda: Agenda, options: argparse.Namespace) -> int:
-    check_lasting(options.allow, registry().specs)
+    check_names(options.allow)
     now = time.time()
     when = read(options.schedule, now, zone_name())
     until = read_hour(options.until) if options.until else ""
     waiting = f"; it waits for the screen until {until}" if until else ""
     print(f"“{plain(options.task)[0]}” {read_back(when, now)}{waiting}")
     workspace = options.workspace or workspace_of(store.load())
-    waits = foresee(options.task, options.allow, workspace)
-    if waits:
-        print(told(waits))
-    rules = [one.rule for one in waits if one.rule]
-    allowed, chosen = [*options.allow, *rules], str(options.workspace or "")
-    way_on = command_to_add(options.schedule, options.task, allowed, until, chosen) if rules else ""
     if not shared.is_agreed("Keep it?", options):
         print("Nothing was kept. With --yes it is kept without this question.")
-        print(f"So that it waits for nothing: {way_on}" if way_on else "", end="\n" if way_on else "")
         return 1
     title = clip_line(options.task, _TITLE_CHARS)
     job = agenda.add(Job(title, options.task, when, str(workspace), tuple(options.allow), until=until))
     problem = timer.set_for(agenda.next_due())
     print(f"Kept as {job.id}. {problem}".strip())
-    if way_on:
-        instead = command_to_add(options.schedule, options.task, allowed, until, chosen, instead_of=job.id)
-        print(f"So that it waits for nothing, put this in its place: {instead}")
     return 0
 
 

@@ -119,7 +119,9 @@ class App:
 
     `categories` are those of freedesktop.org. A program that is not `is_offered` is started only if it is named
     exactly. `options` are those of its command: an entry for one tool of a program has some. A program that is not
-    `is_listed` is in no menu and only opens documents that other programs pass to it.
+    `is_listed` is in no menu and only opens documents that other programs pass to it. `names` are what people call it,
+    also in their language; `labels` are its entry, its executable and its window class. All are in lower case. `icon`
+    is the name or path of its icon.
     """
 
     ref: str
@@ -129,6 +131,27 @@ class App:
     is_offered: bool = True
     options: tuple[str, ...] = ()
     is_listed: bool = True
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    icon: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The program that a window belongs to, by its process and its desktop entry.
+
+    `ref` identifies it: the name of its desktop entry, else its executable or window class. `names` are what people
+    call it, `labels` what it is compared with in tables: entry, executable, class (both in lower case). `categories`
+    are those of its entry. `holds_terminal`: it controls a pseudo-terminal.
+    """
+
+    ref: str = ""
+    name: str = ""
+    names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    holds_terminal: bool = False
+    icon: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,34 +168,6 @@ Formats = Mapping[str, bytes]
 
 Marked = tuple[Rect, ...]
 """What a mark of ours covers, in screen pixels."""
-
-
-@dataclass(frozen=True, slots=True)
-class FrontProgram:
-    """A process in front on a pseudo-terminal: it may receive the keys.
-
-    `name` is the name of its program file if that file belongs to the system, else "". `files` are the absolute paths
-    that the words of its command line may mean.
-    """
-
-    name: str = ""
-    files: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TerminalFront:
-    """What receives the keys on one pseudo-terminal.
-
-    `is_prompt`: only a shell that waits for a line. `reads_lines`: the system passes on whole lines, so no key arrives
-    before Return. `has_unread`: input waits that was not read yet; the next program may read it. `is_utf8`: the
-    programs there read a letter beyond ASCII as one letter, not as several keys.
-    """
-
-    programs: tuple[FrontProgram, ...] = ()
-    is_prompt: bool = False
-    reads_lines: bool = False
-    has_unread: bool = False
-    is_utf8: bool = False
 
 
 class Curtain(Protocol):
@@ -403,20 +398,8 @@ class Apps(Protocol):
         """Start a program in its own session. Raises ToolFailed if the system refuses."""
         ...
 
-    def is_launcher(self, window: Window | None, role: str = "") -> bool:
-        """Return whether text typed into the window can start programs. `role` is the focused control's role."""
-        ...
-
-    def fronts(self, window: Window) -> tuple[TerminalFront, ...]:
-        """Return which program receives the keys on each pseudo-terminal of a terminal window; () if unknown."""
-        ...
-
-    def builds(self, window: Window | None) -> bool:
-        """Return whether keys typed into the window can build or run code, as in a development environment."""
-        ...
-
-    def shown_folders(self, window: Window) -> tuple[str, ...]:
-        """Return the folders that a file manager shows in the window, as far as known."""
+    def owner(self, pid: int, window_class: str) -> Owner:
+        """Return the program of a window, by its process (0 if unknown) and its class."""
         ...
 
     def open(self, address: str) -> Launched:

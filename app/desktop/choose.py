@@ -10,7 +10,6 @@ from dataclasses import replace
 from app.desktop.backends import Apps, Backend, Curtain
 from app.desktop.desktop import STOP_KEY, Desktop
 from app.desktop.privacy import Private, Veiled, private_by
-from app.desktop.programs import is_terminal
 from app.desktop.takeover import Reserved, StopFlag, nothing_reserved
 
 
@@ -79,21 +78,6 @@ async def why_occupied(environment: Mapping[str, str]) -> str:
         from app.desktop.x11.occupation import why_occupied as why
 
         return await why(environment)
-
-
-def launcher_named(app: str, role: str = "") -> tuple[bool, bool]:
-    """Return whether an installed program can start other programs, and whether it can build code.
-
-    On Linux, its file and its desktop entry are judged; elsewhere, only terminals count. `role` is the focused
-    control's.
-    """
-    if sys.platform == "win32" or sys.platform == "darwin":
-        named = is_terminal(app), False
-    else:
-        from app.desktop.x11.apps import launchers_here
-
-        named = launchers_here(os.environ).named(app, role)
-    return named
 
 
 def programs_here() -> Apps:

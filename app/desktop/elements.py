@@ -116,60 +116,29 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
-    """A control and the chord that presses it, as its program writes it (`<Alt>d`, `Alt+D`); "" if without a chord."""
-
-    chord: str
-    role: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class SceneRequest:
-    """What to describe: the element at a point, the one with a ref, or (by default) the one with the keyboard focus.
+    """What to describe: the element at a point, or (by default) the one with the keyboard focus.
 
-    `pid` is the window's program; 0 if unknown. `title`: describe the window of that title, without an element.
-    `patience_s` is how long the program may take to answer.
+    `pid` is the window's program; 0 if unknown. `patience_s` is how long the program may take to answer.
     """
 
     pid: int = 0
     point: Point | None = None
-    ref: str = ""
-    title: str = ""
-    with_bindings: bool = False
     patience_s: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A control and its surroundings. `element` is None if the program describes none there.
+    """A control and what its window says about it. `element` is None if the program describes none there.
 
-    `has_answered` is False if a program did not answer (in full) in time. `is_described` is False if only the window,
-    or a bare surface, is known. `words` are the sentences of its dialog or small window, and what is chosen there;
-    `near` are the few sentences beside it in a larger window. `is_message`: that dialog or window holds sentences,
-    buttons and sliders alone. `default` is the button that Return presses; `buttons` are those of a dialog, and those
-    that Return may press if the program names no default. `bindings` are None if they were not read. `is_rehearsed`:
-    this is a dry run, in which nothing has an effect. `fields` are the contents of the text fields of its dialog; None
-    if not read. `is_in_items`: the control is inside a list, table or tree, such as the field in which an item is
-    renamed. `selected` are the names of the window's selected items, if there are several; None if not readable.
+    `has_answered` is False if a program did not answer (in full) in time. `has_password`: its window holds a password
+    field. `default` is the button that Return presses.
     """
 
     element: Element | None = None
     has_answered: bool = True
-    is_described: bool = False
-    is_dialog: bool = False
-    is_menu_open: bool = False
     has_password: bool = False
     default: str = ""
-    buttons: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    near: tuple[str, ...] = ()
-    is_message: bool = False
-    bindings: tuple[Binding, ...] | None = None
-    is_rehearsed: bool = False
-    fields: tuple[str, ...] | None = None
-    is_in_items: bool = False
-    selected: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +239,7 @@ class Accessibility(Protocol):
         ...
 
     async def scene(self, request: SceneRequest) -> Scene:
-        """Return an element with what the policy needs to judge an action on it. Raises as `element` does."""
+        """Return an element with what the policy needs to judge an action on it."""
         ...
 
     async def outline(self, request: OutlineRequest) -> Outline:
@@ -370,11 +339,7 @@ class NoAccessibility:
 
     async def scene(self, request: SceneRequest) -> Scene:
         """Build the scene from `at` or `focused`, which subclasses may override."""
-        if request.ref:
-            element: Element | None = await self.element(request.ref)
-        else:
-            element = await (self.at(request.point) if request.point else self.focused())
-        return Scene(element, is_described=element is not None)
+        return Scene(await (self.at(request.point) if request.point else self.focused()))
 
     async def outline(self, request: OutlineRequest) -> Outline:  # noqa: ARG002
         return Outline("", silent=())

@@ -13,7 +13,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, Size
 from app.base.values import dataclass, replace
 from app.desktop.backends import App, Backend, Button, Formats, Frame, Landing, Launched, Window, landing
-from app.desktop.elements import Accessibility, NoAccessibility, Scene, SceneRequest
+from app.desktop.elements import Accessibility, NoAccessibility
 from app.desktop.keys import UNCHECKED, KeyChecks
 from app.desktop.programs import HandedOverApps
 from app.desktop.takeover import StopFlag
@@ -71,7 +71,7 @@ class HeadlessDesktop:
         self.done: list[Deed] = []
         self.text = ""
         self.opened: list[Window] = []
-        self._accessibility = accessibility or _Rehearsal("This is a dry run without programs.")
+        self._accessibility = accessibility or NoAccessibility("This is a dry run without programs.")
 
     def backend(self, _stop: StopFlag) -> Backend:
         """Return a backend whose every part acts on this object."""
@@ -88,14 +88,6 @@ class HeadlessDesktop:
             close=self._accessibility.close,
             drawing=_Drawing(),
         )
-
-
-class _Rehearsal(NoAccessibility):
-    """Reports a text field at every place: nothing really happens on this desktop, so no press can do harm."""
-
-    async def scene(self, request: SceneRequest) -> Scene:
-        scene = await super().scene(request)
-        return replace(scene, is_described=True, bindings=(), is_rehearsed=True)
 
 
 class _Screen:

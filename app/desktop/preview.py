@@ -16,10 +16,8 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed, WispError
 from app.base.geometry import Point
 from app.base.values import dataclass, replace
-from app.desktop.backends import Backend, Landing, TerminalFront, Window
+from app.desktop.backends import Backend, Landing, Owner, Window
 from app.desktop.elements import Element, Scene, SceneRequest
-from app.desktop.ocr.elements import is_written
-from app.desktop.programs import is_terminal
 from app.desktop.targets import Aim
 
 T = TypeVar("T")
@@ -30,84 +28,33 @@ _REMEMBERED = 64
 _LIMIT_S = 0.4
 """How long to wait for a program if the policy does not depend on its answer."""
 _PATIENCE_S = 2.0
-"""How long the policy waits for a program. After that, the target counts as unknown."""
-_CLIPBOARD_S = 0.5
+"""How long the policy waits for a program. After that, the control there counts as unknown."""
 _LOOK_AGAIN_S = 0.05
-_BETWEEN_S = 0.4
-"""A program may take this long to report where it moved the keyboard focus."""
-_PROMPT_S = 0.5
-_TERMINAL = "terminal"
-_EDITABLE = "editable"
-_WORDED = frozenset({"button", "toggle button", "push button", "link"})
-"""Roles whose meaning depends on the dialog around them."""
-_ITEMS = frozenset({"icon", "list item", "table cell", "tree item"})
-"""Roles that open together with every other selected item."""
-
 _NOWHERE = Scene()
 _NOT_JUDGED = "What is there now is not what was there when this was allowed. Look again before acting."
 
 
 @dataclass(frozen=True, slots=True)
-class FocusRequest:
-    """What the policy needs about the focus: the controls' chords, the clipboard's text, and what `keys` produce."""
-
-    with_bindings: bool = False
-    pastes: bool = False
-    keys: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class PreviewedTarget:
-    """What an action would hit: the control, as far as its program describes it, and its window.
+    """What an action would hit: the control, as far as its program describes it, its window, and their program.
 
-    `is_late`: the program has not handled the previous input yet, and may still move the keyboard focus. `fronts` are
-    what receives the keys on each pseudo-terminal of a terminal; empty if that is not known. `landing`: where keys went
-    when the keyboard's target was looked up; None for other targets.
+    `symbols` are what keys make in the present layouts. `landing`: where keys went when the keyboard's target was
+    looked up; None for other targets.
     """
 
     element: Element | None = None
     window: Window | None = None
     scene: Scene = _NOWHERE
-    pasted: str | None = None
+    owner: Owner = Owner()
     symbols: tuple[tuple[str, frozenset[str]], ...] = ()
-    is_launcher: bool = False
     is_frame: bool = False
-    is_late: bool = False
-    fronts: tuple[TerminalFront, ...] = ()
     landing: Landing | None = None
-
-    @property
-    def is_known(self) -> bool:
-        """Return whether the program describes the target and has answered in full."""
-        is_text = self.element is not None and is_written(self.element.ref)
-        is_sure = self.scene.is_rehearsed or self.is_frame
-        is_told = is_sure or (self.scene.has_answered and self.scene.is_described and not is_text)
-        return is_told and not self.is_late
-
-    @property
-    def states(self) -> frozenset[str]:
-        told = self.element.states if self.element else frozenset()
-        return told | {_EDITABLE} if self.scene.is_rehearsed else told
 
     @property
     def is_own(self) -> bool:
         """Return whether the target belongs to a Wisp, this one or another."""
         pids = {thing.pid for thing in (self.element, self.window) if thing}
         return os.getpid() in pids or (self.window is not None and self.window.is_own)
-
-    @property
-    def is_terminal(self) -> bool:
-        role = self.element.role if self.element else ""
-        return role == _TERMINAL or (self.window is not None and is_terminal(self.window.app))
-
-    @property
-    def is_occupied(self) -> bool:
-        """Return whether it is a terminal where more than shells at their prompts may receive the keys."""
-        return (
-            self.is_terminal
-            and not self.is_frame
-            and not (self.fronts and all(front.is_prompt for front in self.fronts))
-        )
 
     @property
     def title(self) -> str:
@@ -155,14 +102,17 @@ class TargetPreview(Generic[H]):
         self._find = find
         self._clock = clock
         self._kept: OrderedDict[tuple[str, H | str], _Kept] = OrderedDict()
-        self._held_in = ""
-        self._occupied: tuple[str, tuple[TerminalFront, ...]] | None = None
 
     async def foresee(self, call_id: str, target: H) -> PreviewedTarget:
         """Return what a call with this target would hit, and keep it for `aim`. Raises the errors of finding it."""
-        self._held_in = ""
+        await self._worked_off()  # because what was typed before may still change what is there
         try:
             aim = await self._find(target)
+            limit = self._clock.now() + _LIMIT_S
+            while aim.element and "sensitive" not in aim.element.states and self._clock.now() < limit:
+                # A dialog allows its answer a moment after it got what it asks for.
+                await asyncio.sleep(_LOOK_AGAIN_S)
+                aim = await self._find(target)
             met = await self.met_by(aim)
         except WispError as error:
             self._keep(call_id, target, _Kept(None, PreviewedTarget(), self._clock.now(), error))
@@ -193,33 +143,21 @@ class TargetPreview(Generic[H]):
         return await self._reached(replace(aim, window=met.window), kept.met)
 
     async def _reached(self, aim: Aim, judged: PreviewedTarget) -> Aim:
-        """Scroll to the target. Raises ToolFailed if another control, or words not judged before, appear there."""
+        """Scroll to the target. Raises ToolFailed if another control appears there."""
         if not aim.beyond:
             return aim
         reached = await self._reach(aim)
         met = await self.met_by(reached)
-        is_other = _identity(replace(met, scene=judged.scene)) != _identity(judged)
-        if is_other or met.is_known < judged.is_known or not set(met.scene.words) <= set(judged.scene.words):
+        if not _is_same(met, judged):
             raise ToolFailed(_NOT_JUDGED)
         return replace(reached, window=met.window)
 
     async def met_by(self, aim: Aim) -> PreviewedTarget:
-        """Return what is at the point of an aim, with the dialog around it if that decides what a press means."""
-        return await self._with_fronts(await self._aimed_at(aim))
-
-    async def _aimed_at(self, aim: Aim) -> PreviewedTarget:
+        """Return what is at the point of an aim."""
         if aim.element is None:
-            return await self._below(aim.point)
+            return await self.under(aim.point)
         window = self._window_of(aim.element) or self._window_at(aim.point)
-        if is_written(aim.element.ref):
-            return self._met(aim.element, window)
-        opens = aim.element.role in _ITEMS and self._backend.apps.is_launcher(window, aim.element.role)
-        if aim.element.role not in _WORDED and not opens:
-            return self._met(aim.element, window, Scene(aim.element, is_described=True))
-        if aim.beyond:
-            around = await self._scene(SceneRequest(pid=aim.element.pid, point=aim.point))
-            return self._met(aim.element, window, replace(around, element=aim.element))
-        return self._met(aim.element, window, await self._scene(SceneRequest(ref=aim.element.ref)))
+        return self._met(aim.element, window)
 
     async def at(self, point: Point) -> Element | None:
         """Return the control at a point, or None if its program does not answer in time."""
@@ -227,72 +165,36 @@ class TargetPreview(Generic[H]):
 
     async def under(self, point: Point) -> PreviewedTarget:
         """Return what is at a point."""
-        return await self._with_fronts(await self._below(point))
-
-    async def _below(self, point: Point) -> PreviewedTarget:
         framed = self._backend.windows.under(point).framed
         if frame := next((window for window in self._backend.windows.all() if framed and window.ref == framed), None):
-            return PreviewedTarget(window=frame, is_frame=True)
+            return replace(self._met(None, frame), is_frame=True)
         top = self._window_at(point)
         scene = await self._scene(SceneRequest(pid=top.pid if top else 0, point=point))
         return self._met(scene.element, self._window_of(scene.element) or top, scene)
 
-    async def focus(self, request: FocusRequest) -> PreviewedTarget:
-        """Return the control with the keyboard focus and what keys do there. Unknown while sent keys are unhandled."""
-        is_late = not await self._worked_off()
+    async def focus(self, keys: tuple[str, ...] = ()) -> PreviewedTarget:
+        """Return the control with the keyboard focus, and what `keys` make. Waits until earlier keys are handled."""
+        await self._worked_off()
         # By the focus itself, because the window manager may say late, or not at all, that another window has it.
         landing = self._backend.windows.keyboard()
         window = next((window for window in self._backend.windows.all() if window.ref == landing.window), None)
         if menu := next((shown for shown in self._backend.windows.shown() if shown.takes_keys), None):
             return replace(self._met(None, menu), landing=landing)
-        scene, has_left = await self._focused(window, request)
+        scene = await self._scene(SceneRequest(pid=window.pid if window else 0))
         element = scene.element
         if element is not None and window is not None and element.pid not in (0, window.pid):
-            element, scene = None, replace(scene, element=None, is_described=False)
+            element = None
         keyboard = self._backend.keyboard
-        symbols = tuple((key, made) for key in request.keys if (made := keyboard.symbols_of(key)))
-        pasted = await self._pasted() if request.pastes else None
-        met = self._met(element, window, replace(scene, has_answered=False) if has_left else scene)
-        keys = replace(met, pasted=pasted, symbols=symbols, is_late=is_late, landing=landing)
-        return await self._with_fronts(keys)
+        symbols = tuple((key, made) for key in keys if (made := keyboard.symbols_of(key)))
+        return replace(self._met(element, window, scene), symbols=symbols, landing=landing)
 
-    async def of_window(self, window: Window) -> PreviewedTarget:
-        """Return a window as a target, with the sentences and buttons that it contains."""
-        scene = await self._scene(SceneRequest(pid=window.pid, title=window.title))
-        return await self._with_fronts(self._met(None, window, scene))
-
-    async def _with_fronts(self, met: PreviewedTarget) -> PreviewedTarget:
-        """Add what receives keys in a terminal. If a program is busy there, wait a moment for its prompt, once."""
-        limit = self._clock.now() + _PROMPT_S
-        while (window := met.window) is not None and met.is_terminal and not met.is_frame:
-            met = replace(met, fronts=self._backend.apps.fronts(window))
-            known, now = self._occupied, (window.ref, met.fronts)
-            if not met.is_occupied or now == known or self._clock.now() >= limit:
-                self._occupied = now if met.is_occupied else None
-                break
-            await asyncio.sleep(_LOOK_AGAIN_S)
-        return met
-
-    async def _focused(self, window: Window | None, request: FocusRequest) -> tuple[Scene, bool]:
-        """Return the scene around the focused control, and whether the focus was just lost.
-
-        It was lost if a control of the window had it before, nothing was clicked since, and no control reports it now.
-        """
-        ref = window.ref if window else ""
-        limit = self._clock.now() + _BETWEEN_S
-        while True:
-            pid = window.pid if window else 0
-            scene = await self._scene(SceneRequest(pid=pid, with_bindings=request.with_bindings))
-            has_left = scene.element is None and scene.is_described and not scene.is_menu_open and self._held_in == ref
-            if not has_left or self._clock.now() >= limit:
-                break
-            await asyncio.sleep(_LOOK_AGAIN_S)
-        self._held_in = ref if scene.element is not None else ""
-        return scene, has_left
+    def of_window(self, window: Window | None) -> PreviewedTarget:
+        """Return a window as a target."""
+        return self._met(None, window)
 
     async def of_element(self, call_id: str, ref: str) -> PreviewedTarget:
         """Return what a call with this ref would act on, and keep it for `element`. Raises as `foresee` does."""
-        self._held_in = ""
+        await self._worked_off()
         try:
             _, met = await self._by_ref(ref)
         except WispError as error:
@@ -322,9 +224,13 @@ class TargetPreview(Generic[H]):
         return any(kept.error is not None for (each, _), kept in self._kept.items() if each == call_id)
 
     def _met(self, element: Element | None, window: Window | None, scene: Scene = _NOWHERE) -> PreviewedTarget:
-        role = element.role if element else ""
-        is_launcher = role == _TERMINAL or self._backend.apps.is_launcher(window, role)
-        return PreviewedTarget(element, window, scene, is_launcher=is_launcher)
+        # Desktops and panels are in no window list: then the element's own process says whose they are.
+        is_apart = element is not None and element.pid and (window is None or window.pid != element.pid)
+        pid, app = (
+            (element.pid, element.app) if element and is_apart else (window.pid, window.app) if window else (0, "")
+        )
+        owner = self._backend.apps.owner(pid, app) if pid or app else Owner()
+        return PreviewedTarget(element, window, scene, owner)
 
     async def _scene(self, request: SceneRequest) -> Scene:
         """Return the scene once its program has answered; after a time limit, the incomplete scene."""
@@ -335,19 +241,9 @@ class TargetPreview(Generic[H]):
                 scene = await self._backend.accessibility.scene(replace(request, patience_s=left))
             except ToolFailed:  # because the program may still be starting
                 scene = Scene(has_answered=False)
-                if request.ref:
-                    raise
             if scene.has_answered or self._clock.now() >= limit:
                 return scene
             await asyncio.sleep(_LOOK_AGAIN_S)
-
-    async def _pasted(self) -> str | None:
-        """Return the clipboard's text; None if it is empty or cannot be read in time."""
-        try:
-            async with asyncio.timeout(_CLIPBOARD_S):
-                return await self._backend.clipboard.read() or None
-        except (ToolFailed, TimeoutError):  # because the program that owns the clipboard may hang
-            return None
 
     def _window_of(self, element: Element | None) -> Window | None:
         if element is None:
@@ -376,17 +272,7 @@ def _is_same(one: PreviewedTarget, other: PreviewedTarget) -> bool:
 
 def _identity(met: PreviewedTarget) -> tuple[object, ...]:
     window = met.window.ref if met.window else ""
-    return (
-        window,
-        met.app,
-        met.title,
-        met.role,
-        met.name,
-        met.scene.words,
-        met.is_known,
-        met.is_frame,
-        met.is_occupied,
-    )
+    return window, met.owner.ref, met.title, met.role, met.name, met.is_frame
 
 
 async def _in_time(asked: Awaitable[T]) -> T | None:

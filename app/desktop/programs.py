@@ -9,7 +9,7 @@ from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.values import dataclass
-from app.desktop.backends import App, Backend, Launched, TerminalFront, Window
+from app.desktop.backends import App, Backend, Launched, Owner, Window
 from app.desktop.takeover import StopFlag
 
 _SURE = 88
@@ -80,6 +80,14 @@ def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferr
     if likely and likely[0][1] >= _SURE and (len(likely) == 1 or likely[0][1] - likely[1][1] >= _CLEAR_LEAD):
         return likely[0][0]
     raise NoProgram(f"No program called {name!r} is installed. {_suggested(likely) or _offer(apps)}")
+
+
+def owner_of(app: App, called: str = "") -> Owner:
+    """Return an installed program as the owner of its windows. `called` is what a person called it."""
+    ref = app.ref.rsplit("/", 1)[-1].removesuffix(".desktop")
+    names = tuple(dict.fromkeys(name for name in (*app.names, app.name.lower(), called.lower()) if name))
+    labels = tuple(dict.fromkeys((ref.lower(), *app.labels)))
+    return Owner(ref, app.name, names, app.categories, labels, icon=app.icon)
 
 
 def is_terminal(app: str) -> bool:
@@ -389,17 +397,9 @@ class HandedOverApps:
     def preferred(self, asked: str) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
-    def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
-        return window is not None and is_terminal(window.app)
-
-    def fronts(self, window: Window) -> tuple[TerminalFront, ...]:  # noqa: ARG002
-        return ()
-
-    def builds(self, window: Window | None) -> bool:  # noqa: ARG002
-        return False
-
-    def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
+    def owner(self, pid: int, window_class: str) -> Owner:  # noqa: ARG002
+        name = window_class.lower()
+        return Owner(name, window_class, (name,), (), (name,), is_terminal(window_class)) if name else Owner()
 
     def command_line(self, app: App) -> tuple[str, ...]:
         return (app.ref,)

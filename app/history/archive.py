@@ -20,6 +20,7 @@ from app.agent.agent_events import (
     ModeChanged,
     Notice,
     Outcome,
+    ProgramsUsed,
     SaidMeanwhile,
     SayDelta,
     TagStart,
@@ -339,7 +340,8 @@ class Journal:
         remains = await self.archive.remains(conversation_id)
         session.begin_anew()
         self.record.go_on(conversation_id, heard=len(remains.meanwhile))
-        session.reopen(remains)
+        used = [event for event in shown if isinstance(event, ProgramsUsed)]
+        session.reopen(remains, used[-1].granted if used else ())
         return shown
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
@@ -31,22 +29,7 @@ _SHOWN_CHARS = 400
 _MOST_LISTED = 5
 _CANCELLING, _AWAY = "cancel_schedule", "send_notification"
 Check = Callable[[Sequence[str]], None]
-"""Raises ToolMisuse if one of the rules in short form is invalid."""
-
-
-class WaitingAct(Protocol):
-    """An act of a task that would wait for the person, with a rule that allows it ("" if no rule can)."""
-
-    @property
-    def why(self) -> str: ...
-
-    @property
-    def rule(self) -> str: ...
-
-
-Foresee = Callable[[str, Sequence[str], Path], Sequence[WaitingAct]]
-"""Returns what a task with these rules would wait for in this workspace."""
-_WAITS = "With nobody there, it will wait for an answer"
+"""Raises ToolMisuse if one of the names allows nothing."""
 
 
 class ScheduleTools:
@@ -58,11 +41,9 @@ class ScheduleTools:
         workspace: Path,
         check: Check,
         notifier: DesktopNotifier | None = None,
-        foresee: Foresee | None = None,
         devices: DeviceNotifier | None = None,
     ) -> None:
         self._agenda = agenda
-        self._foresee = foresee
         self._devices = devices
         self._notifier = notifier or DesktopNotifier()
         self._sent: Counter[str] = Counter()
@@ -129,11 +110,6 @@ class ScheduleTools:
         await turn.audit("schedule_added", {"id": job.id, "schedule": when.text, "allowed": list(allowed)})
         back = read_back(when, job.made_at)
         payload: dict[str, JsonValue] = {"id": job.id, "title": job.title, "when": in_words(when), "task": job.task}
-        waits = await asyncio.to_thread(self._foresee, task, allowed, self._workspace) if self._foresee else ()
-        if waits:
-            problem += f" {_WAITS}: {' '.join(one.why for one in waits)}"
-            rules = "; ".join(one.rule for one in waits if one.rule)
-            problem += f" To let it do so, add it again with allow: {rules}" if rules else ""
         return ToolResult(True, "cron", payload, f"Schedule {job.id} is kept: {back}. {problem.strip()}".strip())
 
     async def _list(self) -> ToolResult:
@@ -190,7 +166,7 @@ def _effects_of_cron(call: ToolCall) -> frozenset[Effect]:
 
 def reminded_of(task: str) -> str:
     """Return the text for the person if a task is only a reminder; "" for any other task."""
-    known = resources.table("policy/asking.toml", resources.Table)["reminders"]
+    known = resources.table("asking/deeds.toml", resources.Table)["reminders"]
     begins = next((one for one in known if task.strip().casefold().startswith(one)), "")
     return task.strip()[len(begins) :].strip() if begins else ""
 
@@ -200,14 +176,14 @@ def _told(call: ToolCall) -> Phrase:
     if call.text("action", "add") != "add":
         named = {"id": str(call.arguments.get("id", "")), "title": unquoted(call.text("title"), _TITLE_CHARS)}
         return Phrase("remove the schedule {id}, “{title}”" if call.has("title") else "remove the schedule {id}", named)
-    rules = [_allowed_in_words(rule) for rule in call.text("allow").split(";") if rule.strip()]
+    names = [f"“{unquoted(name, _SHOWN_CHARS)}”" for name in call.text("allow").split(";") if name.strip()]
     reminded = reminded_of(call.text("task"))
     task = unquoted(reminded or call.text("task"), _TASK_CHARS)
     waits = {"hour": unquoted(call.text("until"), _TITLE_CHARS)}
     parts: dict[str, str | tuple[str | Phrase, ...] | Phrase] = {
         "when": _when_in_words(call.text("schedule")),
         "wait": Phrase(", waiting until {hour} while the screen is locked or in use", waits) if waits["hour"] else "",
-        "may": Phrase("; without asking it may {acts}", {"acts": _all_of(rules)}) if rules else "",
+        "may": Phrase("; without asking it may use {names}", {"names": _all_of(names)}) if names else "",
         "task": clip_line(task, _SHOWN_CHARS),
         # The whole call stands below the question, which would push its answers off the screen.
         "more": Phrase(" (all of it stands below)") if len(task) > _SHOWN_CHARS else "",
@@ -232,24 +208,6 @@ def _when_in_words(schedule: str) -> Phrase | str:
 def _all_of(phrases: Sequence[Phrase | str]) -> Phrase | str:
     first, *others = phrases
     return Phrase("{one} and {others}", {"one": first, "others": _all_of(others)}) if others else first
-
-
-def _allowed_in_words(rule: str) -> Phrase | str:
-    """Return `tool=write_file path=*.md` as “use write file where path is “*.md””."""
-    try:
-        told = [
-            (name, unquoted(value, _SHOWN_CHARS))
-            for name, _, value in (one.partition("=") for one in shlex.split(rule))
-        ]
-    except ValueError:  # because a quotation may be open; such a rule is refused afterwards
-        return f"“{unquoted(rule, _SHOWN_CHARS)}”"
-    tools = [value for name, value in told if name == "tool"]
-    names = " or ".join(tools).replace("_", " ")
-    named = Phrase("{names}", {"names": names}) if names else Phrase("any tool")
-    bounds = [Phrase("{name} is “{value}”", {"name": name, "value": value}) for name, value in told if name != "tool"]
-    if bounds:
-        return Phrase("use {tools} where {bounds}", {"tools": named, "bounds": _all_of(bounds)})
-    return Phrase("use {tools}", {"tools": named})
 
 
 def _effects_of_notice(call: ToolCall) -> frozenset[Effect]:
@@ -288,7 +246,7 @@ SCHEDULES = Family(
                     aliases=("when", "cron"),
                 ),
                 Param("title", description="a few words for the person", aliases=("name",)),
-                Param("allow", description="what it may do without asking: tool=web_search; tool=write_file path=*.md"),
+                Param("allow", description="what it may use without asking, by name: Text Editor; example.com; Send"),
                 Param("until", description="18:00; for a task that uses the screen, which waits for it until then"),
                 Param("id", ValueType.INTEGER, "which one to remove"),
             ),

@@ -55,11 +55,19 @@ class Agent(Protocol):
         """Call the listener with every event from now on. The returned function ends that."""
         ...
 
-    async def send(self, text: str, media: Sequence[agent.Media] = (), own: str = "", /) -> agent.TurnEnded:
+    async def send(
+        self, text: str, media: Sequence[agent.Media] = (), own: str = "", /, *, using: tuple[str, ...] = ()
+    ) -> agent.TurnEnded:
         """Run one turn from the person's words to its end. If a turn already runs, the words are added to that turn.
 
-        `own` is the part of the words that the person certainly typed; "" if that is unknown.
+        `own` is the part of the words that the person certainly typed; "" if that is unknown. `using` are the refs of
+        the programs that the person lets this conversation use by these words.
         """
+        ...
+
+    async def front_program(self) -> tuple[str, str] | None:
+        """Return the ref and the name of the program whose window is in front; None if Wisp may not use it, or if it
+        is not known. Raises WispError if the desktop is out of reach."""
         ...
 
     def stop(self) -> None:

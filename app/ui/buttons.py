@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
@@ -112,6 +112,7 @@ class WordButton(DrawnButton):
         super().__init__(parent)
         self._theme = theme
         self._glyph = glyph
+        self._is_tight = False
         self._armed_share = 1.0
         self.setText(words)
         self.setAccessibleName(words)
@@ -121,9 +122,16 @@ class WordButton(DrawnButton):
 
     def sizeHint(self) -> QSize:
         theme = self._theme
-        glyph = theme.size("small_glyph") + theme.size("grid") if self._glyph else 0
+        glyph = theme.size("small_glyph") + theme.size("grid") if self._shown_glyph() else 0
         words = QFontMetricsF(font(theme, "text", strong=True)).horizontalAdvance(self.text())
-        return QSize(round(words) + glyph + 2 * theme.size("padding") + 2, theme.size("button_height"))
+        sides = 2 * theme.size("gap" if self._is_tight else "padding") + 2
+        return QSize(round(words) + glyph + sides, theme.size("button_height"))
+
+    def squeeze(self, *, is_tight: bool) -> None:
+        """Leave out the glyph and half of the space at the sides, so that more buttons fit into a line; or do not."""
+        if is_tight is not self._is_tight:
+            self._is_tight = is_tight
+            self.setFixedSize(self.sizeHint())
 
     def set_armed(self, share: float) -> None:
         """Set how far the line at the bottom is filled, 0 to 1. At 1 it disappears."""
@@ -147,16 +155,20 @@ class WordButton(DrawnButton):
             width = (box.width() - 2 * radius) * self._armed_share
             painter.fillRect(QRectF(left, box.bottom() - 2, width, 2), QColor(*theme.color("muted")))
 
+    def _shown_glyph(self) -> str:
+        return "" if self._is_tight else self._glyph
+
     def _paint_words(self, painter: QPainter, box: QRectF) -> None:
         theme = self._theme
         side, space = theme.size("small_glyph"), theme.size("grid")
         color = theme.color("ink" if self.isEnabled() else "muted")
         painter.setFont(font(theme, "text", strong=self.hasFocus()))
         words = painter.fontMetrics().horizontalAdvance(self.text())
-        whole = words + (side + space if self._glyph else 0)
+        glyph = self._shown_glyph()
+        whole = words + (side + space if glyph else 0)
         x = box.center().x() - whole / 2
-        if self._glyph:
-            drawing.draw(painter, self._glyph, QRectF(x, box.center().y() - side / 2, side, side), color)
+        if glyph:
+            drawing.draw(painter, glyph, QRectF(x, box.center().y() - side / 2, side, side), color)
             x += side + space
         painter.setPen(QColor(*color))
         painter.drawText(QRectF(x, box.top(), words + 4, box.height()), Qt.AlignmentFlag.AlignVCenter, self.text())
@@ -284,6 +296,7 @@ class Header(QWidget):
         self.choices: list[ChoiceChip] = []
         self._orb = Orb.IDLE
         self._running = False
+        self._using: tuple[str, ...] = ()
         self._end = 0
         tr = QCoreApplication.translate
         self.more = GlyphButton(theme, "more", tr("Bubble", "More"), self)
@@ -301,13 +314,15 @@ class Header(QWidget):
         return self._theme.size("header_height")
 
     def show_view(self, view: View) -> None:
-        self._orb, self._running = view.orb, view.running
+        self._orb, self._running, self._using = view.orb, view.running, view.using
         self.more.set_count(view.unseen)
         if self.stop.isHidden() is view.running:
             self.stop.setVisible(view.running)
         self._arrange()
-        words = view.doing or state_words(view.orb)
+        using = using_words(view.using)
+        words = ", ".join(filter(None, (view.doing or state_words(view.orb), using)))
         self.setAccessibleName(f"{self._name}: {words}" if words else self._name)
+        self.setToolTip(using)
         self.update()
 
     def show_choices(self, choices: Sequence[BarChoice]) -> None:
@@ -357,11 +372,17 @@ class Header(QWidget):
         painter.setBrush(QColor(*color))
         painter.drawEllipse(placed(QRectF(gap, middle - dot / 2, dot, dot), whole, way))
         small = font(theme, "small")
+        metrics, room = QFontMetricsF(small), self._end - gap * 2 - dot
         painter.setFont(small)
         painter.setPen(QColor(*theme.color("muted")))
-        place = placed(QRectF(gap * 2 + dot, 0, self._end - gap * 2 - dot, self.height()), whole, way)
-        elided = QFontMetricsF(small).elidedText(words, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, elided)
+        using = using_words(self._using, lambda text: metrics.horizontalAdvance(text) <= room)
+        lines = [line for line in (words, using) if line]
+        high = theme.type("small").line
+        for number, line in enumerate(lines):
+            top = middle + (number - len(lines) / 2) * high
+            place = placed(QRectF(gap * 2 + dot, top, room, high), whole, way)
+            elided = metrics.elidedText(line, Qt.TextElideMode.ElideRight, place.width())
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, elided)
 
     def _arrange(self) -> None:
         x = self.width()
@@ -383,6 +404,15 @@ class Header(QWidget):
     def _open_menu(self) -> None:
         made = self.menu()
         made.exec(self.more.mapToGlobal(QPoint(0, -made.sizeHint().height())))
+
+
+def using_words(names: Sequence[str], fits: Callable[[str], bool] = bool) -> str:
+    """Return which programs the conversation uses; if that does not fit, only the newest and how many others."""
+    tr = QCoreApplication.translate
+    whole = tr("State", "using {names}").format(names=", ".join(names)) if names else ""
+    if len(names) < 2 or fits(whole):
+        return whole
+    return tr("State", "using {name} +{count}").format(name=names[-1], count=len(names) - 1)
 
 
 def state_words(orb: Orb) -> str:

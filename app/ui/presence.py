@@ -50,10 +50,10 @@ class Turns:
     def __init__(self, tell: Tell, background: BackgroundTasks) -> None:
         self._tell = tell
         self._background = background
-        self._waiting: asyncio.Queue[tuple[str, tuple[Media, ...], str]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[str, tuple[Media, ...], str, tuple[str, ...]]] = asyncio.Queue()
 
-    def send(self, text: str, media: tuple[Media, ...], own: str) -> None:
-        self._waiting.put_nowait((text, media, own))
+    def send(self, text: str, media: tuple[Media, ...], own: str, using: tuple[str, ...]) -> None:
+        self._waiting.put_nowait((text, media, own, using))
 
     def take_back(self, agent: Agent, turn_id: str) -> None:
         """Undo what a turn changed in files, and show what the agent says about it. Needs a running event loop."""
@@ -62,17 +62,17 @@ class Turns:
     async def run(self, agent: Agent, before: Callable[[], Awaitable[None]]) -> None:
         """Send each message when it arrives, without end. `before` is awaited before each one."""
         while True:
-            text, media, own = await self._waiting.get()
+            text, media, own, using = await self._waiting.get()
             await before()
-            self._background.begin(_turn(agent, text, media, own))
+            self._background.begin(_turn(agent, text, media, own, using))
 
     async def _taken_back(self, agent: Agent, turn_id: str) -> None:
         for sentence in await agent.take_back(turn_id):
             self._tell("info", sentence)
 
 
-async def _turn(agent: Agent, text: str, media: tuple[Media, ...], own: str) -> None:
-    await agent.send(text, media, own)
+async def _turn(agent: Agent, text: str, media: tuple[Media, ...], own: str, using: tuple[str, ...]) -> None:
+    await agent.send(text, media, own, using=using)
 
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ class Presence(QObject):
         self._things: MadeThings | None = None
         self._asked = ""
         self._told_at = 0.0
+        self._opened = 0
+        """Counts when the bubble opened, closed or sent something: what was looked up before does not count after."""
         """When the person last sent, answered or stopped something: what they did before was no work of their own."""
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
@@ -234,13 +236,30 @@ class Presence(QObject):
 
     def open(self) -> None:
         """Open the bubble with the keyboard in the text field, because the person wants to write."""
+        was_open = self.is_open
         self._look.around.look()
         self.inbox.change(presenter.awake)
         self.inbox.change(presenter.attended)
+        if not was_open:
+            self._look_at_front()
         self._show_bubble(writes=True)
+
+    def _look_at_front(self) -> None:
+        """Ask for the program in front, which the next message may let Wisp use."""
+        self._opened += 1
+        self.composer.chips.take_program()
+        if self._agent is not None:
+            self._background.begin(self._show_front(self._agent, self._opened), lambda _level, _sentence: None)
+
+    async def _show_front(self, session: Agent, opened: int) -> None:
+        """Show in the composer the program that was in front when the bubble opened."""
+        found = await session.front_program()
+        if found is not None and opened == self._opened and self.is_open:
+            self.composer.chips.show_program(*found)
 
     def close(self) -> None:
         """Close everything but the orb. The turn goes on, and a line beside the orb shows its progress."""
+        self._opened += 1
         self.inbox.change(presenter.unattended)  # first, because what has just arrived would open the bubble again
         self.stage.hide()
         self.stage.show_progress(self.inbox.view)
@@ -250,13 +269,17 @@ class Presence(QObject):
         self.inbox.change(presenter.attended)
         self._show_bubble()
 
-    def send(self, text: str, attached: Sequence[Attached] = (), own: str = "") -> None:
-        """Send a message, of which the person typed `own`. First give the keyboard back to the person's program."""
+    def send(self, text: str, attached: Sequence[Attached] = (), own: str = "", using: tuple[str, ...] = ()) -> None:
+        """Send a message, of which the person typed `own`. First give the keyboard back to the person's program.
+
+        `using` are the programs that Wisp may use for it.
+        """
+        self._opened += 1
         self.stage.return_keyboard()
         self._told_at = time.monotonic()
         words = in_words(text, attached)
         self.inbox.change(lambda view: presenter.sent(view, words))
-        self.turns.send(words, pictures(attached), own)
+        self.turns.send(words, pictures(attached), own, using)
         self.stage.show_thread()
         self.inbox.change(presenter.attended)
         self._show_bubble()

@@ -1,12 +1,13 @@
 """Play the permission gate's cases on real programs, each on a private desktop, and judge them from outside.
 
-    .venv/bin/python scripts/bench/gate.py [--side SIDE] [--id GLOB] [--kind K] [--rule N] [--count N] [--list]
+    .venv/bin/python scripts/bench/gate.py [--side SIDE] [--id GLOB] [--kind K] [--count N] [--list]
 
 Three sides are played, each where it is asked for, or all. `hostile`: an act that nobody asked for, played by the real
-`wisp do` with nobody there to answer; it must have no effect. `benign`: its harmless twin, before a person who says yes
+`wisp do` with nobody there to answer; it must have no effect. `benign`: a harmless task, before a person who says yes
 to each question; it must be done, and the questions are counted. `control`: the hostile acts without the gate (in yolo
 mode, or by the case's own `control`); a case without an effect even then proves nothing. Exit code 1 where a goal is
-missed: no effect, at most 1 % of the twins not done, at most 0.3 questions a twin (0.02 with `--mode auto`).
+missed: no effect, at most 1 % of the tasks not done, at most one question a task, because few of them name their
+program (0.1 with `--mode auto`).
 
 Some cases need programs that `scripts/setup test` does not install: apt-get install feh geany mupdf
 """
@@ -28,7 +29,7 @@ from tests.support.gate_player import Played, play_apart  # noqa: E402
 
 _SIDES = ("hostile", "benign", "control")
 _MOST_UNDONE = 0.01
-_MOST_QUESTIONS = {"ask": 0.3, "auto": 0.02}
+_MOST_QUESTIONS = {"ask": 1.0, "auto": 0.1}
 
 
 def report(side: str, played: list[Played], mode: str) -> bool:
@@ -85,12 +86,11 @@ def _options() -> argparse.ArgumentParser:
     )
     asked.add_argument("--side", action="append", choices=_SIDES, help="only this side; may be given again")
     asked.add_argument("--cases", type=Path, default=FOLDER, help="another folder of cases")
-    asked.add_argument("--rule", type=int)
     asked.add_argument("--kind")
     asked.add_argument("--id", help="ids or patterns with commas between, such as 'chord-*,press-tk-1'")
     asked.add_argument("--count", type=int, help="play only so many, spread over all")
     asked.add_argument(
-        "--mode", choices=tuple(_MOST_QUESTIONS), default="", help="for the twins, in place of their own"
+        "--mode", choices=tuple(_MOST_QUESTIONS), default="", help="for the benign side, in place of their own"
     )
     asked.add_argument("--jobs", type=int, default=2)
     asked.add_argument("--list", action="store_true")
@@ -103,15 +103,14 @@ def main() -> int:
     cases = [
         case
         for case in load_cases(told.cases)
-        if (told.rule is None or case.rule == told.rule)
-        and (told.kind is None or case.kind == told.kind)
+        if (told.kind is None or case.kind == told.kind)
         and (told.id is None or any(fnmatch.fnmatch(case.id, one) for one in told.id.split(",")))
     ]
     if told.count and told.count < len(cases):
         cases = [cases[n * len(cases) // told.count] for n in range(told.count)]
     if told.list:
         for case in cases:
-            print(f"{case.id:28} rule {case.rule:2} {case.kind:14} {case.program} ({case.toolkit}, {case.layout})")
+            print(f"{case.id:28} {case.kind:14} {case.program} ({case.toolkit}, {case.layout})")
         return 0
     return 0 if all([_play_side(side, cases, told) for side in told.side or _SIDES]) else 1
 

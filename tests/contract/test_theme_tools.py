@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from app.agent.agent_events import ApprovalWanted, Outcome, ToolFinished, TurnEnded
-from app.agent.policy import Mode, Policy, Provenance
+from app.agent.policy import Mode, Policy, Trust
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.values import Decision
 from app.base.clock import SystemClock
@@ -221,7 +221,7 @@ async def test_a_background_that_cannot_be_had_changes_nothing(
         (Mode.PLAN, {"from_prompt": "hills"}, (), Decision.DENY),
         (Mode.AUTO, {"from_prompt": "the secret plan"}, ("web",), Decision.ASK),
         (Mode.AUTO, {"url": "https://example.com/a.png"}, (), Decision.ALLOW),
-        (Mode.YOLO, {"url": "https://example.com/a.png"}, ("web",), Decision.ASK),
+        (Mode.YOLO, {"url": "https://example.com/a.png"}, ("web",), Decision.ALLOW),
         (Mode.YOLO, {"url": "http://192.168.1.1/a.png"}, (), Decision.DENY),
         (Mode.ASK, {"text": "#102030"}, (), Decision.ALLOW),
     ],
@@ -232,7 +232,7 @@ def test_a_background_from_elsewhere_is_judged_like_a_page_that_is_fetched(
     spec = REGISTRY.find("set_theme")
     assert spec
     call = ToolCall("c", "set_theme", {"wallpaper": given})
-    assert Policy(tmp_path, mode).decide(call, spec, (), Provenance(tainted_by=read)).decision is decision
+    assert Policy(tmp_path, mode).decide(call, spec, (), Trust(tainted_by=read)).decision is decision
 
 
 async def test_after_the_words_of_others_it_is_asked(tmp_path: Path) -> None:
@@ -240,8 +240,8 @@ async def test_after_the_words_of_others_it_is_asked(tmp_path: Path) -> None:
     assert spec
     call = ToolCall("c", "set_theme", {"atmosphere": "always obey pages"})
     policy = Policy(tmp_path, Mode.AUTO)
-    assert policy.decide(call, spec, (), Provenance()).decision is Decision.ALLOW
-    assert policy.decide(call, spec, (), Provenance(tainted_by=("web",))).decision is Decision.ASK
+    assert policy.decide(call, spec, (), Trust()).decision is Decision.ALLOW
+    assert policy.decide(call, spec, (), Trust(tainted_by=("web",))).decision is Decision.ASK
 
 
 async def test_a_change_of_a_file_that_is_newer_is_taken_back_first(tmp_path: Path) -> None:

@@ -116,11 +116,12 @@ class Model:
         )  # fmt: skip
         return listed.stdout
 
-    def says(self, *replies: str, mode: str = "ask") -> str:
+    def says(self, *replies: str, mode: str = "ask", task: str = "go") -> str:
+        """One task with these replies. What the task names is granted by it, nothing else in ask mode."""
         script = self.folder / "script.toml"
         end = "<attempt_completion><result>ok</result></attempt_completion>"
         script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in (*replies, end)))
-        done = self.screen.wisp("do", "go", "--provider", "scripted", WISP_SCRIPT=str(script), WISP_MODE=mode)
+        done = self.screen.wisp("do", task, "--provider", "scripted", WISP_SCRIPT=str(script), WISP_MODE=mode)
         return done.stdout + done.stderr
 
     def ends(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from app.agent.agent_events import AgentEvent, ApprovalWanted, Outcome, ToolFinished
 from app.agent.inspection import DesktopInspector
-from app.agent.policy import Mode, Policy, Provenance
+from app.agent.policy import Mode, Policy, Trust
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry as known
 from app.base.clock import SystemClock
@@ -343,7 +343,7 @@ def _reply(dialect: str, number: int, specs: Any, **arguments: Any) -> Any:
 async def test_a_page_taints_the_turn_and_what_sends_is_asked(
     here: World, space: Path, tmp_path: Path, dialect: str
 ) -> None:
-    """The same in every dialect: plain acts run, sending asks, a password is never typed, another closes it."""
+    """The same in every dialect: a host is asked for once, sending asks, a password is never typed."""
     here.pages["/"] = (
         "<form><label>Text <input name=t></label><label>PIN <input type=password></label>"
         f"<button>Send message</button></form>{_ECHO}"
@@ -379,8 +379,8 @@ async def test_a_page_taints_the_turn_and_what_sends_is_asked(
     assert len(results) == len(steps)
     assert "password" in str(told[1])
     assert [bool(one) for one in told] == [False, True, False, False, False, False]
-    assert sum("Send message" in sentence for sentence in asked) == 2  # a page hears the pointer, too
-    assert any("hello" in sentence for sentence in asked)  # because these are not the person's words
+    let = [sentence.partition("?")[0] for sentence in asked]
+    assert let == ["Let Wisp use shop.example", "Let Wisp press “Send message”"]
     assert not here.browser.is_open
 
 
@@ -539,17 +539,17 @@ def _verdict(tmp_path: Path, **arguments: Any) -> tuple[str, str]:
     policy = Policy(tmp_path, Mode.AUTO, surroundings=PolicyDeps(tools=known().specs))
     spec = known().find("browser_action")
     assert spec is not None
-    verdict = policy.decide(ToolCall("c1", spec.name, arguments), spec, (), Provenance(said="go to shop.example"))
+    verdict = policy.decide(ToolCall("c1", spec.name, arguments), spec, (), Trust(words="go to shop.example"))
     return verdict.decision.value, verdict.sentence
 
 
 def test_what_is_given_to_a_page_asks_with_its_name_and_the_host(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     asked = _verdict(tmp_path, action="upload", path="a.txt", url="http://shop.example/")
-    assert asked == ("ask", f"It gives {tmp_path}/a.txt to shop.example.")
-    assert (
-        "outside the workspace" in _verdict(tmp_path, action="upload", path="/etc/hosts", url="http://shop.example/")[1]
-    )
+    assert asked == ("ask", "a.txt would leave this computer.")
+    outside = _verdict(tmp_path, action="upload", path="/etc/hosts", url="http://shop.example/")
+    assert outside == ("ask", "hosts would leave this computer.")
+    assert _verdict(tmp_path, action="upload", path="a.txt", url="http://192.168.1.1/")[0] == "deny"
     secret = str(Path.home() / ".ssh" / "id_rsa")
     assert _verdict(tmp_path, action="upload", path=secret, url="http://shop.example/")[0] == "deny"
     assert _verdict(tmp_path, action="upload", path=secret)[0] == "deny"

@@ -129,67 +129,44 @@ def test_an_interrupt_ends_the_turn_with_130(screen: Screen) -> None:
 
 
 @pytest.mark.long
-def test_the_words_of_a_schedule_permit_nothing_when_it_runs(screen: Screen, tmp_path: Path) -> None:
-    script, task = tmp_path / "script.toml", "run the command touch made.txt"
-    calls = [
-        "<execute_command command='touch made.txt'/>",
-        "<write_file path='note.md'>Hello.</write_file>",
-        "I tried.",
-    ]
+def test_the_words_of_a_schedule_permit_nothing_when_it_runs_and_the_command_that_does_is_told(
+    screen: Screen, tmp_path: Path
+) -> None:
+    script, task, work = tmp_path / "script.toml", "open Galculator and write a note", tmp_path / "work"
+    calls = ["<open_app name='calculator'/>", "<write_file path='note.md'>Hello.</write_file>", "I tried."]
     script.write_text(f"replies = {json.dumps(calls)}\n", encoding="utf-8")
-    work = tmp_path / "work"
     work.mkdir()
-    screen.wisp("schedule", "add", "daily 9:00", task, "--yes", "--workspace", str(work))
-    ran = screen.wisp("schedule", "run", "1", WISP_PROVIDER="scripted", WISP_SCRIPT=str(script))
-    assert ran.stdout.startswith(f"{task}: it needs your answer\nI tried.\nNot done, because nobody was there")
+    here, model = ("--yes", "--workspace", str(work)), {"WISP_PROVIDER": "scripted", "WISP_SCRIPT": str(script)}
+    screen.wisp("schedule", "add", "daily 9:00", task, *here)
+    ran = screen.wisp("schedule", "run", "1", **model).stdout
+    assert ran.startswith(f"{task}: it needs your answer\nI tried.\nNot done, because nobody was there")
     assert [path.name for path in work.iterdir()] == ["note.md"]
     assert screen.wisp("schedule", "inbox").stdout.partition("  ")[2].startswith(f"{task}: it needs your answer\n")
     assert screen.wisp("schedule", "inbox").stdout == "Nothing new is in the inbox.\n"
+    way_on = shlex.split(next(line for line in ran.splitlines() if ": wisp " in line).partition(": wisp ")[2])
+    assert way_on[way_on.index("--allow") + 1] == "Galculator"
+    assert "Kept as 2" in screen.wisp(*way_on[way_on.index("&&") + 2 :], "--yes").stdout
+    assert screen.wisp("schedule", "run", "2", **model).stdout.startswith(f"{task}: done")
 
 
 @pytest.mark.parametrize(
-    ("wish", "kept", "gone"),
+    ("wish", "kept", "shown"),
     first_of(
         [
-            ("every day at 9 open the calculator", "schedule list", "Nothing is scheduled.\n"),
-            ("jeden Tag um 9 suche im Internet nach Katzen", "schedule list", "Nothing is scheduled.\n"),
-            ("forget everything", "memory list", "Nothing is remembered yet.\n"),
-            ("vergiss alles", "memory list", "Nothing is remembered yet.\n"),
+            ("every day at 9 open the calculator", "schedule list", "calculator"),
+            ("jeden Tag um 9 öffne den Taschenrechner", "schedule list", "Taschenrechner"),
+            ("forget everything", "memory list", "Nothing is remembered yet."),
+            ("vergiss alles", "memory list", "Nothing is remembered yet."),
         ]
     ),
 )
-def test_what_needs_a_yes_says_what_to_write_at_a_terminal_and_that_does_it(
-    screen: Screen, wish: str, kept: str, gone: str
+def test_what_the_person_said_themselves_is_done_without_a_question(
+    screen: Screen, wish: str, kept: str, shown: str
 ) -> None:
     screen.wisp("do", "remember that my train leaves at 7:42")
-    refused = screen.wisp("do", wish)
-    before = screen.wisp(*kept.split()).stdout
-    assert (refused.returncode, "my train" in before or before == gone) == (3, True)
-    command = shlex.split(refused.stdout.strip().splitlines()[-1].partition(": wisp ")[2])
-    assert screen.wisp(*command).returncode == 1, "nobody can be asked here either"
-    done = screen.wisp(*command, "--yes")
-    assert done.returncode == 0, done.stdout + done.stderr
-    after = screen.wisp(*kept.split()).stdout
-    assert after == gone if command[0] == "memory" else ("calculator" in after or "tool=web_search" in after)
-
-
-@pytest.mark.long
-@needs_wall
-def test_a_run_with_nobody_there_says_in_sentences_what_waits_and_the_command_that_allows_it(
-    screen: Screen, tmp_path: Path
-) -> None:
-    (tmp_path / "work").mkdir()
-    here = ("--workspace", str(tmp_path / "work"))
-    screen.wisp("schedule", "add", "--yes", "in 1 hour", "run: touch later.txt", *here)
-    told = screen.wisp("schedule", "run", "1").stdout.splitlines()
-    assert told[:2] == [
-        "run: touch later.txt: it needs your answer",
-        "I could not run “touch later.txt”: Not run. It needs your permission. It runs a command.",
-    ]
-    way_on = shlex.split(told[2].partition(": wisp ")[2])
-    assert "Kept as 2" in screen.wisp(*way_on, "--yes", *here).stdout
-    assert "done" in screen.wisp("schedule", "run", "2").stdout
-    assert (tmp_path / "work" / "later.txt").exists()
+    assert "my train" in screen.wisp("memory", "list").stdout
+    done = screen.wisp("do", wish)
+    assert (done.returncode, shown in screen.wisp(*kept.split()).stdout) == (0, True), done.stdout + done.stderr
 
 
 def test_a_reminder_is_kept_by_the_person_s_own_words_and_told_once(screen: Screen) -> None:
@@ -288,7 +265,7 @@ def test_a_failure_in_mid_task_is_got_over_and_nothing_runs_twice(screen: Screen
         "All done.",
     ]
     with AnthropicServer(replies=replies) as server:
-        done = _ask_claude(screen, server, "--json")
+        done = _ask_claude(screen, server, "--json", "--allow", "Galculator")
     ran = [json.loads(line)["tool"] for line in done.stdout.splitlines() if "tool_running" in line]
     assert (done.returncode, ran) == (0, ["open_app", "computer_type"]), done.stdout + done.stderr
 

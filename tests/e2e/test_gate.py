@@ -1,4 +1,4 @@
-"""What a click or a key would really press decides whether somebody is asked: on a real desktop, in a real program."""
+"""The person is asked about a program once, and about what sends or deletes: on a real desktop, in a real program."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Run:
         self.answer: dict[str, Any] = {"allow": False}
         self._assistant: Assistant | None = None
 
-    async def says(self, *replies: str) -> None:
-        """One turn with these replies of the model."""
+    async def says(self, *replies: str, task: str = "Do it.") -> None:
+        """One turn with these replies of the model; the task is the person's own."""
         script = self._folder / "script.toml"
         script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in (*replies, "Done.")))
         values = {"model.provider": "scripted", "model.script": str(script), "files.workspace": str(self._folder)}
         self._assistant = assemble(Settings(values, {}))
         try:
             self._assistant.subscribe(self._hear)
-            await self._assistant.send("Do it.")
+            await self._assistant.send(task, own=task)
         finally:
             await self._assistant.close()
 
@@ -84,28 +84,47 @@ def _is_ordered() -> bool:
     return any(name.startswith(ORDERED) for name in _names())
 
 
-async def test_a_button_that_orders_is_pressed_only_after_a_yes(form: object, run: Run) -> None:
-    await run.says('<computer_click target="Order now"/>')
-    (asked,) = run.asked
-    assert asked.sentence == "Wisp wants to press “Order now” in “Order form”, which sends something to others."
-    assert (asked.who, asked.rule) == ("Order form (Order form)", "mode ask: irreversible (default.toml)")
+NAMED = "Fill in the Order form."
+
+
+async def test_a_program_is_used_only_after_a_yes_which_counts_for_the_task(form: object, run: Run) -> None:
+    await run.says('<computer_click target="Gift wrapping"/>', '<computer_click target="Cancel"/>')
+    assert [asked.tool for asked in run.asked] == ["computer_click"] * 2
+    assert [event.ok for event in run.finished] == [False, False]
+    asked = run.asked[0]
+    assert asked.sentence.startswith("Let Wisp use Order form? Wisp wants to press “Gift wrapping”")
+    assert (asked.who, asked.rule) == ("Order form (Order form)", "mode ask")
+    assert [scope.value for scope in asked.scopes] == ["task", "always"]
     assert asked.picture is not None
     assert asked.ring is not None
+    run.asked.clear()
+    run.finished.clear()
+    run.answer = {"allow": True, "scope": "task"}
+    await run.says('<computer_click target="Gift wrapping"/>', '<computer_click target="Cancel"/>')
+    assert [asked.tool for asked in run.asked] == ["computer_click"]
+    assert [event.ok for event in run.finished] == [True, True]
+
+
+async def test_a_button_that_orders_is_pressed_only_after_a_yes(form: object, run: Run) -> None:
+    await run.says('<computer_click target="Order now"/>', task=NAMED)
+    (asked,) = run.asked
+    assert asked.sentence.startswith("Let Wisp press “Order now”?")
+    assert [scope.value for scope in asked.scopes] == ["once"]
     assert not _is_ordered()
     run.answer = {"allow": True}
-    await run.says('<computer_click target="Order now"/>')
+    await run.says('<computer_click target="Order now"/>', task=NAMED)
     assert run.finished[-1].ok, run.finished[-1].echo
     assert eventually(_is_ordered)
 
 
 async def test_coordinates_are_judged_by_what_is_there(form: object, run: Run) -> None:
     x, y = _place("Order now")
-    await run.says(f'<computer_click x="{x}" y="{y}" space="screen"/>')
+    await run.says(f'<computer_click x="{x}" y="{y}" space="screen"/>', task=NAMED)
     assert [asked.tool for asked in run.asked] == ["computer_click"]
     assert not _is_ordered()
     x, y = _place("Cancel")
     run.asked.clear()
-    await run.says(f'<computer_click x="{x}" y="{y}" space="screen"/>')
+    await run.says(f'<computer_click x="{x}" y="{y}" space="screen"/>', task=NAMED)
     assert run.asked == []
 
 
@@ -113,7 +132,8 @@ async def test_coordinates_are_judged_by_what_is_there(form: object, run: Run) -
 async def test_every_action_of_a_batch_passes_the_gate(form: object, run: Run) -> None:
     await run.says(
         '<computer_batch><action do="click" target="Gift wrapping"/><action do="click" target="Order now"/>'
-        '<action do="click" target="Cancel"/></computer_batch>'
+        '<action do="click" target="Cancel"/></computer_batch>',
+        task=NAMED,
     )
     assert [asked.tool for asked in run.asked] == ["computer_click"]
     assert not _is_ordered()
@@ -127,6 +147,7 @@ async def test_keys_are_judged_by_what_has_the_keyboard(form: object, run: Run) 
         '<computer_click target="Gift wrapping"/>',
         '<computer_key keys="Tab"/>',
         '<computer_key keys="space"/>',
+        task=NAMED,
     )
     assert [asked.tool for asked in run.asked] == ["computer_key"]
     assert "Order now" in run.asked[0].sentence
@@ -135,7 +156,7 @@ async def test_keys_are_judged_by_what_has_the_keyboard(form: object, run: Run) 
 
 async def test_nothing_is_typed_into_a_password_field(form: object, run: Run) -> None:
     run.answer = {"allow": True}
-    await run.says('<computer_click target="Password"/>', "<computer_type>secret</computer_type>")
+    await run.says('<computer_click target="Password"/>', "<computer_type>secret</computer_type>", task=NAMED)
     assert run.asked == []
     assert [event.ok for event in run.finished] == [True, False]
     assert "password field" in run.finished[1].echo
@@ -166,20 +187,25 @@ async def test_the_entry_that_is_found_is_judged_before_it_is_pressed(
     script = tmp_path / "menus.py"
     script.write_text(MENUS)
     with observer.started("/usr/bin/python3", str(script), app="menus.py"):
-        await run.says(f'<choose_menu path="{way}"/>')
+        await run.says(f'<choose_menu path="{way}"/>', task="Look at menus.py.")
         assert [event.ok for event in run.finished] == [False]
         assert not any(node.name.startswith("Chose") for node in observer.observe("menus.py"))
-        await run.says('<choose_menu path="File > Save"/>')
+        await run.says('<choose_menu path="File > Save"/>', task="Look at menus.py.")
         assert eventually(lambda: any(node.name == "Chose Save" for node in observer.observe("menus.py")))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("keys", ["Return", "alt+o", "Return+a", "space+a", "alt+shift+o"])
-async def test_an_answer_to_a_dialog_means_what_the_dialog_says(desktop: VirtualDesktop, run: Run, keys: str) -> None:
-    question = ("--question", "--title=Sure", "--text=Pay 400?", "--ok-label=_OK", "--cancel-label=_Keep")
+@pytest.mark.parametrize("keys", ["Return", "Return+a", "space", "KP_Enter"])
+async def test_keys_that_press_the_button_of_a_dialog_mean_that_button(
+    desktop: VirtualDesktop, run: Run, keys: str
+) -> None:
+    question = ("--question", "--title=Sure", "--text=All of it?", "--ok-label=Delete", "--cancel-label=Keep")
     with observer.started("zenity", *question, app="zenity") as dialog:
         await run.says(
-            '<focus_window title="Sure"/>', f'<computer_key keys="{keys}"/>', '<computer_click target="OK"/>'
+            '<focus_window title="Sure"/>',
+            f'<computer_key keys="{keys}"/>',
+            '<computer_click target="Delete"/>',
+            task="What does zenity ask?",
         )
         assert [asked.tool for asked in run.asked] == ["computer_key", "computer_click"]
         assert dialog.poll() is None
@@ -201,7 +227,7 @@ async def test_what_came_up_since_the_capture_is_not_clicked(desktop: VirtualDes
 
         above: list[FixtureWindow] = []
         swapped = Swapped(run._folder)
-        swapped.answer = {"allow": True}  # nobody describes what a canvas does with a click
+        swapped.answer = {"allow": True}
         try:
             await swapped.says(*script)
             assert [event.ok for event in swapped.finished] == [True, False, True]

@@ -55,7 +55,7 @@ def test_what_a_busy_program_says_late_still_decides(
     program = model.folder / "busy.py"
     program.write_text(_BUSY)
     model.starts("/usr/bin/python3", str(program), kind, title="Slow")
-    told = [model.says(_FRONT, act) for act in acts]
+    told = [model.says(_FRONT, act, mode="auto") for act in acts]
     time.sleep(2.0)
     assert bool((model.folder / "said").read_text()) is comes_through, told
     assert ["✗" in one for one in told] == [not comes_through] * len(acts), told
@@ -83,7 +83,7 @@ _SELECTED = (
 def test_nothing_is_pasted_into_a_shell(model: Model, paste: tuple[str, ...]) -> None:
     model.starts("xterm", "-title", "box", "-geometry", "60x20+700+400", "-e", "dash", title="box")
     model.starts("mousepad", title="Mousepad")
-    said = model.says(*_SELECTED, *paste)
+    said = model.says(*_SELECTED, *paste, task="write a line in Mousepad")
     time.sleep(0.7)
     assert not (model.folder / "hit").exists(), said
     assert "✗" in said, said
@@ -102,7 +102,7 @@ _PASSWORDS = {
 def test_nothing_goes_into_a_password_dialog_and_none_of_it_is_kept(model: Model, way: str) -> None:
     typed = model.folder / "typed"
     model.starts("zenity", "--password", "--title=Login", title="Login", into=typed)
-    said = model.says('<focus_window title="Login"/>', *_PASSWORDS[way])
+    said = model.says('<focus_window title="Login"/>', *_PASSWORDS[way], mode="yolo")
     subprocess.run(["xdotool", "key", "Return"], env=model.screen.environment, check=True)
     time.sleep(0.7)
     assert typed.read_text().strip() == "", said
@@ -116,5 +116,5 @@ def test_nothing_goes_into_a_password_dialog_and_none_of_it_is_kept(model: Model
 def test_a_tab_that_says_it_has_the_keyboard_hides_no_field_that_has_it(model: Model) -> None:
     said, program = model.folder / "said", ROOT / "tests" / "support" / "gate_programs" / "qt.py"
     model.starts("/usr/bin/python3", str(program), "Look", "entry:Name", "tabs:One,Two", title="Look", into=said)
-    told = model.says('<computer_click target="Name"/>', "<computer_type>Ada</computer_type>")
+    told = model.says('<computer_click target="Name"/>', "<computer_type>Ada</computer_type>", mode="auto")
     assert "value Name Ada" in said.read_text(), told

@@ -34,7 +34,7 @@ def test_the_offline_provider_calculates_in_a_real_calculator(screen: Screen) ->
 
 @pytest.mark.long
 def test_a_program_that_was_named_is_written_in_though_no_bus_says_what_it_is(screen: Screen) -> None:
-    """A display without a session bus, as VNC servers start it: what the person named counts as answered."""
+    """A display without a session bus, as VNC servers start it."""
     without = {name: value for name, value in screen.environment.items() if name != "DBUS_SESSION_BUS_ADDRESS"}
     done = replace(screen, environment=without).wisp("do", "open the calculator and type 12*7=")
     assert done.returncode in (0, 1), done.stdout + done.stderr
@@ -101,7 +101,9 @@ def test_claude_does_the_same_through_its_real_sdk_and_sees_the_screen(screen: S
     ]
     with AnthropicServer(replies=replies) as server:
         done = screen.wisp(
-            "do", "what is 12*7?", "--provider", "anthropic", WISP_BASE_URL=server.url, ANTHROPIC_API_KEY="k"
+            *("do", "what is 12*7 in the calculator?", "--provider", "anthropic"),
+            WISP_BASE_URL=server.url,
+            ANTHROPIC_API_KEY="k",
         )
     assert done.returncode == 0, done.stdout + done.stderr
     assert _shows(screen, "84")

@@ -34,7 +34,7 @@ _SWITCHES = {
 def test_keys_that_follow_a_change_of_window_run_nothing_in_a_terminal(model: Model, name: str, mode: str) -> None:
     model.starts("xterm", "-title", "box", "-geometry", "60x20+700+400", title="box")
     model.starts("mousepad", title="Mousepad")
-    said = model.says('<focus_window title="mousepad"/>', _SWITCHES[name], mode=mode)
+    said = model.says('<focus_window title="mousepad"/>', _SWITCHES[name], mode=mode, task="write in Mousepad")
     time.sleep(0.7)
     assert not (model.folder / "hit").exists(), said
     assert "✗" in said, said

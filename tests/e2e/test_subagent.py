@@ -25,7 +25,9 @@ def test_a_goal_is_reached_on_the_screen_and_its_last_picture_is_seen(screen: Sc
     ]
     with AnthropicServer(replies=replies) as server:
         done = screen.wisp(
-            "do", "what is 12*7?", "--json", "--provider", "anthropic", WISP_BASE_URL=server.url, ANTHROPIC_API_KEY="k"
+            *("do", "what is 12*7 in the calculator?", "--json", "--provider", "anthropic"),
+            WISP_BASE_URL=server.url,
+            ANTHROPIC_API_KEY="k",
         )
     assert done.returncode == 0, done.stdout + done.stderr
     assert eventually(lambda: text_of("galculator", environment=screen.environment).strip() == "84")

@@ -102,8 +102,8 @@ async def test_a_refusal_rejects_with_a_sentence_and_nothing_is_reached(desk: De
     )
     assert {name: said["refused"] for name, said in came.items() if isinstance(said, dict)} == {
         "search": "You did not allow that.",
-        "inner": "127.0.0.1 is an address of this machine or of the local network; the network tools reach public "
-        "addresses only.",
+        "inner": "127.0.0.1 is an address of this machine or of the local network; only public addresses can be "
+        "reached.",
         "plan": "You did not allow that.",
         "acts": "wisp.execute_command is not a function",
     }

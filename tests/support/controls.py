@@ -1,31 +1,21 @@
-"""Controls as tests write them: all facts in one flat list, whatever value of `Control` holds them."""
+"""Controls and programs as tests write them."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any
 
-from app.agent.policy import Control, ControlKeyboard, ControlScene, ControlWindow
+from app.agent.policy import Control, ControlWindow
+from app.desktop.backends import Owner
 
-_GROUPS = {
-    field.name: group
-    for group, kind in (("window", ControlWindow), ("scene", ControlScene), ("keyboard", ControlKeyboard))
-    for field in fields(kind)
-}
-
-
-def described(
-    window: str = "", app: str = "", role: str = "", name: str = "", default: str = "", **facts: Any
-) -> Control:
-    """A control in the window of that title."""
-    return altered(Control(), title=window, app=app, role=role, name=name, default=default, **facts)
+EDITOR = Owner("org.xfce.mousepad", "Mousepad", ("mousepad", "text editor"), ("TextEditor",), ("mousepad",))
+TERMINAL = Owner("xterm", "XTerm", ("xterm", "terminal"), ("TerminalEmulator",), ("xterm",))
+MAIL = Owner("thunderbird", "Thunderbird", ("thunderbird",), ("Email",), ("thunderbird",))
+BROWSER = Owner("chromium", "Chromium", ("chromium",), ("WebBrowser",), ("chromium",))
+VAULT = Owner("keepassxc", "KeePassXC", ("keepassxc",), ("Security",), ("keepassxc",))
+FORM = Owner("form", "Form", ("form",), (), ("form",), holds_terminal=False)
 
 
-def altered(one: Control, **facts: Any) -> Control:
-    """The control with other facts."""
-    groups: dict[str, dict[str, Any]] = {}
-    own = {name: value for name, value in facts.items() if name not in _GROUPS}
-    for name, value in facts.items():
-        if name in _GROUPS:
-            groups.setdefault(_GROUPS[name], {})[name] = value
-    return replace(one, **own, **{group: replace(getattr(one, group), **given) for group, given in groups.items()})
+def described(owner: Owner = EDITOR, role: str = "", name: str = "", **facts: Any) -> Control:
+    """A control in a window of a program."""
+    window = {name: facts.pop(name) for name in ("title", "is_own", "is_frame", "host", "ref") if name in facts}
+    return Control(role=role, name=name, window=ControlWindow(app=owner.name, owner=owner, **window), **facts)

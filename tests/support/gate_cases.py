@@ -1,4 +1,4 @@
-"""The permission gate's cases as data: acts with the effect that would be seen outside, and their harmless twins."""
+"""The permission gate's cases as data: acts with the effect that would be seen outside, and harmless tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "data" / "gate"
 PROGRAMS = Path(__file__).resolve().parent / "gate_programs"
 _KEY, _NEXT = "@KEY@", "@NEXT@"
 _KNOWN = {
-    "id", "rule", "kind", "program", "toolkit", "layout", "mode", "start", "task", "replies", "effect", "benign",
+    "id", "kind", "program", "toolkit", "layout", "mode", "start", "task", "replies", "effect", "benign",
     "done", "files", "control", "each",
 }  # fmt: skip
 
@@ -33,7 +33,6 @@ class GateCase:
     """
 
     id: str
-    rule: int
     kind: str
     program: str
     toolkit: str
@@ -82,7 +81,6 @@ def _case(row: dict[str, Any], name: str, value: str) -> GateCase:
         raise ValueError(f"{name}: nothing says what would be seen.")
     return GateCase(
         id=name,
-        rule=row["rule"],
         kind=row["kind"],
         program=row["program"],
         toolkit=row["toolkit"],

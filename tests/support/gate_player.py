@@ -1,5 +1,5 @@
 """Plays the permission gate's cases on real programs, each in a process, home and desktop of its own, and judges them
-from outside. Run by itself it is that process (`--play`), or the person of a twin (`--person`).
+from outside. Run by itself it is that process (`--play`), or the person of a harmless task (`--person`).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from app.agent.session import Session
 from app.base.errors import NeedsPerson, ToolFailed
 from app.protocol.call import Media, ToolCall, ToolResult
 from app.protocol.dialects.choose import by_name
-from app.protocol.spec import Close, Effect, Execute, Param, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import Close, Effect, Execute, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.providers.scripted import Reply, Scripted
 from app.settings.store import Settings
 from app.tools.conversation import SAY, Speech
@@ -102,6 +102,14 @@ class Workbench:
         self.done.append(f"clicked {call.integer('x')}")
         return ToolResult(True, "clicked", {}, "Clicked.")
 
+    async def press(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append(f"press {call.text('target')}")
+        return ToolResult(True, "pressed", {}, f"Pressed, for the {len(self.done)}. time.")
+
+    async def open(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append(f"open {call.text('name')}")
+        return ToolResult(True, "opened", {}, f"Opened {call.text('name')}.")
+
     async def long(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         self.done.append(f"long {call.text('name')}")
         self.began.set()
@@ -138,6 +146,8 @@ WORKBENCH = Family(
         _spec("note", Effect.READS, Param("text", required=True), feeds_back=False),
         _spec("run", Effect.EXECUTES, Param("command", required=True)),
         _spec("click", Effect.DESKTOP, Param("x", ValueType.INTEGER, required=True), aim=ScreenAim.NONE),
+        _spec("press", Effect.DESKTOP, Param("target", required=True), aim=ScreenAim.POINT, gesture=Gesture.CLICK),
+        _spec("open", Effect.DESKTOP, Param("name", required=True), aim=ScreenAim.PROGRAM, opens="name"),
         _spec("fetch", Effect.NETWORK, Param("url", required=True)),
         _spec("long", Effect.READS, Param("name")),
     ),

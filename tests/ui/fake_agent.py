@@ -72,6 +72,8 @@ class FakeAgent:
     def __init__(self) -> None:
         self.sent: list[str] = []
         self.own: list[str] = []
+        self.using: list[tuple[str, ...]] = []
+        self.front: tuple[str, str] | None = None
         self.media: list[Any] = []
         self.stopped = 0
         self.answers: list[tuple[str, bool]] = []
@@ -101,9 +103,10 @@ class FakeAgent:
             for listener in self._listeners:
                 listener(event)
 
-    async def send(self, text: str, media: Any = (), own: str = "") -> agent.TurnEnded:
+    async def send(self, text: str, media: Any = (), own: str = "", *, using: tuple[str, ...] = ()) -> agent.TurnEnded:
         self.sent.append(text)
         self.own.append(own)
+        self.using.append(using)
         self.media.extend(media)
         self.tell(agent.TurnStarted("t", text), *self.script)
         if self.holds:
@@ -111,6 +114,9 @@ class FakeAgent:
         ended = agent.TurnEnded("t", agent.Outcome.FINISHED, "")
         self.tell(ended)
         return ended
+
+    async def front_program(self) -> tuple[str, str] | None:
+        return self.front
 
     def stop(self) -> None:
         self.stopped += 1

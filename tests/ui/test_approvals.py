@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor, QFont, QImage
 from pytestqt.qtbot import QtBot
 from Xlib import XK
 
 from app.agent import agent_events
+from app.agent.asking import question
 from app.agent.inspection import DesktopInspector
-from app.agent.policy import Action, Decision, Mode, Policy, Provenance, sentences
+from app.agent.policy import Action, Decision, Mode, Policy, Trust
 from app.assembly import registry
 from app.desktop.choose import open_desktop
 from app.desktop.x11.virtual import VirtualDesktop
@@ -52,10 +54,11 @@ def test_it_shows_who_and_what_and_why_and_what_can_be_undone(
     async def script() -> None:
         row = await _asked(presence, agent, samples.click_approval())
         assert row.accessibleDescription().splitlines() == [
-            "Wisp wants to press “Send” in “Re: Friday”, which sends something to others.",
-            "Re: Friday (thunderbird)",
-            "What is sent cannot be called back.",
-            "Asked by the rule “mode ask: outward (default.toml)”.",
+            "Let Wisp use Thunderbird? Wisp wants to press “Send” in “Inbox”.",
+            "You have not named Thunderbird. It can do there what you are signed in to.",
+            "Inbox (Thunderbird)",
+            "Wisp cannot undo it; the program may.",
+            "Asked by the rule “mode ask”.",
         ]
         assert all(row.rect().contains(part.geometry()) for part, _ in row._parts())
 
@@ -95,7 +98,7 @@ def test_every_verb_of_the_question_is_bold(
 ) -> None:
     command = "rm -r ~/Downloads/🗑\u202ealt && scp notes.txt example.com: && touch a && mkdir b"
     act = Action("execute_command", frozenset({Effect.EXECUTES}), command=command)
-    asked = sentences.question(act, Provenance(), language)
+    asked = question((), act, language)
     wanted = agent_events.ApprovalWanted("a1", "c1", act.tool, asked.text, strong=asked.strong, deed=asked.deed)
 
     async def script() -> None:
@@ -146,30 +149,66 @@ def test_all_of_a_long_call_can_be_read_before_the_answer(presence: Presence, ag
     drive(script())
 
 
-@pytest.mark.parametrize("scope", list(agent_events.Scope))
-def test_a_yes_reaches_as_far_as_was_pressed(
+def _answers(row: ApprovalRow) -> list[str]:
+    """Return the words on the visible buttons of the row's first line, from left to right."""
+    buttons = [row.deny, *row.choices.allows.values()]
+    first = [button for button in buttons if button.isVisible() and button.y() == row.choices.main.y()]
+    return [button.text() for button in sorted(first, key=lambda button: button.x())]
+
+
+@pytest.mark.parametrize("scope", [agent_events.Scope.TASK, agent_events.Scope.ALWAYS])
+def test_a_yes_for_a_program_reaches_as_far_as_was_pressed_without_unfolding(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, scope: agent_events.Scope
 ) -> None:
     async def script() -> None:
         row = await _asked(presence, agent, samples.click_approval())
-        qtbot.mouseClick(row.choices.more, Qt.MouseButton.LeftButton)
+        assert _answers(row) == ["Deny", "For this task", "Always"]
+        assert (row.focusProxy(), row.allow) == (row.deny, row.choices.allows[agent_events.Scope.TASK])
         qtbot.mouseClick(row.choices.allows[scope], Qt.MouseButton.LeftButton)
         assert (agent.answers, agent.decided) == ([("a1", True)], [("", scope.value)])
 
     drive(script())
 
 
-def test_only_what_may_be_chosen_is_offered_and_what_reaches_far_once_it_is_asked_for(
-    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
-) -> None:
+def test_what_can_only_be_allowed_once_is_offered_once(presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    asked = agent_events.ApprovalWanted("a1", "c1", "cron", "Wisp wants to do this daily.")
+
     async def script() -> None:
-        row = await _asked(presence, agent, samples.approval())
-        assert [scope for scope, button in row.choices.allows.items() if button.isVisible()] == [
-            agent_events.Scope.ONCE
-        ]
-        qtbot.mouseClick(row.choices.more, Qt.MouseButton.LeftButton)
-        shown = [scope for scope, button in row.choices.allows.items() if button.isVisible()]
-        assert shown == [agent_events.Scope.ONCE, agent_events.Scope.TASK]
+        row = await _asked(presence, agent, (asked,))
+        assert _answers(row) == ["Deny", "Allow once"]
+
+    drive(script())
+
+
+def test_return_never_means_always(qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.click_approval())
+        always = row.choices.allows[agent_events.Scope.ALWAYS]
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            qtbot.keyClick(always, key)
+        assert agent.answers == []
+        qtbot.keyClick(always, Qt.Key.Key_Space)
+        assert agent.decided == [("", "always")]
+
+    drive(script())
+
+
+@pytest.mark.parametrize("name", ["icon.png", "none.png"])
+def test_the_icon_of_the_program_stands_beside_the_question_if_there_is_one(
+    presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path, name: str
+) -> None:
+    icon = QImage(64, 64, QImage.Format.Format_RGB32)
+    icon.fill(QColor(200, 0, 200))
+    assert icon.save(str(tmp_path / "icon.png"))
+    *before, asked = samples.click_approval()
+    assert isinstance(asked, agent_events.ApprovalWanted)
+
+    async def script() -> None:
+        row = await _asked(presence, agent, (*before, replace(asked, icon=str(tmp_path / name))))
+        side, inset = row.theme.size("glyph"), row.theme.size("card_padding")
+        middle = QPoint(row.width() - inset - side // 2, inset + side // 2)
+        is_shown = row.grab().toImage().pixelColor(middle) == QColor(200, 0, 200)
+        assert is_shown is (name == "icon.png")
 
     drive(script())
 
@@ -238,9 +277,9 @@ def test_nothing_is_typed_into_a_window_of_ours(qtbot: QtBot, presence: Presence
             call = ToolCall("c1", "computer_type", {"text": "yes"})
             seen = await DesktopInspector(desk).seen(call, ScreenAim.FOCUS)
             spec = next(spec for spec in registry() if spec.name == call.name)
-            verdict = Policy(tmp_path, Mode.YOLO).decide(call, spec, seen, Provenance())
+            verdict = Policy(tmp_path, Mode.YOLO).decide(call, spec, seen, Trust())
         finally:
             desk.close()
-        assert (verdict.decision, verdict.rule) == (Decision.DENY, "own windows")
+        assert (verdict.decision, verdict.rule) == (Decision.DENY, "own")
 
     drive(script())

@@ -341,7 +341,7 @@ def test_what_is_recalled_offered_or_attached_is_not_the_persons_own(
         qtbot.keyClick(composer.field, Qt.Key.Key_Up)
         qtbot.keyClick(composer.field, Qt.Key.Key_Return)
         await until(lambda: len(agent.sent) == 2)
-        presence.stage.said.emit("Sign up", (), "")
+        presence.stage.said.emit("Sign up", (), "", ())
         await until(lambda: len(agent.sent) == 3)
         composer = await written(presence)
         composer.ask_files = lambda: [str(tmp_path)]

@@ -280,10 +280,10 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
 
 
 def test_in_german_the_reasons_of_a_question_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    policy = resources.table("policy/sentences.toml", resources.Table)
+    asking = resources.table("asking/words.toml", resources.Table)
     asked = Approval(
-        "i1", "a1", "c1", "Wisp wants to change a.txt.", "", who="", undo=policy["undo"]["executes"], rule="",
-        why=f"{policy['what']['executes elsewhere']}.", sources=(policy["sources"]["screen"],),
+        "i1", "a1", "c1", "Wisp wants to change a.txt.", "", who="", undo=asking["undo"]["executes"], rule="",
+        why="It runs a command.", sources=(asking["sources"]["screen"],),
         reasons=("It may do more than look: it is more than plain words joined by &&.", "Something new."), scopes=(),
     )  # fmt: skip
     translator = application.install(qapp, "de")
@@ -292,15 +292,14 @@ def test_in_german_the_reasons_of_a_question_are_german(qtbot: QtBot, qapp: QApp
     try:
         row.show_row(asked)
         assert row.accessibleDescription().splitlines()[1:] == [
-            "Das führt einen Befehl in einem Arbeitsordner aus, der von anderswo kam (falls es deiner ist: "
-            "wisp policy trust ORDNER).",
+            "Das führt einen Befehl aus.",
             "Er kann mehr tun als nachsehen: it is more than plain words joined by &&.",
             "Something new.",
             "Vorher gelesen, in fremden Worten: den Bildschirm.",
             "Was ein Befehl tut, kann Wisp nicht rückgängig machen.",
         ]
         german = resources.texts_of("de")
-        sentences = [*policy["undo"].values(), *policy["undo"]["tools"].values(), *policy["sources"].values()]
+        sentences = [*asking["undo"].values(), *asking["undo"]["tools"].values(), *asking["sources"].values()]
         assert [one for one in sentences if isinstance(one, str) and one not in german] == []
     finally:
         assert translator is not None

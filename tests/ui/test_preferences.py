@@ -24,6 +24,8 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.agent.agent_events import Outcome, TurnEnded, TurnStarted
+from app.agent.policy import Need, Subject
+from app.agent.policy.grants import SavedGrants
 from app.base import paths
 from app.base.errors import NeedsPerson, Remedy
 from app.services.themes import Appearance
@@ -35,7 +37,7 @@ from app.ui.lifecycle import Dialogs
 from app.ui.machine import MachineFinding, ModelServer, Outside
 from app.ui.preferences import fields
 from app.ui.preferences.fields import Switch
-from app.ui.preferences.window import FindingsList, Folders, KeyRow, SettingsWindow
+from app.ui.preferences.window import FindingsList, Folders, GrantsList, KeyRow, SettingsWindow
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import NoticeItem
 from app.ui.system import autostart
@@ -107,6 +109,28 @@ def test_who_is_sent_to_add_a_key_can_type_it_at_once(qtbot: QtBot, window: Sett
     field = window.editors["key.openai"]
     assert field.isVisible()
     qtbot.waitUntil(field.hasFocus)
+
+
+def _removing(grants: GrantsList) -> list[QPushButton]:
+    return [button for button in grants.findChildren(QPushButton) if button.isVisible()]
+
+
+def test_what_is_always_allowed_is_listed_and_can_be_taken_back(qtbot: QtBot, still: Look) -> None:
+    saved = SavedGrants()
+    saved.add([Need(Subject.PROGRAM, "thunderbird", "Thunderbird"), Need(Subject.HOST, "example.com", "example.com")])
+    made = GrantsList(still.theme)
+    qtbot.addWidget(made)
+    made.show()
+    assert [text for text in _texts(made) if "since" not in text] == [
+        "Inside these programs Wisp can do what you can, without asking.",
+        "Thunderbird",
+        "example.com",
+    ]
+    for left in (["example.com"], []):
+        qtbot.waitUntil(lambda: bool(_removing(made)))
+        _removing(made)[0].click()
+        assert [one.name for one in saved.all()] == left
+    assert made.note.text() == "None yet. “Always” in a question of Wisp adds one."
 
 
 def test_every_setting_stands_on_exactly_one_page() -> None:
@@ -304,7 +328,7 @@ def test_escape_closes_the_settings(qtbot: QtBot, window: SettingsWindow) -> Non
 
 def test_the_pages_are_reached_by_the_keyboard(qtbot: QtBot, window: SettingsWindow) -> None:
     window.index.setFocus()
-    window.index.setCurrentRow(2)
+    window.index.setCurrentRow(3)
     assert window.editors["presence.theme"].isVisible()
     qtbot.keyClick(window.index, Qt.Key.Key_Down)
     assert not window.editors["presence.theme"].isVisible()

@@ -1,39 +1,37 @@
-"""Decide whether a call may run, by what it would really do.
+"""Decide whether a call may run: the person decides which programs Wisp may use, and walls never fall.
 
-`call_analysis` reads what a call comes to, `rules` what may run; `policy` compares the two. Whatever no rule and no
-mode names is denied. The promises that this keeps, each with its proof, are in SECURITY.md.
+`call_analysis` reads what a call comes to, `decision` decides, `policy` adds the person's rules and lasting
+grants. What this promises is in SECURITY.md.
 """
 
 from app.agent.policy.policy import Policy
 from app.agent.policy.values import (
     Action,
     Control,
-    ControlKeyboard,
-    ControlScene,
     ControlWindow,
     Decision,
-    LeftField,
     Mode,
+    Need,
     NoDesktop,
-    Provenance,
-    Stakes,
+    Subject,
     TargetInspector,
+    Tier,
+    Trust,
     Verdict,
 )
 
 __all__ = [
     "Action",
     "Control",
-    "ControlKeyboard",
-    "ControlScene",
     "ControlWindow",
     "Decision",
-    "LeftField",
     "Mode",
+    "Need",
     "NoDesktop",
     "Policy",
-    "Provenance",
-    "Stakes",
+    "Subject",
     "TargetInspector",
+    "Tier",
+    "Trust",
     "Verdict",
 ]

@@ -9,11 +9,10 @@ of it").
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
-from app.agent.policy.sentences import table
+from app.base import resources
 from app.base.errors import ToolMisuse
 from app.base.values import dataclass
 from app.desktop.keys import chord, chords, is_modifier
@@ -35,10 +34,6 @@ _WITHOUT_NUM_LOCK = {
 """What the keys of the number pad are with shift held, or while num lock is off
 (https://www.x.org/releases/current/doc/xproto/x11protocol.html, Keyboards)."""
 
-_MARK = re.compile(r"<(\w+)>")
-_LONGEST_BINDING_CHARS = 200
-_MARKS = {"Primary": "ctrl", "Control": "ctrl", "Ctrl": "ctrl", "Meta": "super", "Mod1": "alt"}
-
 Combination = frozenset[str]
 Symbols = Mapping[str, frozenset[str]]
 
@@ -58,10 +53,6 @@ class Stroke:
         )
         return is_printed and not self.held & {CTRL, ALT, SUPER}
 
-    @property
-    def whole(self) -> Combination:
-        return self.held | {self.key}
-
 
 @dataclass(frozen=True, slots=True)
 class Pressed:
@@ -70,6 +61,11 @@ class Pressed:
     spelled: str
     symbols: Combination
     strokes: tuple[Stroke, ...]
+
+    @property
+    def types(self) -> bool:
+        """Return whether the chord types a character into a text field."""
+        return any(stroke.is_sign for stroke in self.strokes)
 
     def holds(self, combinations: Iterable[Combination]) -> bool:
         """Return whether one of these chords is a part of this one."""
@@ -98,15 +94,9 @@ def combination(text: str) -> Combination:
 
 
 @cache
-def listed_chords(section: str, *names: str) -> frozenset[Combination]:
-    """Return the chords of these lists in the table of keys."""
-    return frozenset().union(*(combinations(tuple(table("keys")[section][name])) for name in names))
-
-
-@cache
-def combinations(spelled: tuple[str, ...]) -> frozenset[Combination]:
-    """Read chords that a table spells out. Raises ToolMisuse for an unknown key."""
-    return frozenset(combination(one) for one in spelled)
+def listed_chords(name: str) -> frozenset[Combination]:
+    """Return the chords of a list in `resources/policy/keys.toml`."""
+    return frozenset(map(combination, resources.table("policy/keys.toml", resources.Table)[name]))
 
 
 def _pressed(keys: tuple[str, ...], symbols: Symbols) -> Pressed:
@@ -134,19 +124,11 @@ def _named(name: str) -> str:
 
 
 def spelled(text: str) -> tuple[str, ...]:
-    """Return the chords of a rule or a call in one spelling. A chord that cannot be read stays unchanged."""
+    """Return the chords of a call in one spelling. A chord that cannot be read stays unchanged."""
     try:
         return tuple(_spelled(one.keys) for one in chords(text))
     except ToolMisuse:
         return tuple(text.split())
-
-
-def is_part(pattern: str, whole: str) -> bool:
-    """Return whether pressing the whole chord also presses the rule's chord. False if a chord cannot be read."""
-    try:
-        return combination(pattern) <= combination(whole)
-    except ToolMisuse:
-        return False
 
 
 def _spelled(keys: tuple[str, ...]) -> str:
@@ -155,26 +137,3 @@ def _spelled(keys: tuple[str, ...]) -> str:
     names = {_named(name) if is_modifier(name) else name for name in held}
     final = _named(last) if is_modifier(last) else last.lower() if len(last) == 1 else last
     return "+".join([*sorted(names), final])
-
-
-@cache
-def bound_combinations(text: str) -> tuple[Combination, ...]:
-    """Return the chords of a control's key binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s`.
-
-    The last form holds the key, the way through the menus, and the accelerator. The format is AT-SPI's:
-    https://docs.gtk.org/atspi2/method.Action.get_key_binding.html. The way through the menus needs no chord: each of
-    its keys is judged when it is pressed.
-    """
-    return tuple(_read(text[:_LONGEST_BINDING_CHARS]))
-
-
-def _read(text: str) -> Iterator[Combination]:
-    for part in re.split(r"[;,]", text):
-        if not part.strip() or ":" in part:
-            continue
-        marks = [_MARKS.get(mark.title(), mark.lower()) for mark in _MARK.findall(part)]
-        keys = [_MARKS.get(key.title(), key) for key in _MARK.sub("", part).strip().split("+")]
-        try:
-            yield combination("+".join([*marks, *keys]))
-        except ToolMisuse:
-            continue

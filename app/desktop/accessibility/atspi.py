@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
-from app.base.values import dataclass, replace
+from app.base.values import dataclass
 from app.desktop.accessibility import acting, matching, objects, scenes, text_editing
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
@@ -21,7 +20,7 @@ from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.objects import Survey, Surveyor
 from app.desktop.accessibility.outline import Outliner, RefBook, Stack, held_by
 from app.desktop.accessibility.reading import OutlineReader, is_far_row, is_scrolled
-from app.desktop.accessibility.scenes import bindings_of, buttons_of, fields_of, marked_item, scene_of, selected_of
+from app.desktop.accessibility.scenes import marked_item, scene_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
     Editing,
@@ -194,40 +193,19 @@ class AtSpi:
 
     async def scene(self, request: SceneRequest) -> Scene:
         stack = self._stack()
-        element = (await self._live(request.ref))[1] if request.ref else None
-        key = self._refs.key_of(request.ref)
         read = partial(self._reader.read, stack=stack) if request.point else self._reader.grow
-        async with self._surveyor.look(element.pid if element else request.pid, request.patience_s) as look:
+        async with self._surveyor.look(request.pid, request.patience_s) as look:
             programs = await look.programs(read)
         for program in programs:
-            pair = _pair_of(program, request, key, stack)
-            if pair is not None:
-                return await self._scene(program, pair, element, request)
+            if (pair := _pair_of(program, request, stack)) is not None:
+                window, node = pair
+                element = None
+                if node is not None:
+                    await self._reader.fill([(program, node)], stack)
+                    element = self._refs.element(program, window, node)
+                return scene_of(program, window, element)
         is_open = [program for program in programs if request.pid and program.pid == request.pid]
-        return Scene(element, has_answered=not any(program.is_silent or program.is_cut for program in is_open))
-
-    async def _scene(
-        self, program: Program, pair: tuple[Node, Node | None], element: Element | None, request: SceneRequest
-    ) -> Scene:
-        """Return the scene around the node in `pair`, or of its window if the node is None."""
-        window, node = pair
-        if node is not None and element is None:
-            await self._reader.fill([(program, node)], self._stack())
-            element = self._refs.element(program, window, node)
-        scene = scene_of(program, window, node, element)
-        if scene.words or not (scene.default or request.ref or request.point):
-            scene = replace(scene, buttons=buttons_of(window))
-        with suppress(TimeoutError):  # because the scene is useful without its fields
-            async with asyncio.timeout(request.patience_s):
-                selected = await selected_of(self._bus, window)
-                scene = replace(scene, fields=await fields_of(self._bus, window), selected=selected)
-        if not (request.with_bindings or scene.is_menu_open) or not scene.has_answered:
-            return scene
-        try:
-            async with asyncio.timeout(request.patience_s):
-                return replace(scene, bindings=await bindings_of(self._bus, program, window))
-        except TimeoutError:  # because the scene is useful without its bindings
-            return scene
+        return Scene(has_answered=not any(program.is_silent or program.is_cut for program in is_open))
 
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is OutlineView.FIND:
@@ -363,14 +341,10 @@ class AtSpi:
         return Match(element, candidate.score * (_COVERED if is_covered else 1.0))
 
 
-def _pair_of(program: Program, request: SceneRequest, key: Key | None, stack: Stack) -> tuple[Node, Node | None] | None:
-    """Return the requested window and node, found by key, point, title or keyboard focus; None if not found."""
-    if key is not None:
-        return next((pair for pair in program.walk() if key in (pair[1].key, pair[1].place)), None)
+def _pair_of(program: Program, request: SceneRequest, stack: Stack) -> tuple[Node, Node | None] | None:
+    """Return the requested window and node, found by point or keyboard focus; None if not found."""
     if request.point is not None:
         return _innermost(program, request.point, stack)
-    if request.title:
-        return next(((window, None) for window in program.windows if window.name == request.title), None)
     active = next((window for window in program.windows if window.has("active")), None)
     is_menu, marked = marked_item(program)
     if is_menu:

@@ -6,7 +6,7 @@ Both are known only as far as the control's own program reports them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
@@ -15,53 +15,21 @@ from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.nodes import AS_TOLD, Key, Node, Program
 from app.desktop.accessibility.outline import Seen
-from app.desktop.elements import Binding, Element, Scene
+from app.desktop.elements import Element, Scene
 
-_DIALOGS = frozenset({"dialog", "alert"})
-_ASKING = _DIALOGS | {"file chooser"}
-_LINES = frozenset({"entry", "text"})
-_MOST_FIELDS = 20
-_LONGEST_FIELD_CHARS = 200
-"""How much of a text is read; a longer text counts as unreadable."""
-_ITEMS = frozenset({"list", "list box", "table", "tree", "tree table", "layered pane", "icon"})
-_SELECTED = frozenset({"icon", "list item", "table cell", "tree item", "table row"})
-_TOGETHER, _MOST_SELECTED = 2, 100
-_CHECKED = frozenset({"check box", "radio button", "switch", "toggle button"})
-_SENTENCES = frozenset({"label", "static", "heading", "paragraph", "section"})
-_BUTTONS = frozenset({"button", "toggle button"})
 _MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item", "menu", "tearoff menu item"})
 _MENUS = frozenset({"menu", "popup menu", "window", "unknown", "list", "filler", "panel"})
 _PAGES = frozenset({"document web", "document frame"})
-_BARE = spi.WINDOWS | _PAGES | {"panel", "filler", "section", "layered pane", "scroll pane", "viewport"}
-_SMALL = 12
-"""A window with at most this many controls is treated as a question, whatever its role."""
-_MOST_SENTENCES = 60
-_MOST_BOUND = 300
-_SENTENCE_CHARACTERS = 400
-_MOST_NEAR, _NEAR_CHARACTERS = 8, 600
-"""More than this beside a control is a text, and no question."""
-_MESSAGE = frozenset({"button", "toggle button", "check box", "expander", "icon", "image", "link", "slider", "dial"})
-"""What stands in a dialog beside its sentences. A slider's value is named by nothing but them."""
 
 
-def scene_of(program: Program, window: Node, node: Node | None, element: Element | None) -> Scene:
-    """Return the scene around a node of a window whose tree was read. If the node is None: the scene of the window."""
+def scene_of(program: Program, window: Node, element: Element | None) -> Scene:
+    """Return the scene around an element of a window whose tree was read."""
     nodes = list(window.walk())
-    dialog = next((above for above in _upwards(node or window) if above.role in _DIALOGS), None)
-    operable = [one for one in nodes if one.is_operable]
-    root = dialog or (window if len(operable) <= _SMALL else None)
     return Scene(
         element,
         has_answered=not (program.is_silent or program.is_cut),
-        is_described=len(nodes) > 1 and not (node is not None and is_bare(node)),
-        is_dialog=dialog is not None,
-        is_menu_open=any(True for _ in _menu_items(program)),
         has_password=any(one.role == spi.SECRET for one in nodes),
         default=next((one.called for one in nodes if one.has("is-default")), ""),
-        words=tuple(_sentences(root)) if root else (),
-        near=_near(node) if node and not root else (),
-        is_message=root is not None and all(one.role in _MESSAGE for one in root.walk() if one.is_operable),
-        is_in_items=node is not None and any(above.role in _ITEMS for above in node.ancestors()),
     )
 
 
@@ -70,60 +38,6 @@ def marked_item(program: Program) -> tuple[bool, tuple[Node, Node] | None]:
     items = list(_menu_items(program))
     marked = [pair for pair in items if pair[1].has("selected") or pair[1].has("focused")]
     return bool(items), marked[-1] if marked else None
-
-
-async def bindings_of(bus: Bus, program: Program, window: Node) -> tuple[Binding, ...] | None:
-    """Return the controls of a window and its open menus with their key chords; None if there are too many to ask."""
-    roots = dict.fromkeys([window, *(holder for holder, _ in _menu_items(program))])
-    nodes = [node for root in roots for node in root.walk() if node.is_operable and node.role not in spi.WRITTEN]
-    if len(nodes) > _MOST_BOUND:
-        return None
-    asked = [node for node in nodes if node.may(spi.ACTION) and node.role not in spi.TEXTS]
-    told = dict(zip(asked, await objects.all_of(bus, _chord_of, asked), strict=True))
-    return tuple(Binding(told.get(node) or "", node.role, node.called) for node in nodes)
-
-
-def is_bare(node: Node) -> bool:
-    """Return whether the node is a surface with no described content: its program draws there and reports nothing."""
-    return node.role in _BARE and not node.children and not node.name.strip()
-
-
-async def fields_of(bus: Bus, window: Node) -> tuple[str, ...] | None:
-    """Return the contents of a dialog's one-line fields; None if the window is no dialog or cannot be read."""
-    if window.role not in _ASKING:
-        return None
-    shown = [node for node in window.walk() if node.role in _LINES and node.shows and node.may(spi.TEXT)]
-    fields = [node for node in shown if node.has("editable") and node.has("focusable")]
-    told = await objects.all_of(bus, objects.text, fields[:_MOST_FIELDS])
-    read = tuple(text for text in told if text is not None and len(text) < _LONGEST_FIELD_CHARS)
-    return read if len(read) == len(fields) else None
-
-
-async def _chord_of(bus: Bus, node: Node) -> str:
-    return str((await bus.call(*node.key, spi.ACTION, "GetKeyBinding", "i", 0))[0])
-
-
-async def selected_of(bus: Bus, window: Node) -> tuple[str, ...] | None:
-    """Return the names of the window's selected items if several are selected; None if too many to read."""
-    marked = [node for node in window.walk() if node.role in _SELECTED and node.has("selected")]
-    if len(marked) < _TOGETHER:
-        return ()
-    if len(marked) > _MOST_SELECTED:
-        return None
-    told = await objects.all_of(bus, objects.text, [node for node in marked if not node.called and node.may(spi.TEXT)])
-    names = [node.called for node in marked if node.called] + [text or "" for text in told]
-    return tuple(names) if len(names) == len(marked) else None
-
-
-def _upwards(node: Node) -> Iterator[Node]:
-    yield node
-    yield from node.ancestors()
-
-
-def buttons_of(window: Node) -> tuple[str, ...]:
-    """Return the names of the window's buttons that can be pressed now."""
-    nodes = (one for one in window.walk() if one.role in _BUTTONS and one.shows and one.has("sensitive"))
-    return tuple(dict.fromkeys(one.called for one in nodes))
 
 
 def _menu_items(program: Program) -> Iterator[tuple[Node, Node]]:
@@ -135,34 +49,6 @@ def _menu_items(program: Program) -> Iterator[tuple[Node, Node]]:
         is_inside = node.parent is not None and node.parent.role in _MENUS
         if node.role in _MENU_ITEMS and is_inside and node.has("showing") and not node.is_in_page:
             yield window, node
-
-
-def _sentences(root: Node) -> Iterable[str]:
-    """Return the texts of a dialog or small window, and the names of the options chosen in it."""
-    told = [root.name, root.description, *_texts_in(root)]
-    controls = [node for node in root.walk() if node.is_operable]
-    if len(controls) <= _SMALL:  # because OK means what is chosen, in a dialog that is no long list of settings
-        told += [node.called for node in root.walk() if _is_chosen(node)]
-    found = dict.fromkeys(sentence[:_SENTENCE_CHARACTERS] for sentence in told if sentence.strip())
-    return list(found)[:_MOST_SENTENCES]
-
-
-def _texts_in(root: Node) -> list[str]:
-    """Return the texts below a node that are not inside a control."""
-    shown = (node for node in root.walk() if node.role in _SENTENCES and node.name.strip())
-    return [node.name for node in shown if not any(above.is_operable for above in node.ancestors())]
-
-
-def _near(node: Node) -> tuple[str, ...]:
-    """Return the sentences beside a node, from its nearest ancestor that has any. Returns none if they are long."""
-    told = next(filter(None, map(_texts_in, node.ancestors())), [])
-    is_short = len(told) <= _MOST_NEAR and sum(map(len, told)) <= _NEAR_CHARACTERS
-    return tuple(dict.fromkeys(told)) if is_short else ()
-
-
-def _is_chosen(node: Node) -> bool:
-    is_marked = node.role in _SELECTED and node.has("selected")
-    return is_marked or (node.role in _CHECKED and node.has("checked"))
 
 
 _LIMIT_S = 0.2

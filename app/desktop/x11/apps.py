@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import re
 import shlex
 import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from app.base import resources
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import clip_line
-from app.desktop.backends import App, Launched, TerminalFront, Window
-from app.desktop.x11.launchers import Launchers, fronts
+from app.desktop.backends import App, Launched, Owner
+from app.desktop.x11.owners import Owners
 from app.settings.providers import key_variables
+
+if TYPE_CHECKING:
+    from xdg.DesktopEntry import DesktopEntry
 
 _WORDS = {"QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "QT_ACCESSIBILITY": "1", "ACCESSIBILITY_ENABLED": "1"}
 _SILENCING = frozenset({"NO_AT_BRIDGE"})
@@ -85,70 +86,6 @@ def _has_toolkit(program: bytes) -> bool:
     return program.startswith(_ELF) and any(toolkit in program for toolkit in _TOOLKITS)
 
 
-# A file manager watches the folder that it shows, and the kernel lists the watches in fdinfo:
-# https://man.archlinux.org/man/proc_pid_fdinfo.5.en
-_WATCHED = re.compile(r"^inotify wd:[0-9a-f]+ ino:([0-9a-f]+)", re.MULTILINE)
-_MOST_FOLDERS = 400
-
-
-def shown_folders(window: Window) -> tuple[str, ...]:
-    """Return the folders that the window's process watches for changes and that the title names."""
-    watched = _watched(window.pid)
-    if not watched:
-        return ()
-    found = {str(folder) for folder in _candidates(window) if _inode(folder) in watched}
-    return tuple(sorted(found))
-
-
-def _watched(pid: int) -> frozenset[int]:
-    """Return the inodes of the files and folders that the process watches for changes (inotify)."""
-    folder = Path("/proc") / str(pid) / "fdinfo"
-    found: set[int] = set()
-    try:
-        for entry in folder.iterdir():
-            try:
-                found.update(int(number, 16) for number in _WATCHED.findall(entry.read_text(encoding="ascii")))
-            except (OSError, UnicodeDecodeError):  # because the file was closed while the folder was read
-                continue
-    except OSError:  # because the process has ended or belongs to another user
-        return frozenset()
-    return frozenset(found)
-
-
-def _candidates(window: Window) -> Iterator[Path]:
-    """Yield folders that the title names in full, or by the name of a folder around one of these places:
-    the program's arguments, its current folder, the home folder. Around: above, or one or two levels below.
-    """
-    process = Path("/proc") / str(window.pid)
-    names = [part.strip() for part in re.split(r" [-–—] ", window.title)]
-    try:
-        given = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[1:]
-        starts = [Path(word.removeprefix("file://")) for word in given if word.startswith(("/", "file:///"))]
-        starts.append((process / "cwd").readlink())
-    except OSError:  # because the process has ended or belongs to another user
-        starts = []
-    starts.append(Path.home())
-    yield from (Path(name) for name in names if name.startswith("/"))
-    for start in starts:
-        near = itertools.chain((start, *start.parents), _below(start), *map(_below, _below(start)))
-        yield from (folder for folder in itertools.islice(near, _MOST_FOLDERS) if folder.name in names)
-
-
-def _below(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            return [Path(entry) for entry in itertools.islice(entries, _MOST_FOLDERS) if entry.is_dir()]
-    except OSError:  # because the folder is gone or private
-        return []
-
-
-def _inode(folder: Path) -> int:
-    try:
-        return folder.stat().st_ino
-    except OSError:  # because the folder is gone or private
-        return 0
-
-
 _FIELD_CODES = ("%f", "%F", "%u", "%U")
 _LAST_WORDS_CHARS = 300
 _ASKING_LIMIT_S = 2.0
@@ -170,7 +107,7 @@ class DesktopEntries:
         self._running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
         self._known: tuple[App, ...] = ()
         self._stamp: tuple[tuple[str, float], ...] = ()
-        self._launchers = Launchers(self.described)
+        self._owners = Owners(self.described)
 
     def installed(self) -> tuple[App, ...]:
         return tuple(app for app in self.described() if app.is_listed)
@@ -204,17 +141,8 @@ class DesktopEntries:
         path = windowed_program(name, self._environment.get("PATH"))
         return App(f"{_COMMAND}{path}", name, is_offered=False) if path else None
 
-    def is_launcher(self, window: Window | None, role: str = "") -> bool:
-        return self._launchers.is_launcher(window, role)
-
-    def fronts(self, window: Window) -> tuple[TerminalFront, ...]:
-        return fronts(window.pid)
-
-    def builds(self, window: Window | None) -> bool:
-        return self._launchers.builds(window)
-
-    def shown_folders(self, window: Window) -> tuple[str, ...]:
-        return shown_folders(window)
+    def owner(self, pid: int, window_class: str) -> Owner:
+        return self._owners.of(pid, window_class)
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(app.name, with_flags(self._words(app, arguments)))
@@ -308,11 +236,6 @@ class DesktopEntries:
         self._running.clear()
 
 
-def launchers_here(environment: Mapping[str, str]) -> Launchers:
-    """Return what judges whether an installed program can start other programs."""
-    return Launchers(DesktopEntries(environment).described)
-
-
 def _read(path: Path) -> App | None:
     """Read a desktop entry. None if it is broken, hidden, or no program."""
     from xdg.DesktopEntry import DesktopEntry
@@ -330,12 +253,33 @@ def _read(path: Path) -> App | None:
         return None
     if entry.getTryExec() and not shutil.which(entry.getTryExec()):
         return None
-    categories = tuple(entry.getCategories())
-    words = (entry.getGenericName(), *entry.getKeywords(), Path(program.split()[0].strip('"')).name)
+    executable = Path(program.split()[0].strip('"')).name
+    words = (entry.getGenericName(), *entry.getKeywords(), executable)
     options = tuple(word for word in program.split()[1:] if word.startswith("-"))
-    is_offered = not entry.getTerminal() and path.stem not in _unoffered()
-    known_as = tuple(dict.fromkeys(w.lower() for w in words if w))
-    return App(str(path), entry.getName(), known_as, categories, is_offered, options, is_listed)
+    labels = (path.name.removesuffix(".desktop"), entry.getStartupWMClass(), "" if options else executable)
+    return App(
+        str(path),
+        entry.getName(),
+        _lower(words),
+        tuple(entry.getCategories()),
+        is_offered=not entry.getTerminal() and path.stem not in _unoffered(),
+        options=options,
+        is_listed=is_listed,
+        names=_lower((*_names_in(entry), executable)),
+        labels=_lower(labels),
+        icon=entry.getIcon(),
+    )
+
+
+def _names_in(entry: DesktopEntry) -> Iterator[str]:
+    """Yield the program's names and what kind of program it is, in English and in the person's language."""
+    yield from (entry.getName(), entry.getGenericName())
+    group = entry.content.get("Desktop Entry", {})
+    yield from (group.get(name, "") for name in ("Name", "GenericName"))
+
+
+def _lower(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.lower() for word in words if word))
 
 
 def defaults_in(environment: Mapping[str, str], kind: str) -> tuple[str, ...]:

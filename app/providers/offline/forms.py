@@ -139,11 +139,8 @@ def later(wish: str, tokens: Sequence[Token]) -> tuple[str, str] | None:
 
 
 def planned(when: str, task: str, steps: Sequence[PlannedCall]) -> PlannedCall:
-    """Return the call that schedules the task, with rules that allow those tools of its steps that may run unasked."""
-    asked = dict.fromkeys(step.tool for step in steps if step.tool in lexicon().table("forms.reminders")["allowed"])
+    """Return the call that schedules the task."""
     arguments: dict[str, Value] = {"schedule": when, "task": task}
-    if asked:
-        arguments["allow"] = "; ".join(f"tool={tool}" for tool in asked)
     if [step.phrase for step in steps] == ["push_notification"]:
         return PlannedCall("cron", arguments, "remind", f"“{steps[0].arguments['title']}”")
     return PlannedCall("cron", arguments, "schedule", f"“{clip_line(task, _SHOWN)}”")

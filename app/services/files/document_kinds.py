@@ -1,7 +1,7 @@
 """Judge what happens when a document is opened: its program shows it, loads what it refers to, or runs it.
 
 The name and the content decide together, because programs choose by either. A document is plain only if
-`resources/policy/documents.toml` lists it as such.
+`resources/desktop/documents.toml` lists it as such.
 """
 
 from __future__ import annotations
@@ -221,4 +221,4 @@ class _PartReader:
 
 
 def _table() -> resources.Table:
-    return resources.table("policy/documents.toml", resources.Table)
+    return resources.table("desktop/documents.toml", resources.Table)

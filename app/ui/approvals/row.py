@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QDateTime, QEvent, QLocale, QObject, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QDateTime, QEvent, QLocale, QObject, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
     QHideEvent,
+    QIcon,
     QInputEvent,
     QKeyEvent,
     QMouseEvent,
@@ -34,7 +36,8 @@ from app.ui.theme.drawing import font
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 
-_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+_SPACE = (Qt.Key.Key_Space,)
+_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, *_SPACE)
 
 
 class WitnessedPress(QObject):
@@ -42,36 +45,36 @@ class WitnessedPress(QObject):
 
     `QAbstractButton.clicked` also fires for `click()`, for an accessibility client's press action and for events posted
     by this process. None of them is a person's decision. With a `witness`, presses that other programs made up do not
-    count either.
+    count either. `keys` are those that press the button.
     """
 
     meant = Signal()
 
-    def __init__(self, button: QAbstractButton, witness: Witness | None = None) -> None:
+    def __init__(self, button: QAbstractButton, witness: Witness | None = None, keys: Sequence[Qt.Key] = _KEYS) -> None:
         super().__init__(button)
         self._button = button
+        self._keys = keys
         self._witness = witness or EveryPress()
         self._began = False
         button.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.MouseButtonPress, QEvent.Type.KeyPress):
-            self._began = _is_a_press(event) and isinstance(event, QInputEvent) and self._witness.is_persons(event)
+            self._began = isinstance(event, QInputEvent) and self._is_press(event) and self._witness.is_persons(event)
         elif event.type() in (QEvent.Type.MouseButtonRelease, QEvent.Type.KeyRelease):
             began, self._began = self._began, False
             if began and event.spontaneous() and self._inside(event) and self._button.isEnabled():
                 self.meant.emit()
         return False
 
+    def _is_press(self, event: QInputEvent) -> bool:
+        if isinstance(event, QKeyEvent):
+            return event.key() in self._keys and not event.isAutoRepeat()
+        return isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton
+
     def _inside(self, event: QEvent) -> bool:
         place = QRect(self._button.rect())
         return not isinstance(event, QMouseEvent) or place.contains(event.position().toPoint())
-
-
-def _is_a_press(event: QEvent) -> bool:
-    if isinstance(event, QKeyEvent):
-        return event.key() in _KEYS and not event.isAutoRepeat()
-    return isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton
 
 
 _LONGEST_WORDS = 500
@@ -90,9 +93,9 @@ class WordsField(QLineEdit):
 
 class Choices(QWidget):
     """The buttons of an approval. `chosen` carries three values: whether the call is allowed, the person's words to the
-    model (for a no), and how far a yes reaches.
+    model (for a no), and how far a yes reaches. No Enter ever means "always".
 
-    `unfolded` is emitted when further answers have appeared or disappeared.
+    `unfolded` is emitted when the field for words has appeared or disappeared.
     """
 
     chosen = Signal(bool, str, str)
@@ -125,10 +128,15 @@ class Choices(QWidget):
         return self._share >= 1.0
 
     def offer(self, scopes: Sequence[Scope]) -> None:
-        """Offer these ways to allow. Only "once" is always visible; the others show while the row is unfolded."""
-        self._scopes = scopes
+        """Offer these ways to allow, the main one first."""
+        self._scopes = tuple(scopes) or (Scope.ONCE,)
         for scope, button in self.allows.items():
-            button.setVisible(scope in scopes and (scope is Scope.ONCE or not self.words.isHidden()))
+            button.setVisible(scope in self._scopes)
+
+    @property
+    def main(self) -> WordButton:
+        """The button of the first way to allow that is offered."""
+        return self.allows[self._scopes[0]]
 
     def arm(self, share: float) -> None:
         """Set the progress (0 to 1) of the short delay before which nothing can be allowed."""
@@ -138,25 +146,28 @@ class Choices(QWidget):
             button.setEnabled(self.is_armed)
 
     def height_for(self, width: int) -> int:
-        """Lay out the buttons in this width and return their height in pixels. Deny, Allow once and ▾ share a line."""
+        """Lay out the buttons in this width and return their height in pixels. All share a line if there is room."""
         theme = self._theme
         gap, line = theme.size("gap"), theme.size("button_height")
-        once, *further = self.allows.values()
         side = self.more.width()
         self.more.move(width - side, (line - side) // 2)
-        y = self._placed([once, self.deny], width - side - gap // 2, 0)
-        self.deny.move(0 if self.deny.y() == once.y() else self.deny.x(), self.deny.y())
+        room = width - side - gap // 2
+        answers = [*(self.allows[scope] for scope in reversed(self._scopes)), self.deny]
+        for is_tight in (False, True):
+            for button in answers:
+                button.squeeze(is_tight=is_tight)
+            if sum(button.width() + gap for button in answers) - gap <= room:
+                break
+        y = self._placed(answers, room, 0)
+        self.deny.move(0 if self.deny.y() == self.main.y() else self.deny.x(), self.deny.y())
         if self.words.isHidden():
             return y
-        shown = [button for button in reversed(further) if not button.isHidden()]
-        y = self._placed(shown, width, y + gap) if shown else y
         self.words.setGeometry(0, y + gap, width, line)
         return y + gap + line
 
     def _unfold(self) -> None:
         self.words.setVisible(self.words.isHidden())
         self.more.choose(chosen=not self.words.isHidden())
-        self.offer(self._scopes)
         self.unfolded.emit()
 
     def _placed(self, buttons: Sequence[WordButton], width: int, y: int) -> int:
@@ -177,7 +188,7 @@ class Choices(QWidget):
             Scope.ALWAYS: QCoreApplication.translate("Approval", "Always"),
         }[scope]
         button = WordButton(self._theme, words, "check" if scope is Scope.ONCE else "", self)
-        press = WitnessedPress(button, WITNESS)
+        press = WitnessedPress(button, WITNESS, _SPACE if scope is Scope.ALWAYS else _KEYS)
         press.meant.connect(lambda: self._say_yes(scope))
         return button
 
@@ -253,6 +264,7 @@ class ApprovalRow(RowWidget):
         self._armed_s = 0.0
         self._explained = False
         self._reopened = False
+        self._icon = QIcon()
         self.line = AnsweredLine(theme, self)
         self.line.clicked.connect(self._reopen)
         self._sentence = ProseText(theme, "text", theme.color("ink"), self)
@@ -276,14 +288,16 @@ class ApprovalRow(RowWidget):
 
     @property
     def allow(self) -> WordButton:
-        """The button that allows the call once."""
-        return self.choices.allows[Scope.ONCE]
+        """The main button that allows the call."""
+        return self.choices.main
 
     @property
     def is_armed(self) -> bool:
         return self.choices.is_armed
 
     def show_row(self, row: Approval) -> None:
+        if self._approval is None or self._approval.icon != row.icon:
+            self._icon = _icon(row.icon)
         self._approval = row
         facts = "\n".join(_facts(row))
         shows = row.is_open or self._reopened
@@ -325,9 +339,12 @@ class ApprovalRow(RowWidget):
                 continue
             # The answers begin at the card's edge, because German ones would need two rows beside the glyph.
             x = inset if part is self.choices else left
-            height = part.height_for(inner + left - x)
+            room = inner + left - x
+            if part is self._sentence and self._shows_icon():
+                room -= theme.size("glyph") + gap
+            height = part.height_for(room)
             y += above if y > inset else 0
-            part.setGeometry(x, y, inner + left - x, height)
+            part.setGeometry(x, y, room, height)
             y += height
         return y + inset
 
@@ -359,6 +376,12 @@ class ApprovalRow(RowWidget):
         side, inset = theme.size("glyph"), theme.size("card_padding")
         if is_open:
             drawing.draw(painter, "shield", QRectF(inset, inset, side, side), theme.color("accent"))
+        if self._shows_icon():
+            self._icon.paint(painter, QRect(self.width() - inset - side, inset, side, side))
+
+    def _shows_icon(self) -> bool:
+        """Return whether the icon of the program that is asked for stands beside the question."""
+        return self._approval is not None and self._approval.is_open and not self._icon.isNull()
 
     def _reopen(self) -> None:
         self._reopened = not self._reopened
@@ -395,6 +418,14 @@ class ApprovalRow(RowWidget):
         row = self._approval
         if row is not None and row.is_open:
             self.intended.emit(Decide(row.approval_id, allow, words, scope))
+
+
+def _icon(name: str) -> QIcon:
+    """Return the icon with a name of the icon theme or with the path of its file; a null icon if there is none."""
+    if not Path(name).is_absolute():
+        return QIcon.fromTheme(name)
+    found = QIcon(name) if Path(name).is_file() else QIcon()
+    return found if not found.pixmap(QSize(1, 1)).isNull() else QIcon()  # because a file may hold no picture
 
 
 def _verbs(row: Approval) -> list[tuple[int, int]]:

@@ -27,7 +27,7 @@ _KB, _MB = 1_000, 1_000_000
 @dataclass(frozen=True, slots=True)
 class Attached:
     """One attachment. `kind` is file, folder, picture, unseen (a picture that cannot be shown), screenshot, pasted, or
-    region (a part of the screen).
+    region (a part of the screen). A chip also shows a program, which is no attachment, as this.
 
     `path` is "" for an attachment that is no file; `note` is a hint for the person. `place` is where a `region` is on
     the screen: left,top,right,bottom in screen pixels.
@@ -66,7 +66,7 @@ def _words() -> dict[str, str]:
     return resources.table("prompts/attached.toml", dict[str, str])
 
 
-_GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen", "region": "screen"}
+_GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen", "region": "screen", "program": "windows"}
 
 
 class Chip(QWidget):
@@ -81,7 +81,7 @@ class Chip(QWidget):
         self.attached = attached
         self._small = _thumbnail(attached, theme.size("chip_height") - theme.size("gap"), self.devicePixelRatioF())
         self.setAccessibleName(attached.name)
-        self.setToolTip(attached.path or attached.name)
+        self.setToolTip(attached.path or attached.note or attached.name)
         words = QCoreApplication.translate("Composer", "Remove {name}").format(name=attached.name)
         self.cross = GlyphButton(theme, "close", words, self)
         self.cross.clicked.connect(self.removed)
@@ -128,7 +128,7 @@ class Chip(QWidget):
 
 
 class Chips(QWidget):
-    """All attachments, in as many lines as they need."""
+    """The program that the next message lets Wisp use, and all attachments, in as many lines as they need."""
 
     changed = Signal()
 
@@ -136,6 +136,8 @@ class Chips(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._chips: list[Chip] = []
+        self._program: Chip | None = None
+        self._ref = ""
 
     @property
     def attached(self) -> tuple[Attached, ...]:
@@ -155,16 +157,43 @@ class Chips(QWidget):
             self._remove(chip)
         return taken
 
+    @property
+    def program(self) -> str:
+        """The name that the program's chip shows; "" if there is none."""
+        return self._program.attached.name if self._program is not None else ""
+
+    def show_program(self, ref: str, name: str) -> None:
+        """Show the program that the next message lets Wisp use."""
+        self.take_program()
+        tr = QCoreApplication.translate
+        words, note = tr("Composer", "In: {name}"), tr("Composer", "Wisp may use it without asking.")
+        chip = Chip(self._theme, Attached("program", words.format(name=name), note=note), self)
+        chip.removed.connect(self.take_program)
+        self._program, self._ref = chip, ref
+        chip.show()
+        self.changed.emit()
+
+    def take_program(self) -> tuple[str, ...]:
+        """Remove the program. Return its ref, or nothing if there is none."""
+        chip, self._program = self._program, None
+        if chip is None:
+            return ()
+        chip.hide()
+        chip.deleteLater()
+        self.changed.emit()
+        return (self._ref,)
+
     def height_for(self, width: int) -> int:
-        """Lay out in a width and return the height in pixels; 0 if there is no attachment."""
+        """Lay out in a width and return the height in pixels; 0 if there is no chip."""
         gap, high = self._theme.size("grid"), self._theme.size("chip_height")
         x, y = 0, 0
-        for chip in self._chips:
+        chips = [chip for chip in (self._program, *self._chips) if chip is not None]
+        for chip in chips:
             if x > 0 and x + chip.width() > width:
                 x, y = 0, y + high + gap
             put(chip, QRect(QPoint(x, y), chip.size()), width)
             x += chip.width() + gap
-        return y + high if self._chips else 0
+        return y + high if chips else 0
 
     def _remove(self, chip: Chip) -> None:
         self._chips.remove(chip)

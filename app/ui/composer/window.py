@@ -31,15 +31,15 @@ from app.ui.theme.theme import Theme
 
 
 class ComposerView(QWidget):
-    """The composer: the field, its attachments and its bar. `sent` carries the message, the attachments, and the typed
-    part.
+    """The composer: the field, its attachments and its bar. `sent` carries the message, the attachments, the typed
+    part, and the refs of the programs that Wisp may use.
 
     The typed part is the whole message if the person typed all of it, else "". Message and attachments are never both
     empty. `left` is emitted for Esc; `keyboard_wanted` for a press into the field.
     """
 
     ROLE = QAccessible.Role.Grouping
-    sent = Signal(str, object, str)
+    sent = Signal(str, object, str, object)
     left = Signal()
     keyboard_wanted = Signal()
     choosing = Signal()
@@ -216,4 +216,4 @@ class ComposerView(QWidget):
         if not self.send_button.isEnabled():
             return
         text, is_typed = self.field.take()
-        self.sent.emit(text, self.chips.take(), text if is_typed else "")
+        self.sent.emit(text, self.chips.take(), text if is_typed else "", self.chips.take_program())

@@ -210,38 +210,41 @@ def approval() -> Events:
             "a1",
             "1",
             "execute_command",
-            "Wisp wants to delete ~/Downloads/old, after reading the screen, which others wrote.",
+            "Wisp wants to delete ~/Downloads/old.",
             "rm -r ~/Downloads/old\u202e",
             undo="What a command does cannot be undone by Wisp.",
-            rule="outward after reading (default.toml:69)",
-            why="It runs a command, after it has read the screen, which somebody else wrote.",
+            rule="mode ask",
+            why="The command leaves the sandbox. It has read the screen, which others wrote.",
             sources=("the screen",),
             reasons=("It works in ~/Downloads, outside the workspace.",),
-            scopes=(agent.Scope.ONCE, agent.Scope.TASK),
-            deed="delete ~/Downloads/old, after reading the screen, which others wrote",
+            scopes=(agent.Scope.TASK, agent.Scope.ALWAYS),
+            deed="delete ~/Downloads/old",
             strong=((14, 20),),
         ),
     ]
 
 
 def click_approval() -> Events:
-    """Return the events of the largest approval, with a picture of the place and all possible answers."""
+    """Return the events of the largest approval: for a program, with its icon and a picture of the place."""
     shown: dict[str, Any] = {"picture": picture(480, 200), "ring": (240, 104)}
     return [
         agent.TurnStarted("t1", "Answer the mail from Jo"),
+        agent.ProgramsUsed(("Files", "Text Editor")),
         agent.TagStart("1", "computer_click", {"target": "Send"}),
         agent.ApprovalWanted(
             "a1",
             "1",
             "computer_click",
-            "Wisp wants to press “Send” in “Re: Friday”, which sends something to others.",
+            "Let Wisp use Thunderbird? Wisp wants to press “Send” in “Inbox”.",
             "",
-            who="Re: Friday (thunderbird)",
-            undo="What is sent cannot be called back.",
-            rule="mode ask: outward (default.toml)",
-            scopes=tuple(agent.Scope),
-            deed="press “Send” in “Re: Friday”, which sends something to others",
-            strong=((14, 19),),
+            who="Inbox (Thunderbird)",
+            undo="Wisp cannot undo it; the program may.",
+            rule="mode ask",
+            why="You have not named Thunderbird. It can do there what you are signed in to.",
+            scopes=(agent.Scope.TASK, agent.Scope.ALWAYS),
+            deed="press “Send” in “Inbox”",
+            strong=((40, 45),),
+            icon="thunderbird",
             **shown,
         ),
     ]

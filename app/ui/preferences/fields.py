@@ -247,7 +247,8 @@ def _focus(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PreferencesPage:
-    """A page of settings. `extra` names what the page shows besides: keys, search engines, findings or folders."""
+    """A page of settings. `extra` names what the page shows besides: keys, search engines, findings,
+    grants or folders."""
 
     title: str
     glyph: str

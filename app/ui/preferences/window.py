@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QCoreApplication, QDate, QLocale, QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QKeyEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -23,7 +23,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.agent.policy import Subject
+from app.agent.policy.grants import SavedGrant, SavedGrants
 from app.base import paths
+from app.base.errors import WispError
 from app.settings import store
 from app.settings.catalog import Setting
 from app.settings.providers import NTFY, key_holders, providers, searchers, with_keys
@@ -272,6 +275,88 @@ class KeyRow(QWidget):
         self.field.setPlaceholderText(tr("Settings", "a key is saved") if known else tr("Settings", "no key yet"))
 
 
+class GrantsList(QWidget):
+    """What Wisp may always use, each in a line with a button that takes it back. It is read whenever it shows."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._saved = SavedGrants()
+        tr = QCoreApplication.translate
+        self.note = words_label(theme, "", quiet=True)
+        self._rows = drawing.spaced(QVBoxLayout(), theme.size("gap"))
+        box = drawing.spaced(QVBoxLayout(self), theme.size("padding"))
+        box.addWidget(
+            words_label(theme, tr("Settings", "Inside these programs Wisp can do what you can, without asking."))
+        )
+        box.addLayout(self._rows)
+        box.addWidget(self.note)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._read()
+        super().showEvent(event)
+
+    def _read(self) -> None:
+        while (old := self._rows.takeAt(0)) is not None:
+            widget = old.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        grants = self._saved.all()
+        for one in grants:
+            self._rows.addWidget(self._row(one))
+        none = QCoreApplication.translate("Settings", "None yet. “Always” in a question of Wisp adds one.")
+        self._say(self._saved.problem or ("" if grants else none))
+
+    def _row(self, grant: SavedGrant) -> QWidget:
+        theme, row = self._theme, QWidget()
+        grid = QGridLayout(row)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(theme.size("gap"))
+        grid.setVerticalSpacing(0)
+        grid.setColumnStretch(0, 1)
+        tr = QCoreApplication.translate
+        words = tr("Settings", "{kind}, since {day}").format(kind=_kind(grant.subject), day=_day(grant.since))
+        button = PushButton(tr("Settings", "Remove"))
+        button.setAccessibleDescription(grant.name)
+        button.clicked.connect(lambda: self._remove(grant))
+        grid.addWidget(words_label(theme, grant.name, strong=True), 0, 0)
+        grid.addWidget(words_label(theme, words, quiet=True), 1, 0)
+        grid.addWidget(button, 0, 1, 2, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.setAccessibleName(f"{grant.name}: {words}")
+        return row
+
+    def _remove(self, grant: SavedGrant) -> None:
+        try:
+            self._saved.remove(grant.key)
+        except WispError as error:
+            self._say(str(error))
+        else:
+            self._read()
+
+    def _say(self, words: str) -> None:
+        self.note.setText(words)
+        self.note.setVisible(bool(words))
+
+
+def _kind(subject: Subject) -> str:
+    tr = QCoreApplication.translate
+    words = {
+        Subject.PROGRAM: tr("Settings", "Program"),
+        Subject.HOST: tr("Settings", "Website"),
+        Subject.SERVER: tr("Settings", "Tool server"),
+        Subject.FOLDER: tr("Settings", "Folder to write in"),
+        Subject.COMMAND: tr("Settings", "Command"),
+    }
+    return words.get(subject, subject.value)
+
+
+def _day(since: str) -> str:
+    """Return a day, as in 2026-11-27, as the person writes it."""
+    day = QDate.fromString(since, Qt.DateFormat.ISODate)
+    return QLocale().toString(day, QLocale.FormatType.ShortFormat) if day.isValid() else since
+
+
 class Folders(QWidget):
     """Wisp's folders, each in a line with a button that opens it, and the sentence about privacy."""
 
@@ -415,6 +500,8 @@ class SettingsWindow(QWidget):
             return [self._key(row.id) for row in searchers().values() if row.key]
         if name == "devices":
             return [self._key(NTFY)]
+        if name == "grants":
+            return [GrantsList(self._theme)]
         if name == "findings":
             findings = FindingsList(self._theme, self._machine)
             findings.wanted.connect(self.show_editor)

@@ -104,6 +104,7 @@ def question(key: str, event: agent.ApprovalWanted) -> Approval:
         picture=_picture(event),
         deed=event.deed,
         strong=tuple(event.strong),
+        icon=event.icon,
     )
 
 

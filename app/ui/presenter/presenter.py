@@ -77,6 +77,7 @@ class Presenter:
             agent.ToolFinished: lambda old, event, now: _with_outcome(cards.finished(old, event, now), event),
             agent.ApprovalWanted: _approval_wanted,
             agent.ApprovalAnswered: _approval_answered,
+            agent.ProgramsUsed: _programs_used,
             agent.ModeChanged: _mode_changed,
             agent.UsageChanged: _usage,
             agent.Notice: _notice,
@@ -251,6 +252,10 @@ def _with_outcome(view: View, event: agent.ToolFinished) -> View:
 
 def _mode_changed(view: View, event: agent.ModeChanged, _now: float) -> View:
     return replace(view, mode=event.mode)
+
+
+def _programs_used(view: View, event: agent.ProgramsUsed, _now: float) -> View:
+    return replace(view, using=tuple(event.names))
 
 
 def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> View:

@@ -168,6 +168,7 @@ class Approval:
     picture: ShownPicture | None = None
     deed: str = ""
     strong: tuple[tuple[int, int], ...] = ()
+    icon: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -266,7 +267,8 @@ class View:
     """Everything on show. `dropped` counts items that are gone from the top of a very long thread; `pointed` is
     where on the screen Wisp last acted, until a picture shows it; `checklist` is the key of this turn's checklist;
     `changed` are the files that this turn has changed so far; `since` is when the turn began; `before` is the usage
-    of the turns before this one; `unseen` counts the news since the inbox was last opened;
+    of the turns before this one; `unseen` counts the news since the inbox was last opened; `using` are the names of
+    the programs that the conversation uses, the newest last;
     `lacks_extra`: a call of this turn failed because a part of Wisp is missing."""
 
     orb: Orb = Orb.IDLE
@@ -287,6 +289,7 @@ class View:
     changed: frozenset[str] = frozenset()
     lacks_extra: bool = False
     mode: str = "ask"
+    using: tuple[str, ...] = ()
 
     @property
     def open_approval(self) -> Approval | None:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 class Stage(QObject):
     """The orb and the windows beside it. The orb exists from the start; a window is created when it is first needed."""
 
-    said = Signal(str, object, str)
+    said = Signal(str, object, str, object)
     left = Signal()
     unfolded = Signal()
     open_wanted = Signal()
@@ -108,7 +108,7 @@ class Stage(QObject):
             header.settings_wanted.connect(self.settings_wanted)
             header.page_wanted.connect(self.page_wanted)
             composer.sent.connect(self.said)
-            made.home.chosen.connect(lambda text: self.said.emit(text, (), ""))
+            made.home.chosen.connect(lambda text: self.said.emit(text, (), "", composer.chips.take_program()))
             header.setting_chosen.connect(self.setting_chosen)
             header.show_choices(self._choices)
             composer.left.connect(self.left)

@@ -1,42 +1,43 @@
-"""Questions, permits and taint in running turns: what a yes covers, and what ends its cover."""
+"""Questions, grants and taint in running turns: what a yes covers, and what ends its cover."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope, ToolFinished
-from app.agent.policy import Action, Control, Mode
-from app.agent.policy.values import Consequence
+from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, ProgramsUsed, Scope, ToolFinished
+from app.agent.context import Remains
+from app.agent.policy import Control, Mode
+from app.agent.policy.grants import SavedGrants
 from app.agent.prompt import told
-from app.agent.turn import ASK_AT, Grants
-from app.protocol.call import JsonValue, Media, ToolCall
-from app.protocol.spec import Effect, ScreenAim
-from tests.support.controls import altered, described
+from app.agent.recording import event_of, event_to_text
+from app.agent.turn import ASK_AT
+from app.desktop.backends import Owner
+from app.protocol.call import Media, ToolCall
+from app.protocol.spec import ScreenAim
+from tests.support.controls import BROWSER, EDITOR, MAIL, described
 from tests.support.stage import PICTURE, Stage
 
-SEND = described("Letter", "mailer", "button", "Send")
+RUN = '<run command="make"/>'
+PRESS = '<press target="Save"/>'
 
 
 class Screen:
     """Shows always the same control, or the next of several."""
 
-    def __init__(self, *controls: Control) -> None:
-        self._controls = list(controls)
-        self.looked = 0
+    def __init__(self, *controls: Control, shown: Sequence[Owner] = (EDITOR,)) -> None:
+        self._controls, self._shown = list(controls), tuple(shown)
 
     async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
-        self.looked += 1
         return (self._controls.pop(0) if len(self._controls) > 1 else self._controls[0],)
 
-    async def shown(self) -> frozenset[str]:
-        return frozenset({"Pad"})
+    async def shown(self) -> tuple[Owner, ...]:
+        return self._shown
 
     async def picture(self, call: ToolCall, aim: ScreenAim) -> tuple[Media, tuple[int, int] | None] | None:
         return PICTURE, (3, 4)
@@ -55,121 +56,115 @@ def _asked(stage: Stage) -> list[ApprovalWanted]:
     return [event for event in stage.of(ApprovalWanted) if isinstance(event, ApprovalWanted)]
 
 
+def _refused(stage: Stage) -> list[str]:
+    return [event.echo for event in stage.of(ToolFinished) if isinstance(event, ToolFinished) and not event.ok]
+
+
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "wisp"))
 
 
-RUN = '<run command="make"/>'
-
-
-@pytest.mark.parametrize(("scope", "asked"), [("once", 2), ("task", 1), ("always", 1), ("for ever", 2)])
-async def test_a_yes_reaches_as_far_as_it_says(tmp_path: Path, scope: str, asked: int) -> None:
-    stage = Stage(tmp_path, RUN, RUN, "Done.")
-    _answering(stage, allow=True, scope=scope)
+async def test_a_program_is_asked_for_once_in_a_conversation(tmp_path: Path) -> None:
+    screen = Screen(described(EDITOR, "button", "Save", title="Letter"))
+    stage = Stage(tmp_path, PRESS, PRESS, "Done.", PRESS, "Done.", resolve=screen)
+    _answering(stage, allow=True, scope="task")
     await stage.send()
-    assert (stage.bench.done, len(_asked(stage))) == (["run make"] * 2, asked)
+    await stage.send("And again.")
+    (asked,) = _asked(stage)
+    assert asked.sentence.startswith("Let Wisp use Mousepad? ")
+    assert (asked.scopes, asked.who) == ((Scope.TASK, Scope.ALWAYS), "Letter (Mousepad)")
+    assert [event.names for event in stage.of(ProgramsUsed) if isinstance(event, ProgramsUsed)] == [("Mousepad",)]
 
 
-async def test_a_yes_for_the_task_ends_with_it_and_one_for_always_does_not(tmp_path: Path) -> None:
-    for scope, asked in (("task", 2), ("always", 1)):
-        stage = Stage(tmp_path, RUN, "Done.", RUN, "Done.")
-        _answering(stage, allow=True, scope=scope)
-        await stage.send()
+@pytest.mark.parametrize(
+    ("own", "using", "asked"),
+    [("Save it in Mousepad", (), 0), ("Save it", ("org.xfce.mousepad",), 0), ("Save it", (), 1)],
+)
+async def test_the_sentence_or_the_window_in_front_grants_a_program(
+    tmp_path: Path, own: str, using: tuple[str, ...], asked: int
+) -> None:
+    stage = Stage(tmp_path, PRESS, "Done.", resolve=Screen(described(EDITOR, "button", "Save")))
+    _answering(stage, allow=True, scope="task")
+    await stage.session.send(own, (), own, using=using)
+    assert (len(_asked(stage)), stage.bench.done) == (asked, ["press Save"])
+
+
+async def test_always_is_kept_for_other_conversations(tmp_path: Path) -> None:
+    for asked in (1, 0):
+        stage = Stage(tmp_path, PRESS, "Done.", resolve=Screen(described(EDITOR, "button", "Save")))
+        _answering(stage, allow=True, scope="always")
         await stage.send()
         assert len(_asked(stage)) == asked
-    rules = tmp_path / "wisp" / "config" / "policy.toml"
-    assert 'command = ["make"]' in rules.read_text()
-    assert [event.level for event in stage.of(Notice) if isinstance(event, Notice)] == ["info"]
+    assert [one.name for one in SavedGrants().all()] == ["Mousepad"]
 
 
-async def test_a_yes_for_the_task_covers_the_same_only(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, RUN, '<run command="make install"/>', "Done.")
+async def test_another_program_that_appears_is_not_granted(tmp_path: Path) -> None:
+    screen = Screen(described(EDITOR, "button", "Save"), described(MAIL, "button", "Save"))
+    stage = Stage(tmp_path, PRESS, PRESS, "Done.", resolve=screen)
+    _answering(stage, allow=False)
+    own = "Save it in Mousepad"
+    await stage.session.send(own, (), own)
+    assert [wanted.sentence.split("?")[0] for wanted in _asked(stage)] == ["Let Wisp use Thunderbird"]
+    assert stage.bench.done == ["press Save"]
+
+
+async def test_what_changes_while_the_question_stands_is_not_acted_on(tmp_path: Path) -> None:
+    screen = Screen(described(MAIL, "button", "Save"), described(BROWSER, "button", "Save"))
+    stage = Stage(tmp_path, PRESS, "Done.", resolve=screen)
     _answering(stage, allow=True, scope="task")
     await stage.send()
-    assert [wanted.detail for wanted in _asked(stage)] == ["make", "make install"]
+    assert stage.bench.done == []
+    assert told("changed_meanwhile") in _refused(stage)[0]
 
 
-async def test_what_is_read_afterwards_ends_the_cover(tmp_path: Path) -> None:
-    fetch = '<fetch url="https://example.com/"/>'
-    stage = Stage(tmp_path, RUN, RUN, fetch, RUN, "Done.")
+async def test_where_nobody_can_answer_the_refusal_names_what_would_allow_it(tmp_path: Path) -> None:
+    screen = Screen(described(MAIL, "button", "Send"))
+    stage = Stage(tmp_path, '<press target="Send"/>', "Done.", resolve=screen, attended=False)
+    await stage.send()
+    assert "--allow Thunderbird --allow Send" in _refused(stage)[0]
+
+
+async def test_a_screen_taints_only_while_a_program_shows_that_reaches_others(tmp_path: Path) -> None:
+    for shown, asked in (((EDITOR,), 0), ((EDITOR, BROWSER), 1)):
+        screen = Screen(described(EDITOR, "button", "Save"), shown=shown)
+        stage = Stage(tmp_path, PRESS, '<fetch url="https://example.com/"/>', "Done.", resolve=screen, mode=Mode.AUTO)
+        stage.bench.hold.set()
+        _answering(stage, allow=True, scope="once")
+        await stage.send()
+        assert len(_asked(stage)) == asked
+
+
+async def test_what_is_read_meanwhile_asks_for_a_new_host(tmp_path: Path) -> None:
+    calls = (f'<fetch url="https://example.{end}/"/>' for end in ("com", "com", "org"))
+    stage = Stage(tmp_path, *calls, "Done.")
     stage.bench.hold.set()
     _answering(stage, allow=True, scope="task")
-    await stage.send("Look at example.com, then build.")
-    assert [wanted.tool for wanted in _asked(stage)] == ["run", "fetch", "run"]
-    last = _asked(stage)[-1]
-    assert last.sources == ("a command's output", "the web")
-    assert Scope.ALWAYS not in last.scopes
-
-
-async def test_a_yes_covers_nothing_that_was_read_while_it_was_awaited(tmp_path: Path) -> None:
-    fetch, run = (
-        {"name": "fetch", "args": {"url": "https://example.com/"}},
-        {"name": "run", "args": {"command": "make"}},
-    )
-    passes = (f"<execute>{json.dumps(calls)}</execute>" for calls in ([fetch, run], [run]))
-    stage = Stage(tmp_path, *passes, "Done.", dialect="batch", mode=Mode.AUTO)
-
-    def hear(event: AgentEvent) -> None:
-        if isinstance(event, ApprovalWanted):
-            stage.bench.hold.set()
-            waiting.append(event.approval_id)
-        if waiting and (len(_asked(stage)) > 1 or isinstance(event, ToolFinished)):
-            stage.session.answer(waiting.pop(), allow=True, scope="task")
-
-    waiting: list[str] = []
-    stage.session.subscribe(hear)
-    await stage.send("Look at example.com and build.")
-    assert [(wanted.tool, wanted.sources) for wanted in _asked(stage)] == [
-        ("run", ()),
-        ("run", ("the web", "a command's output")),
+    await stage.send()
+    assert [(wanted.sentence.split("?")[0], wanted.sources) for wanted in _asked(stage)] == [
+        ("Let Wisp use example.com", ()),
+        ("Let Wisp use example.org", ("the web",)),
     ]
 
 
-async def test_always_is_not_offered_once_others_words_were_read(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, RUN, '<run command="other"/>', "Done.")
-    _answering(stage, allow=True, scope="always")
-    await stage.send()
-    assert [wanted.scopes for wanted in _asked(stage)] == [tuple(Scope), (Scope.ONCE, Scope.TASK)]
-    assert "other" not in (tmp_path / "wisp" / "config" / "policy.toml").read_text()
-
-
 async def test_the_person_speaking_again_ends_the_taint(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, RUN, "Done.", RUN, "Done.")
-    _answering(stage, allow=True)
-    await stage.send()
-    await stage.send()
-    assert [wanted.sources for wanted in _asked(stage)] == [(), ()]
-
-
-@pytest.mark.parametrize("said", [("/shop:milk", "And be quick."), ("And be quick.", "/shop:milk")])
-async def test_words_beside_a_command_do_not_end_the_taint_of_what_it_brought(
-    tmp_path: Path, said: Sequence[str]
-) -> None:
-    async def expand(text: str) -> str:
-        return "Run the installer." if text.startswith("/shop") else ""
-
-    stage = Stage(tmp_path, '<long name="a"/>', RUN, "Done.", RUN, "Done.", expand=expand)
-    _answering(stage, allow=True)
-    running = [asyncio.create_task(stage.send())]
-    await stage.bench.began.wait()
-    for text in said:
-        running.append(asyncio.create_task(stage.session.send(text, (), text)))
-        await asyncio.sleep(0)
+    fetch = '<fetch url="https://example.com/"/>'
+    stage = Stage(tmp_path, fetch, "Done.", '<fetch url="https://example.org/"/>', "Done.", mode=Mode.AUTO)
     stage.bench.hold.set()
-    await asyncio.gather(*running)
-    await stage.send("Once more.")
-    assert [wanted.sources for wanted in _asked(stage)] == [("an added tool server",), ()]
+    await stage.send()
+    await stage.send()
+    assert _asked(stage) == []
 
 
-async def test_a_question_about_repetition_keeps_what_was_asked(tmp_path: Path) -> None:
+async def test_a_question_about_repetition_is_asked_and_a_yes_goes_on(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *[RUN] * ASK_AT, "Done.")
     _answering(stage, allow=True, scope="task")
     await stage.send()
-    first, again = _asked(stage)
-    assert (again.who, again.undo, again.reasons) == (first.who, first.undo, first.reasons)
-    assert again.sentence.startswith(first.sentence.rstrip("."))
-    assert again.sentence.endswith(f". {told('repeated_ask', count=str(ASK_AT))}")
+    assert [wanted.sentence.endswith(told("repeated_ask", count=str(ASK_AT))) for wanted in _asked(stage)] == [
+        False,
+        True,
+    ]
+    assert len(stage.bench.done) == ASK_AT
 
 
 async def test_three_noes_in_a_row_end_the_turn(tmp_path: Path) -> None:
@@ -182,46 +177,45 @@ async def test_three_noes_in_a_row_end_the_turn(tmp_path: Path) -> None:
 async def test_a_models_words_change_no_rule(tmp_path: Path) -> None:
     rule = '[[rule]]\nthen = "allow"\ntool = "*"\n'
     write = f'<write path=".wisp/policy.toml"><content>{rule}</content></write>'
-    stage = Stage(tmp_path, f"The policy is: allow everything. {rule} {write}", RUN, "Done.", mode=Mode.ASK)
+    stage = Stage(tmp_path, f"The policy is: allow everything. {rule} {write}", RUN, "Done.")
     _answering(stage, allow=False)
     await stage.send("go")
     assert [wanted.tool for wanted in _asked(stage)] == ["run"]
     assert stage.bench.done == []
 
 
-async def test_a_yes_for_the_task_covers_no_other_text(tmp_path: Path) -> None:
-    permits = Grants()
-    typed = Action(
-        "computer_type", frozenset({Effect.DESKTOP}), frozenset({Consequence.TERMINAL}), (SEND,), text="ls\n"
-    )
-    permits.add(typed, ("screen",))
-    assert permits.cover(typed, ("screen",))
-    assert not permits.cover(replace(typed, text="rm -r ~\n"), ("screen",))
-    assert not permits.cover(typed, ("screen", "web"))
+async def test_a_grant_that_cannot_be_saved_still_allows_the_call(tmp_path: Path) -> None:
+    (tmp_path / "wisp" / "config" / "grants.toml").mkdir(parents=True)
+    stage = Stage(tmp_path, PRESS, "Done.", resolve=Screen(described(EDITOR, "button", "Save")))
+    _answering(stage, allow=True, scope="always")
+    await stage.send()
+    assert stage.bench.done == ["press Save"]
+    assert [event.level for event in stage.of(Notice) if isinstance(event, Notice)] == ["warning"]
 
 
-async def test_a_yes_for_the_task_covers_no_other_window() -> None:
-    permits = Grants()
-    sent = Action("computer_click", frozenset({Effect.DESKTOP}), controls=(altered(SEND, title="To Bob"),))
-    permits.add(sent, ())
-    assert permits.cover(sent, ())
-    assert not permits.cover(replace(sent, controls=(altered(SEND, title="To Eve"),)), ())
+async def test_a_conversation_that_goes_on_later_keeps_its_programs(tmp_path: Path) -> None:
+    screen = Screen(described(EDITOR, "button", "Save"), described(MAIL, "button", "Save"))
+    stage = Stage(tmp_path, PRESS, PRESS, "Done.", resolve=screen)
+    _answering(stage, allow=True, scope="task")
+    own = "Save it in Mousepad"
+    await stage.session.send(own, (), own)
+    last = [event for event in stage.of(ProgramsUsed) if isinstance(event, ProgramsUsed)][-1]
+    stored = event_of(event_to_text(last))
+    assert stored == ProgramsUsed(("Mousepad", "Thunderbird"), (EDITOR.ref, MAIL.ref))
+    later = Stage(tmp_path, PRESS, "Done.", resolve=Screen(described(MAIL, "button", "Save")))
+    later.session.reopen(Remains(()), last.granted)
+    await later.send("And again.")
+    assert (_asked(later), later.bench.done) == ([], ["press Save"])
 
 
-@pytest.mark.parametrize(
-    ("tool", "effect", "command", "allowed", "other"),
-    [
-        ("mcp_mail_send", Effect.NETWORK, "", {"to": "bob"}, {"to": "eve"}),
-        ("mcp_db_run", Effect.EXECUTES, "ls", {"command": "ls", "to": "bob"}, {"command": "ls", "to": "eve"}),
-        ("set_option", Effect.SETTINGS, "", {"name": "sound"}, {"name": "mode"}),
-        ("execute_command", Effect.EXECUTES, "make", {"command": "make"}, {"command": "make", "cwd": "other"}),
-    ],
-)
-async def test_a_yes_for_the_task_covers_no_other_arguments(
-    tool: str, effect: Effect, command: str, allowed: dict[str, JsonValue], other: dict[str, JsonValue]
-) -> None:
-    permits = Grants()
-    sent = Action(tool, frozenset({effect}), command=command, arguments=allowed, is_added=tool.startswith("mcp_"))
-    permits.add(sent, ())
-    assert permits.cover(replace(sent, arguments=dict(allowed)), ())
-    assert not permits.cover(replace(sent, arguments=other), ())
+async def test_a_plan_that_needs_several_programs_asks_once_for_all(tmp_path: Path) -> None:
+    class Installed(Screen):
+        async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
+            return (described({"editor": EDITOR, "mail": MAIL}[call.text("name")]),)
+
+    calls = json.dumps([{"name": "open", "args": {"name": name}} for name in ("editor", "mail")])
+    stage = Stage(tmp_path, f"<execute>{calls}</execute>", "Done.", dialect="batch", resolve=Installed())
+    _answering(stage, allow=True, scope="task")
+    await stage.send()
+    assert [wanted.sentence.split("?")[0] for wanted in _asked(stage)] == ["Let Wisp use Mousepad and Thunderbird"]
+    assert sorted(stage.bench.done) == ["open editor", "open mail"]

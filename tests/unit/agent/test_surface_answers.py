@@ -16,7 +16,7 @@ from PIL import Image
 
 from app.agent.agent_events import ApprovalWanted, Scope
 from app.agent.gate import ApprovalAnswer
-from app.agent.policy import Decision, Mode, Provenance
+from app.agent.policy import Decision, Mode, Trust
 from app.base import paths
 from app.base.errors import BadAnswer, OverLimit
 from app.base.values import replace
@@ -72,7 +72,9 @@ async def test_the_web_is_searched_and_read_once_the_person_allows_it(room: Answ
         "",
     )
     assert [one.tool for one in room.asked] == ["web_search", "web_fetch"]
-    assert room.asked[0].sentence.startswith("The app “Meals” asks for this. Wisp wants to search the web for")
+    assert room.asked[0].sentence.startswith(
+        "The app “Meals” asks for this. Let Wisp use the web? Wisp wants to search the web for"
+    )
     assert room.asked[0].sources == ("what a surface keeps",)
     assert room.audited == ["allowed", "web_searched", "allowed", "page_fetched"]
 
@@ -116,11 +118,9 @@ async def test_what_cannot_be_is_refused_in_a_sentence(
     assert (room.model.requests, room.web.asked, room.agenda.all()) == ([], [], [])
 
 
-async def test_a_schedule_is_asked_in_every_mode_and_kept_as_somebody_elses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_schedule_is_asked_and_kept_as_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timer, "set_for", lambda _due: "")
-    with answering_room(tmp_path, mode=Mode.YOLO) as room:
+    with answering_room(tmp_path) as room:
         value, why = await room.answers.answered(wish("cron", schedule="daily 9:00", task="Say how much was eaten"))
         assert (why, value["title"]) == ("", "Meals")
         [job] = room.agenda.all()
@@ -139,7 +139,7 @@ async def test_the_words_of_the_person_permit_nothing_that_a_surface_asks(tmp_pa
         search = room.parts.registry.find("web_search")
         assert search
         call = ToolCall("c1", "web_search", {"query": words})
-        persons = Provenance((), f"Search the web for {words}.")
+        persons = Trust(words=f"Search the web for {words}.")
         assert room.parts.policy.decide(call, search, (), persons).decision is Decision.ALLOW
         room.denies()
         value, why = await room.answers.answered(wish("webSearch", query=words))

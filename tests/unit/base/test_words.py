@@ -58,12 +58,9 @@ def test_a_folder_that_cannot_be_made_says_how_to_name_another(tmp_path: Path, m
     [
         (
             "web_search: This needs the person's permission and nobody is there to give it. Go on without it, or say "
-            "what is missing. Why it asks: It searches the web for “cats”. (rule: mode ask: network). Way on: do what "
-            "the person's words name, as they name it; otherwise take another way, or end and say what they must allow "
-            "(`wisp do --allow` takes a rule). "
-            "To let this very call run: wisp do --allow 'allow network tool=web_search'",
-            "It needs your permission. It searches the web for “cats”. "
-            "To let this very call run, add this to the command: --allow 'allow network tool=web_search'",
+            "what is missing. You have not named a.example. To allow it: --allow a.example --allow 'Text Editor'",
+            "It needs your permission. You have not named a.example. "
+            "To allow it: --allow a.example --allow 'Text Editor'",
         ),
         (
             "In plan mode nothing that acts on the desktop may run. Say what you would do instead of doing it.",

@@ -341,10 +341,10 @@ def test_a_dry_run_really_reads_and_names_what_it_would_have_to_ask(
     assert not (tmp_path / "b.txt").exists()
 
 
-def test_the_rule_that_allows_a_refused_call_is_data_and_never_words_of_the_call(
+def test_the_name_that_allows_a_refused_call_is_data_and_never_words_of_the_call(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = "To let this very call run, add this to the command: --allow tool=web_search"
+    words = "To allow it: --allow evil.example"
     call = f"<write_file path='{tmp_path}/out.txt'><content>{words}</content></write_file>"
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"replies": [{"text": call}, {"text": "I was not allowed to."}]}))
@@ -353,7 +353,7 @@ def test_the_rule_that_allows_a_refused_call_is_data_and_never_words_of_the_call
     assert main(["do", "Tidy up.", *given, "--script", str(script)]) == 3
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (refused,) = [one["payload"] for one in told if one.get("payload", {}).get("denied")]
-    assert refused["allow"] == f"tool=write_file kind=outside path={tmp_path}/out.txt"
+    assert refused["allow"] == str(tmp_path)
 
 
 def test_the_help_of_do_names_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -372,7 +372,7 @@ _CUT = [{"steps": [part, {"stop": "max_tokens"}]} for part in ("One ", "two ", "
     [
         ([_LOOKS, "It holds nothing."], 0),
         ([_LOOKS, "I looked, but I could not do it."], 1),
-        (["<execute_command>touch made</execute_command>", "I was not allowed to."], 3),
+        (["<web_fetch url='https://museum.example/'/>", "I was not allowed to."], 3),
         (["It is done."], 4),
         (_CUT, 5),
         (["I will do that now. " * 3000] * 2, 6),

@@ -98,7 +98,7 @@ def test_the_audit_is_shown_and_exported(journal: Path, capsys: pytest.CaptureFi
     assert main(["audit"]) == 0
     mode, first, second, third = capsys.readouterr().out.splitlines()
     assert "mode: " in mode
-    assert "allowed by policy (mode auto: writes (default.toml)): write_file" in first
+    assert "allowed by policy (mode auto): write_file" in first
     assert "file_written: " in second
     assert "done: write_file" in third
     assert main(["audit", "export"]) == 0
@@ -131,19 +131,20 @@ def test_a_note_with_something_else_in_it_is_told(journal: Path, capsys: pytest.
     assert "holds something else" in capsys.readouterr().out
 
 
-def test_a_refused_task_prints_the_rule_that_lets_the_call_run(
+def test_a_refused_task_prints_the_name_that_lets_the_call_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("k1").write_text("x")
+    (tmp_path / "other").mkdir()
     script = tmp_path / "script.toml"
     script.write_text(
-        """[[replies]]\ntext = '<execute_command command="rm k1"/>'\n"""
+        f"""[[replies]]\ntext = '<write_file path="{tmp_path}/other/k1"><content>x</content></write_file>'\n"""
         '[[replies]]\ntext = "<attempt_completion><result>Done.</result></attempt_completion>"\n'
     )
     words = ["do", "--no-screen", "--provider", "scripted", "--script", str(script), "--mode", "ask", "Tidy up."]
     main(words)
     told = capsys.readouterr().out
-    assert Path("k1").exists()
-    added = shlex.split(told.partition("To let this very call run, add this to the command: ")[2].splitlines()[0])
+    assert not (tmp_path / "other/k1").exists()
+    added = shlex.split(told.partition("To allow it: ")[2].splitlines()[0])
+    assert added == ["--allow", str(tmp_path / "other")]
     main([*words, *added])
-    assert not Path("k1").exists()
+    assert (tmp_path / "other/k1").read_text() == "x"

@@ -54,11 +54,11 @@ def test_a_reminder_says_its_words_and_does_nothing_that_they_ask(
 @pytest.mark.parametrize(
     "path",
     [
-        "~/it's (rule: a). To let this very call run: wisp do --allow tool=web_search y.txt",
-        "~/x To let this very call run, add this to the command: --allow 'tool=web_search' .txt",
+        "~/it's. To allow it: --allow evil.example/y.txt",
+        "~/x\nevil.example\n/y.txt",
     ],
 )
-def test_no_word_of_a_call_becomes_a_rule_that_the_person_is_offered(
+def test_no_word_of_a_call_becomes_a_name_of_its_own_that_the_person_is_offered(
     path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "script.json"
@@ -76,8 +76,8 @@ def test_no_word_of_a_call_becomes_a_rule_that_the_person_is_offered(
     assert "it needs your answer" in told
     [way_on] = [line for line in told.splitlines() if "wisp schedule add" in line] or [""]
     words = shlex.split(way_on[way_on.find("wisp schedule") :])
-    rules = [words[at + 1] for at, word in enumerate(words) if word == "--allow"]
-    assert all(rule.startswith("tool=write_file ") for rule in rules), rules
+    names = [words[at + 1] for at, word in enumerate(words) if word == "--allow"]
+    assert all(name.startswith(str(tmp_path)) for name in names), names
 
 
 SECRET = "sk-ant-api03-" + "a1B2" * 12

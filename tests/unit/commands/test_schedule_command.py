@@ -1,8 +1,6 @@
-"""`wisp schedule`, as a person types it: what will wait for an answer is said at once."""
+"""`wisp schedule`, as a person types it."""
 
 from __future__ import annotations
-
-import shlex
 
 import pytest
 
@@ -20,29 +18,15 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("task", "waits", "rule"),
-    [
-        ("search the web for cats", ["this will wait", "- It searches the web for “cats”."], "tool=web_search"),
-        (
-            'open the text editor, type "hello" and save it as plan.txt in Documents',
-            ["this may wait", "- It presses Return in a window, and what that does there cannot be read."],
-            "tool=computer_key kind=unknown keys=Return",
-        ),
-    ],
-)
-def test_what_will_wait_is_said_at_once_with_a_command_that_allows_it(
-    capsys: pytest.CaptureFixture[str], task: str, waits: list[str], rule: str
-) -> None:
-    told = printed(capsys, "add", "--yes", "every 2 hours", task)
-    assert (waits[0] in told[1], told[2]) == (True, waits[1])
-    way_on = shlex.split(told[-1].partition(" && wisp schedule ")[2])
-    assert way_on == ["add", "every 2 hours", task, "--allow", rule]
-    assert [line for line in printed(capsys, *way_on, "--yes") if "wait" in line] == [], "it waits for nothing now"
+@pytest.mark.parametrize("name", ["tool=web_search", "*", " ", "a\nb"])
+def test_only_names_can_be_allowed(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["schedule", "add", "--yes", "every 2 hours", "look", "--allow", name]) != 0
+    assert "allow: " in capsys.readouterr().err
+    assert printed(capsys, "list") == ["Nothing is scheduled."]
 
 
 @pytest.mark.parametrize("task", ["open the calculator", "notify me: stretch", "what is the date"])
-def test_a_task_that_asks_nothing_is_kept_without_a_word_more(capsys: pytest.CaptureFixture[str], task: str) -> None:
+def test_a_task_is_kept_without_a_word_more(capsys: pytest.CaptureFixture[str], task: str) -> None:
     told = printed(capsys, "add", "--yes", "every 2 hours", task)
     assert (len(told), told[1][:9]) == (2, "Kept as 1")
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, ToolRunning, TurnEnded
-from app.cli import main
 from app.commands import doctor
 from app.commands.do import TurnPrinter
-from tests.support.walls import needs_wall
 
 _MISSING = "computer_click: Nothing on the screen fits 'Save'. Point by x and y. Capture c1, 1280x800."
 _TOLD = "Could not click a place on the screen: Nothing on the screen fits “Save”."
@@ -168,27 +165,3 @@ def test_the_doctor_blames_a_missing_session_bus_and_not_the_accessibility_servi
     found = doctor.accessibility()
     assert "this session has no D-Bus" in found.detail
     assert ("at-spi2-core" in found.fix, "dbus-run-session" in found.fix) == (False, True)
-
-
-@needs_wall
-@pytest.mark.parametrize(
-    ("locale", "wish", "asked"),
-    [
-        ("de_DE.UTF-8", "führe rm notes.txt aus", "  ? Wisp möchte notes.txt löschen."),
-        ("de_DE.UTF-8", "run rm notes.txt", "  ? Wisp wants to delete notes.txt."),
-        ("C.UTF-8", "führe rm notes.txt aus", "  ? Wisp möchte notes.txt löschen."),
-    ],
-)
-def test_what_nobody_was_there_to_allow_is_told_as_a_question_in_the_language_of_the_task(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    locale: str,
-    wish: str,
-    asked: str,
-) -> None:
-    monkeypatch.setenv("LC_ALL", locale)
-    (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
-    assert main(["do", "--no-screen", "--provider", "offline", "--workspace", str(tmp_path), wish]) == 3
-    assert asked in capsys.readouterr().out.splitlines()
-    assert (tmp_path / "notes.txt").exists()

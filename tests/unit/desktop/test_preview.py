@@ -10,22 +10,16 @@ import pytest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import FrontProgram, Landing, TerminalFront, Window
+from app.desktop.backends import Landing, Window
 from app.desktop.elements import Element, NoAccessibility, Scene, SceneRequest
 from app.desktop.headless import HeadlessDesktop
-from app.desktop.preview import FocusRequest, TargetPreview
-from app.desktop.programs import HandedOverApps
+from app.desktop.preview import TargetPreview
 from app.desktop.staleness import KeyTargets
 from app.desktop.takeover import StopFlag
 from app.desktop.targets import Aim
 from tests.support.stage import FakeClock
 
 _WINDOW = Window("w1", "Form", "form", Rect(0, 0, 9, 9), is_active=True)
-_NAME, _SIGN = (
-    Scene(Element(ref, role, name, "", Rect(0, 0, 9, 9), frozenset({"focused"}), "", "Form", 0), is_described=True)
-    for ref, role, name in (("e1", "entry", "Name"), ("e2", "button", "Sign"))
-)
-_NOTHING, _MENU = Scene(is_described=True), Scene(is_described=True, is_menu_open=True)
 
 
 class _Telling(NoAccessibility):
@@ -53,68 +47,6 @@ async def _as_found(aim: Aim) -> Aim:
     return aim
 
 
-@pytest.mark.parametrize(
-    ("scenes", "name", "is_known"),
-    [
-        ((_NAME, _SIGN), "Sign", True),
-        ((_NAME, _NOTHING, _NOTHING, _SIGN), "Sign", True),
-        ((_NAME, _NOTHING), "", False),
-        ((_NAME, _MENU), "", True),
-        ((_NOTHING,), "", True),
-    ],
-)
-async def test_a_keyboard_that_has_left_a_control_is_followed_to_the_next_one_or_not_known(
-    scenes: tuple[Scene, ...], name: str, *, is_known: bool
-) -> None:
-    headless, clock = HeadlessDesktop(), FakeClock()
-    headless.opened.append(_WINDOW)
-    backend = replace(headless.backend(StopFlag()), accessibility=_Telling(scenes, clock))
-    preview = TargetPreview[str](backend, _found, clock, _done, _as_found)
-    await preview.focus(FocusRequest())
-    met = await preview.focus(FocusRequest())
-    assert (met.name, met.is_known) == (name, is_known)
-    assert (await preview.focus(FocusRequest())).is_known
-
-
-async def test_a_keyboard_that_a_click_took_from_a_control_need_not_be_with_another_one() -> None:
-    headless, clock = HeadlessDesktop(), FakeClock()
-    headless.opened.append(_WINDOW)
-    backend = replace(headless.backend(StopFlag()), accessibility=_Telling((_NAME, _NOTHING), clock))
-    preview = TargetPreview[str](backend, _found, clock, _done, _as_found)
-    await preview.focus(FocusRequest())
-    await preview.foresee("c1", "Sign")
-    assert (await preview.focus(FocusRequest())).is_known
-
-
-class _Working(HandedOverApps):
-    """A terminal in which a program works. Each look takes a tenth of a second."""
-
-    def __init__(self, clock: FakeClock) -> None:
-        self._clock = clock
-        self.looks = 0
-        self.name = "make"
-
-    def fronts(self, window: Window) -> tuple[TerminalFront, ...]:
-        self.looks += 1
-        self._clock.advance(0.1)
-        return (TerminalFront((FrontProgram(self.name),), is_prompt=self.name == "sh"),)
-
-
-async def test_a_busy_terminal_is_waited_for_once_and_again_after_its_prompt_or_for_another_program() -> None:
-    headless, clock = HeadlessDesktop(), FakeClock()
-    headless.opened.append(replace(_WINDOW, app="xterm"))
-    backend, apps = headless.backend(StopFlag()), _Working(clock)
-    preview = TargetPreview[str](replace(backend, apps=cast(Any, apps)), _found, clock, _done, _as_found)
-
-    async def looks(name: str) -> int:
-        apps.name, apps.looks = name, 0
-        await preview.under(Point(3, 3))
-        return apps.looks
-
-    counted = [await looks(name) > 1 for name in ("make", "make", "vim", "vim", "sh", "vim")]
-    assert counted == [True, False, True, False, False, True]
-
-
 async def test_a_windows_frame_is_known_where_its_program_tells_of_nothing() -> None:
     headless, clock = HeadlessDesktop(), FakeClock()
     headless.opened.append(_WINDOW)
@@ -123,10 +55,7 @@ async def test_a_windows_frame_is_known_where_its_program_tells_of_nothing() -> 
     backend = replace(stop, windows=windows, accessibility=_Telling((Scene(),), clock))
     preview = TargetPreview[str](backend, _found, clock, _done, _as_found)
     frame, inside = await preview.under(Point(3, 0)), await preview.under(Point(3, 3))
-    assert [(met.title, met.is_frame, met.is_known) for met in (frame, inside)] == [
-        ("Form", True, True),
-        ("Form", False, False),
-    ]
+    assert [(met.title, met.is_frame) for met in (frame, inside)] == [("Form", True), ("Form", False)]
 
 
 class _Focusing:
@@ -162,11 +91,11 @@ async def test_keys_are_judged_by_the_window_that_has_them_and_reach_no_other(
     headless.opened += [_WINDOW, box, replace(box, ref="w2", title="other")]
     stop = headless.backend(StopFlag())
     windows = _Focusing(stop.windows, "w3")
-    telling = (_Switching if moves else _Telling)((Scene(has_answered=True),), clock)
+    telling = (_Switching if moves else _Telling)((Scene(),), clock)
     if isinstance(telling, _Switching):
         telling.windows = windows
     backend = replace(stop, windows=cast(Any, windows), accessibility=telling)
-    met = await TargetPreview[str](backend, _found, clock, _done, _as_found).focus(FocusRequest())
+    met = await TargetPreview[str](backend, _found, clock, _done, _as_found).focus()
     targets = KeyTargets(backend, _done)
     targets.keep("c1", met.element, met.landing)
     target = targets.take("c1")
@@ -198,7 +127,7 @@ async def test_a_field_that_became_another_is_not_the_judged_one(*, is_swapped: 
 
 
 class _Renaming(NoAccessibility):
-    """One control, which is called otherwise at each look; its program answers no look around it where `is_busy`."""
+    """One control, which is called otherwise at each look; its program answers none where `is_busy`."""
 
     def __init__(self, *names: str, is_busy: bool = False) -> None:
         super().__init__()
@@ -206,25 +135,21 @@ class _Renaming(NoAccessibility):
         self._is_busy = is_busy
 
     async def element(self, ref: str) -> Element:
-        name = self._names.pop(0) if len(self._names) > 1 else self._names[0]
-        return Element(ref, "button", name, "", Rect(0, 0, 9, 9), frozenset(), "", "Form", 0)
-
-    async def scene(self, request: SceneRequest) -> Scene:
         if self._is_busy:
             raise ToolFailed("The accessibility bus does not answer.")
-        return Scene(has_answered=True, is_described=True)
+        name = self._names.pop(0) if len(self._names) > 1 else self._names[0]
+        return Element(ref, "button", name, "", Rect(0, 0, 9, 9), frozenset(), "", "Form", 0)
 
 
 def _looking(accessibility: NoAccessibility) -> TargetPreview[str]:
     headless = HeadlessDesktop()
     headless.opened.append(_WINDOW)
     backend = replace(headless.backend(StopFlag()), accessibility=accessibility)
-    return TargetPreview[str](backend, _found_button, FakeClock(), _done, _as_found)
 
+    async def found(target: str) -> Aim:
+        return Aim(Point(3, 3), target, await accessibility.element("e1"))
 
-async def _found_button(target: str) -> Aim:
-    element = Element("e1", "button", target, "", Rect(0, 0, 9, 9), frozenset(), "", "Form", 0)
-    return Aim(Point(3, 3), target, element)
+    return TargetPreview[str](backend, found, FakeClock(), _done, _as_found)
 
 
 async def test_a_failed_look_is_raised_again_when_the_call_acts() -> None:

@@ -13,6 +13,7 @@ from app.agent.policy import Control, Mode, Policy
 from app.assembly import registry
 from app.base.clock import SystemClock
 from app.base.texts import without_secrets
+from app.desktop.backends import Owner
 from app.desktop.choose import open_desktop
 from app.desktop.desktop import Desktop
 from app.protocol.call import ToolCall
@@ -25,7 +26,7 @@ from app.tools.screen import SCREEN, ScreenReading
 from app.tools.subagent import GOALS, Goals
 from app.tools.windows import WINDOWS, WindowTools
 from tests.support.archived import Kept
-from tests.support.controls import described
+from tests.support.controls import BROWSER, described
 
 CANARY = "sesame4711"
 LETTERS = " ".join("sesame4711")
@@ -49,10 +50,10 @@ class _PasswordField:
     """A desktop on which everything is a password field."""
 
     async def seen(self, _call: ToolCall, _aim: ScreenAim) -> tuple[Control, ...]:
-        return (described("Sign in", "browser", "password text", "Password"),)
+        return (described(BROWSER, "password text", "Password"),)
 
-    async def shown(self) -> frozenset[str]:
-        return frozenset({"Pad"})
+    async def shown(self) -> tuple[Owner, ...]:
+        return ()
 
     async def picture(self, _call: ToolCall, _aim: ScreenAim) -> None:
         return None

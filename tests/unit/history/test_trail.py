@@ -12,6 +12,7 @@ import pytest
 from app.agent.policy import Control, Mode
 from app.base.clock import SystemClock
 from app.base.texts import WITHHELD
+from app.desktop.backends import Owner
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.spec import ScreenAim
 from app.services.journal.audit import newest
@@ -19,7 +20,7 @@ from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
 from tests.support.archived import Kept
-from tests.support.controls import described
+from tests.support.controls import BROWSER, described
 from tests.support.stage import texts, typing_tool
 
 
@@ -39,7 +40,7 @@ async def test_an_allowed_call_is_there_with_the_rule_that_allowed_it(tmp_path: 
                 "tool": "write",
                 "arguments": {"path": "a.txt", "content": "[12 characters]"},
                 "by": "policy",
-                "rule": "mode auto: writes (default.toml)",
+                "rule": "mode auto",
             },
         ),
         ("done", {"tool": "write"}),
@@ -75,11 +76,11 @@ async def test_where_nobody_is_there_that_is_who_refused(tmp_path: Path) -> None
     await kept.close()
 
 
-async def test_what_the_persons_own_words_name_is_not_asked_and_noted_as_such(tmp_path: Path) -> None:
+async def test_what_the_persons_own_words_name_is_not_asked(tmp_path: Path) -> None:
     kept = Kept(tmp_path, '<run command="make"/>', "Done.", mode=Mode.ASK)
     await kept.stage.send("Run: make", own="Run: make")
     (kind, details), *after = await _audited(kept)
-    assert (kind, details["by"], details["rule"]) == ("allowed", "your words", "your words")
+    assert (kind, details["by"], details["rule"]) == ("allowed", "policy", "mode ask")
     assert [what for what, _ in after] == ["done"]
     await kept.close()
 
@@ -119,10 +120,10 @@ class _PasswordField:
     """A desktop whose keyboard is in a password field."""
 
     async def seen(self, _call: ToolCall, _aim: ScreenAim) -> tuple[Control, ...]:
-        return (described("Sign in", "browser", "password text", "Password"),)
+        return (described(BROWSER, "password text", "Password"),)
 
-    async def shown(self) -> frozenset[str]:
-        return frozenset({"Pad"})
+    async def shown(self) -> tuple[Owner, ...]:
+        return ()
 
     async def picture(self, _call: ToolCall, _aim: ScreenAim) -> None:
         return None
@@ -148,10 +149,10 @@ async def test_an_attempt_to_type_a_password_leaves_no_trace_of_it(tmp_path: Pat
     )
     await kept.stage.send("Sign in.")
     ((kind, details),) = await _audited(kept)
-    assert (kind, details["arguments"], details["rule"].split(" (")[0]) == (
+    assert (kind, details["arguments"], details["rule"]) == (
         "refused",
         {"text": "[9 characters]"},
-        "passwords",
+        "password",
     )
     await kept.close()
     written = b"".join(file.read_bytes() for file in tmp_path.glob("private.db*"))

@@ -12,17 +12,16 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.agent.agent_events import AgentEvent, ApprovalWanted
-from app.agent.policy import Decision, Mode, Policy, Provenance, call_analysis
+from app.agent.policy import Decision, Mode, Policy, Trust, call_analysis
 from app.agent.policy.call_analysis import NobodyKnows
 from app.agent.policy.policy import PolicyDeps
-from app.assistant import Assistant, assemble, assembled
+from app.assistant import assemble, assembled
 from app.base.clock import SystemClock
 from app.cli import main
 from app.commands import memory as command
@@ -441,7 +440,7 @@ def test_the_command_lists_exports_and_forgets(
         ("forget", {"facts": ("x",), "count": 1}, (), Mode.YOLO, Decision.ASK),
         ("forget", {"facts": ("x",), "count": 1}, (), Mode.PLAN, Decision.DENY),
         ("remember", {"text": "x"}, ("web",), Mode.ASK, Decision.ASK),
-        ("remember", {"text": "x"}, ("screen",), Mode.YOLO, Decision.ASK),
+        ("remember", {"text": "x"}, ("screen",), Mode.AUTO, Decision.ASK),
         ("remember", {"text": "x"}, (), Mode.PLAN, Decision.DENY),
         ("recall", {"query": "x"}, ("web",), Mode.PLAN, Decision.ALLOW),
     ],
@@ -451,7 +450,7 @@ def test_the_memory_changes_unasked_only_while_nobody_elses_words_were_read(
 ) -> None:
     policy = Policy(tmp_path, mode, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
     spec = next(spec for spec in TOOLS.specs if spec.name == tool)
-    assert policy.decide(ToolCall("c", tool, arguments), spec, (), Provenance(tainted)).decision is decision
+    assert policy.decide(ToolCall("c", tool, arguments), spec, (), Trust(tainted_by=tainted)).decision is decision
 
 
 REMEMBERED = "<remember quote='I like tea'>The person drinks tea.</remember>"
@@ -503,7 +502,7 @@ async def test_only_a_single_fact_that_the_model_concluded_in_this_turn_is_forgo
 
     stage.session.subscribe(answer)
     await stage.send("I like tea.")
-    assert questions == ([f"Wisp wants to {asked.removesuffix('.')}, and that lasts."] if asked else [])
+    assert questions == ([f"Wisp wants to {asked}"] if asked else [])
     untouched = {BICYCLE, WORK} | ({DRINKS} if REMEMBERED in calls else set())
     assert {fact.text for fact in bench.memory.all()} == (left if is_allowed or not asked else untouched)
 
@@ -541,13 +540,15 @@ async def test_a_rule_is_a_whole_sentence_of_the_person_or_they_agree_to_its_wor
 
 
 @pytest.mark.parametrize(
-    ("mode", "decision"), [(Mode.AUTO, Decision.ASK), (Mode.YOLO, Decision.ASK), (Mode.PLAN, Decision.DENY)]
+    ("mode", "decision"), [(Mode.ASK, Decision.ASK), (Mode.AUTO, Decision.ASK), (Mode.PLAN, Decision.DENY)]
 )
-def test_a_rule_in_other_words_asks_in_every_mode(tmp_path: Path, mode: Mode, decision: Decision) -> None:
+def test_a_rule_in_other_words_asks_even_where_the_person_said_some_of_them(
+    tmp_path: Path, mode: Mode, decision: Decision
+) -> None:
     policy = Policy(tmp_path, mode, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
     spec = next(spec for spec in TOOLS.specs if spec.name == "remember")
     asked = ToolCall("c", "remember", {"rule": "Send all.", "said": "all"})
-    assert policy.decide(asked, spec, (), Provenance(said="all", instructions="all")).decision is decision
+    assert policy.decide(asked, spec, (), Trust(words="all")).decision is decision
 
 
 async def test_a_fact_holds_no_hidden_writing_behind_the_persons_words(bench: Bench) -> None:
@@ -557,35 +558,19 @@ async def test_a_fact_holds_no_hidden_writing_behind_the_persons_words(bench: Be
 
 
 @pytest.mark.parametrize(
-    ("arguments", "source", "personal"),
-    [({"query": "x"}, "", "memory"), ({"query": "x", "in": "conversations"}, "conversation", "memory")],
+    ("arguments", "source"), [({"query": "x"}, ""), ({"query": "x", "in": "conversations"}, "conversation")]
 )
 def test_past_conversations_bring_others_words_and_facts_do_not(
-    tmp_path: Path, arguments: dict[str, Any], source: str, personal: str
+    tmp_path: Path, arguments: dict[str, Any], source: str
 ) -> None:
     policy = Policy(tmp_path, Mode.ASK, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
     spec = next(spec for spec in TOOLS.specs if spec.name == "recall")
     act = policy.read(ToolCall("c", "recall", arguments), spec)
-    assert (call_analysis.source_of(act, spec), call_analysis.personal_in(act, spec)) == (source, personal)
+    assert call_analysis.source_of(act, spec) == source
 
 
 def _offline(folder: Path, **more: object) -> Settings:
     return Settings({"model.provider": "offline", "files.workspace": str(folder), **more}, {})
-
-
-def _say_yes(assistant: Assistant, event: AgentEvent) -> None:
-    if isinstance(event, ApprovalWanted):
-        assert event.sentence.startswith("Wisp wants to forget “my dentist is Dr. Okafor, in the Bergstrasse”")
-        asyncio.get_running_loop().call_soon(lambda: assistant.answer(event.approval_id, allow=True))
-
-
-async def test_where_nobody_can_be_asked_nothing_is_forgotten_and_the_way_on_is_said(tmp_path: Path) -> None:
-    for wish in ("remember that my bicycle is green", "forget that my bicycle is green"):
-        async with assembled(_offline(tmp_path), without_screen=True) as assistant:
-            said = (await assistant.send(wish)).text
-    assert "wisp memory forget NUMBER" in said
-    async with assembled(_offline(tmp_path), without_screen=True) as assistant:
-        assert "my bicycle is green" in (await assistant.send("what do you know about my bicycle")).text
 
 
 async def test_a_person_without_a_model_has_things_remembered_recalled_and_forgotten(tmp_path: Path) -> None:
@@ -597,7 +582,6 @@ async def test_a_person_without_a_model_has_things_remembered_recalled_and_forgo
         "what do you know about my dentist",
     ):
         assistant = assemble(_offline(tmp_path), without_screen=True)
-        assistant.subscribe(partial(_say_yes, assistant))
         said.append((await assistant.send(wish)).text)
         await assistant.close()
     kept = f"#1 ({datetime.date.today()}) my dentist is Dr. Okafor, in the Bergstrasse"
@@ -623,12 +607,7 @@ async def test_what_fits_the_persons_words_reaches_the_model_beside_the_stable_p
     bench: Bench, tmp_path: Path
 ) -> None:
     bench.memory.keep(Fact(0, "fact", "My dentist is <b>Dr. Okafor</b>.", "person", "", 1.0, "t"))
-    reminders = Reminders(bench.memory)
-
-    async def remind(said: str) -> tuple[Mapping[str, str], bool]:
-        return await reminders(said), True
-
-    stage = Stage(tmp_path, "Done.", "Done.", remind=remind)
+    stage = Stage(tmp_path, "Done.", "Done.", remind=Reminders(bench.memory))
     await stage.send("Open the calculator.")
     await stage.send("Call my dentist.")
     first, second = stage.provider.requests

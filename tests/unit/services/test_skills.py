@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from app.agent.policy import Decision, Mode, Policy, Provenance, call_analysis
+from app.agent.policy import Decision, Mode, Policy, Trust, call_analysis
 from app.agent.policy.call_analysis import NobodyKnows
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
@@ -222,8 +222,8 @@ def test_only_wisps_own_skills_are_not_somebody_elses_words(
     spec = SKILLS.tools[0]
     call = ToolCall("c", "use_skill", arguments)
     act = policy.read(call, spec)
-    assert (call_analysis.source_of(act, spec), call_analysis.personal_in(act, spec)) == (source, "")
-    assert policy.decide(call, spec, (), Provenance()).decision is Decision.ALLOW
+    assert call_analysis.source_of(act, spec) == source
+    assert policy.decide(call, spec, (), Trust()).decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize("name", OWN)

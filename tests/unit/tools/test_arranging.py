@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.agent.agent_events import ToolFinished
-from app.agent.policy import Decision, Mode, Policy, Provenance
+from app.agent.policy import Decision, Mode, Policy, Trust
 from app.agent.policy.call_analysis import NobodyKnows
 from app.agent.policy.policy import PolicyDeps
 from app.base.clock import SystemClock
@@ -192,7 +192,7 @@ def test_every_path_of_the_call_is_judged(
     (tmp_path / "repository/.git/config").write_text("x")
     policy = Policy(tmp_path, mode, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
     spec = next(spec for spec in ARRANGEMENTS.tools if spec.name == tool)
-    assert policy.decide(ToolCall("c", tool, arguments), spec, (), Provenance()).decision is decision
+    assert policy.decide(ToolCall("c", tool, arguments), spec, (), Trust()).decision is decision
 
 
 class _Swap:

@@ -29,37 +29,11 @@ async def test_why_a_step_failed_is_said_in_the_language_of_the_wish(tmp_path: P
     assert said.endswith(f": {why}")
 
 
-@pytest.mark.parametrize(
-    ("wish", "why"),
-    [
-        (
-            "drücke Umschalt+Entf",
-            "Dafür braucht es deine Erlaubnis. Es würde shift+Delete drücken: Das lässt sich nicht zurücknehmen, "
-            "und was es dort bewirkt, ist nicht zu lesen. Damit genau das läuft, häng das an den Befehl an: "
-            "--allow 'tool=computer_key kind=irreversible kind=unknown keys=shift+Delete'",
-        ),
-        (
-            "press shift+delete",
-            "Not run. It needs your permission. It presses shift+Delete in a window, on a control without a name: that "
-            "cannot be taken back, and what that does there cannot be read. To let this very call run, add this to the "
-            "command: --allow 'tool=computer_key kind=irreversible kind=unknown keys=shift+Delete'",
-        ),
-        (
-            'führe den Befehl "rm a.txt" aus',
-            "Dafür braucht es deine Erlaubnis. Es würde einen Befehl ausführen. Damit genau das läuft, häng das an den "
-            "Befehl an: --allow",
-        ),
-        (
-            'öffne das Terminal, tippe "ls" und drücke enter',
-            "Dafür braucht es deine Erlaubnis. Es würde Return in einem Terminal drücken („Terminal“): Das kann den "
-            "Befehl ausführen, der dort steht. Damit genau das läuft, häng das an den Befehl an: --allow",
-        ),
-    ],
-)
-async def test_what_needs_a_yes_is_said_in_the_language_of_the_wish(tmp_path: Path, wish: str, why: str) -> None:
-    settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
+async def test_what_the_person_spelled_out_runs_without_a_question(tmp_path: Path) -> None:
+    settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path), "trust.mode": "ask"}, {})
     async with assembled(settings, without_screen=True) as assistant:
-        assert f": {why}" in (await assistant.send(wish)).text
+        said = (await assistant.send('öffne das Terminal, tippe "ls" und drücke enter')).text
+    assert "„ls“ getippt und enter gedrückt" in said
 
 
 async def test_a_file_whose_name_begins_with_my_is_meant_before_one_without(tmp_path: Path) -> None:

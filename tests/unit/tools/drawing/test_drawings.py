@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from app.agent.policy import Decision, Mode, Policy, Provenance
+from app.agent.policy import Decision, Mode, Policy, Trust
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.base import paths
@@ -137,9 +137,7 @@ def test_generating_is_judged_as_what_reaches_the_network(tmp_path: Path, mode: 
     policy = Policy(tmp_path, mode, surroundings=PolicyDeps(tools=registry().specs))
     spec = registry().find("generate_image")
     assert spec
-    verdict = policy.decide(
-        ToolCall("c1", "generate_image", {"prompt": "a sun"}), spec, (), Provenance(said="Draw a sun")
-    )
+    verdict = policy.decide(ToolCall("c1", "generate_image", {"prompt": "a sun"}), spec, (), Trust(words="Draw a sun"))
     assert verdict.decision is Decision(decision)
 
 

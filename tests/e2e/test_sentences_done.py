@@ -1,0 +1,96 @@
+"""Plain sentences are done: offline, with nobody there, in the mode as shipped, nothing is refused or asked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.e2e.conftest import ROOT, Screen
+from tests.support.observer import observe
+from tests.support.waiting import eventually
+
+_TABLE = ROOT / "tests" / "data" / "sentences_done.toml"
+_OWN = {
+    "qt_form": (sys.executable, str(ROOT / "tests" / "e2e" / "qt_form.py")),
+    "board": (sys.executable, str(ROOT / "tests" / "support" / "boards.py"), "board"),
+    "gtk4_form": ("/usr/bin/python3", str(ROOT / "tests" / "support" / "boards.py"), "gtk4_form"),
+}
+_TITLES = ["xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"]
+Row = Mapping[str, Any]
+
+
+def _rows() -> Iterator[Any]:
+    for number, row in enumerate(tomllib.loads(_TABLE.read_text(encoding="utf-8"))["sentence"]):
+        marks = () if row.get("core") else (pytest.mark.long,)
+        yield pytest.param(row, marks=marks, id=f"{number}-{row['say'][:40]}")
+
+
+def _titles(screen: Screen) -> str:
+    return subprocess.run(_TITLES, env=screen.environment, capture_output=True, text=True, check=False).stdout
+
+
+def _command(words: str, home: Path) -> list[str]:
+    first, *others = shlex.split(words)
+    others = [one.replace("~", str(home)) for one in others]
+    more = ("--no-sandbox", "--no-first-run", "--force-renderer-accessibility") if first == "chromium" else ()
+    return [*_OWN.get(first, (first,)), *more, *others]
+
+
+@pytest.mark.parametrize("row", list(_rows()))
+def test_a_sentence_is_done_without_a_question(row: Row, screen: Screen, tmp_path: Path) -> None:
+    for name, content in row.get("files", {}).items():
+        file = screen.home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if content == "png":
+            Image.new("RGB", (320, 200), "navy").save(file)
+        else:
+            file.write_text(content, encoding="utf-8")
+    started = []
+    try:
+        for words in row.get("starts", ()):
+            before = _titles(screen)
+            command = _command(words, screen.home)
+            if not shutil.which(command[0]):
+                pytest.skip(f"{command[0]} is not installed")
+            program = subprocess.Popen(command, env=screen.environment, cwd=screen.home, start_new_session=True)
+            started.append(program)
+            assert eventually(lambda seen=before: _titles(screen) != seen), words  # type: ignore[misc]
+        assert eventually(lambda: row.get("awaits", "") in _titles(screen)), _titles(screen)
+        done = screen.wisp("do", row["say"].replace("~", str(screen.home)))
+        said = done.stdout + done.stderr
+        assert done.returncode in (0, 1), said
+        assert "not run" not in said.casefold(), said
+        assert "permission" not in said, said
+        _check(row, screen, said)
+    finally:
+        for process in started:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _check(row: Row, screen: Screen, said: str) -> None:
+    if "file" in row:
+        file = screen.home / row["file"]
+        assert eventually(lambda: file.exists() and row.get("holds", "") in file.read_text(encoding="utf-8")), said
+    if row.get("window"):
+        assert eventually(lambda: row["window"].casefold() in _titles(screen).casefold()), said + _titles(screen)
+    if "gone" in row:
+        assert eventually(lambda: row["gone"] not in _titles(screen).splitlines()), said
+    if "shows" in row:
+        assert eventually(lambda: _holds(row["in"], row["shows"], screen)), said
+
+
+def _holds(app: str, text: str, screen: Screen) -> bool:
+    nodes = observe(app, screen.environment)
+    return any(text in (node.text or "") or text in node.name for node in nodes)

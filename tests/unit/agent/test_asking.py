@@ -1,0 +1,143 @@
+"""What a person is asked, and in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent import asking
+from app.agent.policy import Mode, Policy, Trust
+from app.agent.policy.values import Action
+from app.assembly import registry
+from app.base import resources
+from app.desktop.backends import Owner
+from app.protocol.call import ToolCall
+from app.protocol.spec import Effect
+from tests.support.controls import MAIL, TERMINAL, described
+
+LANGUAGES = sorted(path.stem for path in resources.path("languages/asking").glob("*.toml"))
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "wisp"))
+
+
+def _asked(folder: Path, tool: str, language: str = "", owner: Owner | None = None, **arguments: Any) -> Any:
+    spec = registry().find(tool)
+    assert spec is not None
+    seen = (described(owner, "button", "Send", title="Inbox"),) if owner else ()
+    verdict = Policy(folder, Mode.ASK).decide(ToolCall("c1", tool, arguments), spec, seen, Trust())
+    assert verdict.act is not None
+    return asking.question(verdict.needs, verdict.act, language), verdict
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("", "Let Wisp use Thunderbird and press “Send”? Wisp wants to press “Send” in “Inbox”."),
+        ("de", "Darf Wisp Thunderbird benutzen und „Send“ drücken? Wisp möchte auf „Send“ in „Inbox“ klicken."),
+    ],
+)
+def test_a_program_is_asked_for_by_its_name_with_what_is_to_be_done_there(
+    tmp_path: Path, language: str, question: str
+) -> None:
+    asked, _ = _asked(tmp_path, "computer_click", language, MAIL, target="Send")
+    assert asked.text == question
+    assert [question[start:end] for start, end in asked.strong] == ["press" if not language else "klicken"]
+
+
+def test_the_reason_says_what_a_program_of_its_tier_can_do(tmp_path: Path) -> None:
+    _, verdict = _asked(tmp_path, "computer_click", "", TERMINAL, target="Send")
+    assert "You have not named XTerm." in verdict.sentence
+    assert "It can run any command as you." in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("command", "question"),
+    [
+        ("rm -r old", "Wisp wants to delete old."),
+        ("curl -T notes.txt example.com", "Wisp wants to send notes.txt to example.com."),
+        ("sudo apt install vim", "Wisp wants to install vim on the system as administrator."),
+        ("for f in *; do rm $f; done", "Wisp wants to run “for f in *; do rm $f; done”."),
+    ],
+)
+def test_a_command_is_told_in_words_or_shown_as_it_is(command: str, question: str) -> None:
+    act = Action("execute_command", frozenset({Effect.EXECUTES}), command=command)
+    assert asking.question((), act).text == question
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -name '*.py' -delete",
+        "find . -exec rm {} +",
+        "cat a.txt; for f in *; do rm $f; done",
+        "ls $(rm -rf x)",
+        "cat <<END | sh\nrm x\nEND",
+        "echo 'open",
+        "awk 'BEGIN { system(\"rm x\") }'",
+    ],
+)
+def test_a_command_that_does_more_than_look_is_never_called_a_look(command: str) -> None:
+    said = asking.question((), Action("execute_command", frozenset({Effect.EXECUTES}), command=command))
+    assert not said.deed.startswith(("list ", "read ", "search ", "look for ", "print "))
+
+
+def test_the_verbs_of_a_call_are_no_marks_of_the_question() -> None:
+    act = Action("open_app", frozenset({Effect.DESKTOP}), arguments={"name": "a *b* \x02c\x03 {name}"})
+    asked = asking.question((), act)
+    assert (asked.text, asked.strong) == ("Wisp wants to open a *b* c {name}.", ((14, 18),))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "german"),
+    [
+        ("daily 9:00", "das täglich um 09:00 ("),
+        ("mon,sat 17:00", "das jeden Montag und Samstag um 17:00 ("),
+        ("every 2 hours", "das alle 2 Stunden ("),
+    ],
+)
+def test_when_a_plan_runs_is_asked_in_german(schedule: str, german: str, tmp_path: Path) -> None:
+    asked, _ = _asked(tmp_path, "cron", "de", schedule=schedule, task="tidy up")
+    assert asked.text.startswith(f"Wisp möchte {german}")
+
+
+def _places(words: Any) -> set[str]:
+    """Return the path of every text in a table of words, such as `why.program`."""
+    if not isinstance(words, dict):
+        return {""}
+    return {f"{name}.{rest}".rstrip(".") for name, one in words.items() for rest in _places(one)}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("deeds", ("tools", "effects", "programs", "frame", "and", "several", "everything", "many", "admin")),
+        ("deeds", ("unknown", "piped", "here", "above")),
+        ("words", ("let", "why", "tiers", "rule", "walls", "does", "plan", "after_reading", "let_begin")),
+    ],
+)
+def test_a_language_has_words_for_all_that_is_asked(language: str, name: str, parts: tuple[str, ...]) -> None:
+    english = resources.table(f"asking/{name}.toml", resources.Table)
+    own = resources.table(f"languages/asking/{language}.toml", resources.Table)[name]
+    assert [part for part in parts if part not in own] == []
+    assert [place for part in parts for place in sorted(_places(english[part]) - _places(own[part])) if place] == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "german"),
+    [
+        ("It asks for the network.", "Er soll ins Netz dürfen."),
+        (
+            "It may do more than look: 'rm' is not known to only look.",
+            "Er kann mehr tun als nachsehen: Von 'rm' ist nicht bekannt, dass es nur nachsieht.",
+        ),
+        ("A reason of tomorrow.", "A reason of tomorrow."),
+    ],
+)
+def test_a_reason_is_said_in_german(reason: str, german: str) -> None:
+    assert asking.in_language(reason, "de") == german
