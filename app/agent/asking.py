@@ -16,14 +16,22 @@ from string import Formatter
 from typing import Any
 
 from app.agent.command_words import PIPED, CommandProgram, programs
-from app.agent.policy.values import Action, Consequence, Decision, Need, Subject, Trust
+from app.agent.policy.values import Action, Consequence, Decision, Need, Subject, Tier, Trust
 from app.base import resources
 from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass
 from app.protocol.spec import Effect
 
 _SHOWN_CHARS = 160
-_WHOLE = (Subject.SETTINGS, Subject.WARNING, Subject.KEEPING, Subject.COMMAND, Subject.OPENING, Subject.SENDING)
+_WHOLE = (
+    Subject.SETTINGS,
+    Subject.WARNING,
+    Subject.KEEPING,
+    Subject.COMMAND,
+    Subject.LEAVING,
+    Subject.OPENING,
+    Subject.SENDING,
+)
 """What is asked by what the call does, not by a name."""
 
 
@@ -78,6 +86,11 @@ def of_needs(needs: Sequence[Need], act: Action, trust: Trust, language: str = "
     elif trust.tainted_by:
         notes.append(str(words["after_reading"]).format(source=", ".join(sources(trust.tainted_by, language))))
     return " ".join([*told, *dict.fromkeys(notes), *(in_language(reason, language) for reason in act.reasons)])
+
+
+def of_tier(tier: Tier, language: str = "") -> str:
+    """Return what a program of this tier can do for whoever uses it; "" for an ordinary one."""
+    return str(words_in(language, "words")["tiers"].get(tier.value, ""))
 
 
 def way_on(needs: Sequence[Need]) -> tuple[str, ...]:

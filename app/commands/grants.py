@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
+from app.agent import asking
 from app.agent.policy import Need, Subject
 from app.agent.policy.grants import SavedGrants
-from app.base.errors import WispError
+from app.agent.policy.programs import tier_of
+from app.base.errors import ToolMisuse, WispError
 from app.desktop.choose import programs_here
 from app.desktop.programs import choose, owner_of
-from app.services.web.addresses import read
+from app.services.web.addresses import read, why_refused
 
 _MISUSED = 2
 
@@ -30,6 +32,8 @@ def run(options: argparse.Namespace) -> int:
         need = _need(options.name)
         saved.add([need])
         print(f"Wisp may always use {need.name}. To take it back: wisp grants revoke {need.name!r}")
+        if note := asking.of_tier(need.tier):
+            print(note)
         return 0
     if options.what == "revoke":
         gone = saved.remove(options.name)
@@ -53,6 +57,8 @@ def _need(name: str) -> Need:
     except WispError:
         if "." not in name or " " in name:
             raise
-        host = read(name if "://" in name else f"https://{name}").host
-        return Need(Subject.HOST, host, host)
-    return Need(Subject.PROGRAM, owner.ref, owner.name)
+        target = read(name if "://" in name else f"https://{name}")
+        if target.address is not None and (why := why_refused(target.address)):
+            raise ToolMisuse(f"{target.host} cannot be allowed: {why}") from None
+        return Need(Subject.HOST, target.host, target.host)
+    return Need(Subject.PROGRAM, owner.ref, owner.name, tier_of(owner, {}))

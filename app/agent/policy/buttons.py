@@ -43,11 +43,6 @@ def stems_in(label: str) -> Iterator[str]:
         yield from (stem for stem in _stems() if re.search(rf"\b{stem}", text))
 
 
-def says_stem(said: str, label: str) -> bool:
-    """Return whether the person's words have one of the words that make the name count."""
-    return any(re.search(rf"\b{stem}", said.casefold()) for stem in stems_in(label))
-
-
 @cache
 def _stems() -> tuple[str, ...]:
     table = resources.table("policy/buttons.toml", resources.Table)

@@ -32,7 +32,7 @@ from app.base.values import dataclass, field, replace
 from app.desktop.backends import Owner
 from app.desktop.elements import SECRET
 from app.protocol.call import JsonValue, ToolCall
-from app.protocol.spec import HARMLESS, Effect, Gesture, ScreenAim, ToolSpec
+from app.protocol.spec import HARMLESS, PASSING, Effect, Gesture, ScreenAim, ToolSpec
 from app.services.files import document_kinds, origins, places, survey
 from app.services.files.document_kinds import DocumentKind
 from app.services.files.places import Workspace, Zone
@@ -149,12 +149,12 @@ class CallAnalyzer:
                     tier is Tier.ORDINARY and _names_document(said, window.title)
                 )
                 outward = tier is Tier.OTHERS and puts_text
-                yield Need(Subject.PROGRAM, owner.ref, owner.name or _DESKTOP, tier, outward, is_named)
-                if tier is Tier.COMMANDS and puts_text and control is act.control:
-                    is_said = bool(act.text) and naming.says_all(said, act.text)
+                yield Need(Subject.PROGRAM, owner.ref, owner.name or _DESKTOP, tier, outward, is_named, owner.names)
+                if tier is Tier.COMMANDS and control is act.control and _may_run_there(spec):
+                    is_said = bool(act.text) and naming.names_any(said, [act.text])
                     yield Need(Subject.TYPING, owner.ref, owner.name, tier, is_named=is_said)
         if label := buttons.pressed_label(spec, act.control, keys):
-            is_named = naming.names_any(said, [label, *buttons.stems_in(label)]) or buttons.says_stem(said, label)
+            is_named = naming.names_any(said, [label]) or naming.begins_any(said, buttons.stems_in(label))
             yield Need(Subject.BUTTON, f"{act.control.window.owner.ref}\0{label}", label, is_named=is_named)
 
     def _on_screen(
@@ -240,7 +240,7 @@ class CallAnalyzer:
             kinds |= {Consequence.FOREIGN} if origins.foreign_folder(root) else set()
         else:
             return kinds, ()
-        kinds |= {Consequence.UNASKED} if any(path.name.casefold() not in said.casefold() for path in named) else set()
+        kinds |= {Consequence.UNASKED} if any(not naming.names_any(said, [path.name]) for path in named) else set()
         return kinds, tuple(path.name for path in found)
 
     def _command(self, call: ToolCall) -> tuple[set[Consequence], tuple[str, ...]]:
@@ -262,14 +262,9 @@ def _of_files(act: Action, said: str) -> Iterator[Need]:
     if kinds & {Consequence.UNCLEAR, Consequence.CARRIES}:
         yield from (Need(Subject.FOLDER, f"{path}\0{kinds}", path) for path in act.paths[:1])
     if act.command and kinds.intersection(_LEAVING):
-        is_outward = bool(kinds & {Consequence.UNSANDBOXED, Consequence.REACHES_OUT})
-        yield Need(
-            Subject.COMMAND,
-            act.command,
-            act.command,
-            is_outward=is_outward,
-            is_named=naming.says_all(said, act.command),
-        )
+        subject = Subject.LEAVING if Consequence.LEAVES in kinds else Subject.COMMAND
+        is_named = naming.names_any(said, [act.command])
+        yield Need(subject, act.command, act.command, is_outward=kinds != {Consequence.LEAVES}, is_named=is_named)
     if Consequence.LAUNCHES in kinds:
         yield Need(Subject.OPENING, "\0".join(act.paths), names[0], is_named=naming.names_any(said, names))
     if Consequence.OUTWARD in kinds:
@@ -327,6 +322,11 @@ def _puts_into_password(spec: ToolSpec, controls: Sequence[Control], text: str, 
     return is_password and (puts or any(one.types or one.holds(listed_chords("pastes")) for one in keys))
 
 
+def _may_run_there(spec: ToolSpec) -> bool:
+    """Return whether an act in a program that runs commands may run or paste something: any that is no mere look."""
+    return spec.gesture not in PASSING and spec.aim not in (ScreenAim.WINDOW, ScreenAim.PROGRAM, ScreenAim.AWAY)
+
+
 def _server_of(call: ToolCall) -> str:
     """Return the host that the call sends to where the person's settings, not the call, choose it; else ""."""
     try:
@@ -346,9 +346,9 @@ def _host(host: str, said: str) -> Need:
 
 def _folder(path: str, said: str) -> Need:
     """Return the need to write at a path outside the workspace. The person names the file or its folder."""
-    folder = Path(path).parent
-    home = str(Path.home())
-    ways = (path, str(folder), Path(path).name, path.replace(home, "~", 1), str(folder).replace(home, "~", 1))
+    folder, home = Path(path).parent, str(Path.home())
+    ways = [path, str(folder), path.replace(home, "~", 1), str(folder).replace(home, "~", 1)]
+    ways += [Path(path).name, folder.name] if folder.is_relative_to(home) else []
     return Need(Subject.FOLDER, str(folder), str(folder), is_named=naming.names_any(said, ways))
 
 

@@ -46,8 +46,10 @@ def _asks(mode: Mode, need: Need, trust: Trust) -> bool:
         return False
     if need.subject is Subject.SETTINGS or (need.is_outward and trust.secrets):
         return True  # in every mode: what Wisp may do later, and where keys and passwords could leave
-    if mode is Mode.YOLO or need.is_named:
+    if need.is_named:
         return False
+    if mode is Mode.YOLO:
+        return need.subject is Subject.LEAVING  # because the sandbox is a wall
     if trust.tainted_by:
         return True
     if need.subject in _AFTER_READING:

@@ -8,12 +8,27 @@ from collections.abc import Iterable, Iterator
 _LONGEST_CHARS = 2000
 """Longer texts are pasted ones."""
 _QUOTED = (">", "|")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_WORD = re.compile(r"[\w'’]+")
-_NOT = frozenset(
-    ("no", "not", "n't", "never", "don't", "dont", "without", "except", "but", "avoid", "nicht", "kein", "keine")
-) | {"keinen", "keinem", "nie", "niemals", "ohne", "außer"}
-"""Words before a name that say the opposite."""
+_CLAUSE = re.compile(r"(?<=[.!?;:,])\s+|\n+")
+_WORD = re.compile(r"[\w']+")
+_NOT = {
+    *(
+        "no",
+        "not",
+        "never",
+        "without",
+        "except",
+        "but",
+        "avoid",
+        "cannot",
+        "dont",
+        "neither",
+        "nor",
+        "instead",
+        "rather",
+    ),
+    *("nicht", "kein", "keine", "keinen", "keinem", "keiner", "nie", "niemals", "ohne", "außer", "statt", "anstatt"),
+}
+"""Words that make a clause say the opposite, or something else; and any that ends in n't."""
 _SHORTEST_CHARS = 2
 
 
@@ -25,26 +40,33 @@ def own_words(text: str) -> str:
 
 
 def names_any(said: str, names: Iterable[str]) -> bool:
-    """Return whether a sentence contains one of the names as whole words, without a “not” before it."""
-    return any(_is_meant(before) for name in names for before in _before_each(said.casefold(), name.casefold().strip()))
+    """Return whether a clause without a negation contains one of the names, or texts, as whole words."""
+    wanted = [plain for name in names if len(plain := _plain(name)) >= _SHORTEST_CHARS]
+    return any(_contains(clause, name) for clause in _meant(said) for name in wanted)
+
+
+def begins_any(said: str, beginnings: Iterable[str]) -> bool:
+    """Return whether a clause without a negation contains a word that begins so."""
+    wanted = tuple(beginnings)
+    return any(re.search(rf"\b{one}", clause) for clause in _meant(said) for one in wanted)
 
 
 def says_all(said: str, text: str) -> bool:
-    """Return whether a text is the person's: they said it, or every word of it."""
-    words, own = text.casefold().strip(), said.casefold()
-    if not words or (len(words) >= _SHORTEST_CHARS and words in own):
-        return True
-    return bool(_WORD.search(words)) and set(re.findall(r"\w+|[^\w\s]", words)) <= set(re.findall(r"\w+|[^\w\s]", own))
+    """Return whether a name is made of the person's words alone."""
+    return set(_WORD.findall(_plain(text))) <= set(_WORD.findall(_plain(said)))
 
 
-def _before_each(said: str, name: str) -> Iterator[str]:
-    """Yield what stands before each place of the name in its sentence."""
-    if len(name) < _SHORTEST_CHARS:
-        return
-    pattern = re.compile(rf"(?<![\w.@-]){re.escape(name)}(?![\w-]|\.\w|@)")
-    for sentence in _SENTENCE.split(said):
-        yield from (sentence[: found.start()] for found in pattern.finditer(sentence))
+def _meant(said: str) -> Iterator[str]:
+    """Yield the clauses that say what to do. One with a negation names nothing, wherever in it the negation stands."""
+    for clause in _CLAUSE.split(_plain(said)):
+        words = _WORD.findall(clause)
+        if _NOT.isdisjoint(words) and not any(word.endswith("n't") for word in words):
+            yield clause
 
 
-def _is_meant(before: str) -> bool:
-    return _NOT.isdisjoint(_WORD.findall(before))
+def _contains(clause: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.@-]){re.escape(name)}(?![\w-]|\.\w|@)", clause) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().replace("’", "'").split(" ")).strip()

@@ -181,7 +181,8 @@ class Policy:
             folders = [Path(os.path.realpath(Path(name).expanduser())) for name in self._allowed]
             place = Path(need.key.split("\0")[0])
             return any(place.is_relative_to(folder) for folder in folders if len(folder.parts) > _SHALLOW)
-        return not {need.name.casefold(), need.key.casefold()}.isdisjoint(self._allowed)
+        names = {need.name.casefold(), need.key.casefold(), *need.names}
+        return not names.isdisjoint(self._allowed)
 
     def _fits(self, rule: Rule, act: Action) -> bool:
         """Return whether all conditions of a rule hold.
@@ -210,7 +211,7 @@ class Policy:
 
 def _whole(act: Action) -> tuple[Need, ...]:
     """Return a need that only this very act answers."""
-    return (Need(Subject.WARNING, f"{act.tool}\0{sorted(map(str, act.arguments.items()))}", act.tool),)
+    return (Need(Subject.WARNING, f"{act.tool}\0{sorted(map(str, act.arguments.items()))}"),)
 
 
 def _one_fits(name: str, value: str, patterns: Iterable[str], *, wants_all: bool) -> bool:

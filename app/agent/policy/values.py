@@ -111,7 +111,9 @@ class Subject(StrEnum):
     FOLDER = "folder"
     """A folder outside the workspace, to write in."""
     COMMAND = "command"
-    """A command that leaves the sandbox."""
+    """A command with the network, or without a sandbox around it."""
+    LEAVING = "leaving"
+    """A command that leaves the sandbox though there is one."""
     OPENING = "opening"
     """A document that its program may run."""
     TYPING = "typing"
@@ -130,7 +132,7 @@ class Subject(StrEnum):
     """A call of which the model itself says that it may destroy something."""
 
 
-LASTING = frozenset({Subject.PROGRAM, Subject.HOST, Subject.FOLDER, Subject.COMMAND})
+LASTING = frozenset({Subject.PROGRAM, Subject.HOST, Subject.FOLDER, Subject.COMMAND, Subject.LEAVING})
 """What "Always" can be said of. Not of a tool server: another one may have its name elsewhere (`wisp mcp trust`)."""
 
 
@@ -139,7 +141,7 @@ class Need:
     """What an act needs a grant for. `key` identifies it, `name` is for people.
 
     `tier` is a program's. `is_outward`: something of the person's can leave the machine by it. `is_named`: the person's
-    own words name it.
+    own words name it. `names` are a program's other names.
     """
 
     subject: Subject
@@ -148,6 +150,7 @@ class Need:
     tier: Tier = Tier.ORDINARY
     is_outward: bool = False
     is_named: bool = False
+    names: tuple[str, ...] = ()
 
     @property
     def grant(self) -> tuple[Subject, str]:

@@ -119,7 +119,6 @@ def test_on_wisps_own_desktop_every_program_may_be_used_but_those_of_secrets(fol
         ("execute_command", {"command": "make"}, ALLOW, ALLOW),
         ("execute_command", {"command": "curl example.com"}, ASK, ASK),
         ("execute_command", {"command": "outside"}, ASK, ASK),
-        ("execute_command", {"command": "leave"}, ASK, ASK),
         ("execute_command", {"command": "make", "requires_approval": True}, ASK, ASK),
         ("write_file", {"path": "notes.md", "content": "x"}, ALLOW, ALLOW),
         ("write_file", {"path": "/var/tmp/elsewhere/notes.md", "content": "x"}, ASK, ASK),
@@ -134,6 +133,18 @@ def test_what_a_call_off_the_screen_needs(
     found = [decided(folder, tool, mode=mode, **arguments).decision for mode in (Mode.ASK, Mode.AUTO, Mode.YOLO)]
     assert found == [ask, auto, ALLOW]
     assert decided(folder, tool, trust=PLANNED, **arguments).decision is ALLOW
+
+
+def test_a_command_leaves_the_sandbox_in_no_mode_unless_the_person_said_it(folder: Path) -> None:
+    for mode in (Mode.ASK, Mode.AUTO, Mode.YOLO):
+        assert decided(folder, "execute_command", mode=mode, command="leave it").decision is ASK
+        for words, expected in (
+            ("run leave it now", ALLOW),
+            ("do not run leave it", ASK),
+            ("leave all, it is ok", ASK),
+        ):
+            trust = Trust(words=words)
+            assert decided(folder, "execute_command", trust=trust, mode=mode, command="leave it").decision is expected
 
 
 def test_what_wisp_may_do_later_asks_in_every_mode(folder: Path) -> None:
@@ -184,6 +195,9 @@ def test_text_for_a_granted_terminal_asks_after_reading_unless_the_person_said_i
     said = Trust(grants=granted, tainted_by=("web",), words="type ls -l in the terminal")
     assert typed(folder, TERMINAL, said, text="ls -l") is ALLOW
     assert typed(folder, TERMINAL, said, text="ls -l; rm x") is ASK
+    assert typed(folder, TERMINAL, said, text="al") is ASK
+    for tool, arguments in (("choose_menu", {"path": "Edit > Paste"}), ("computer_key", {"keys": "Return"})):
+        assert decided(folder, tool, (described(TERMINAL, "terminal"),), said, **arguments).decision is ASK
 
 
 @pytest.mark.parametrize("mode", [Mode.ASK, Mode.AUTO, Mode.YOLO])
@@ -201,6 +215,7 @@ def test_after_a_secret_was_read_the_network_asks_in_every_mode(folder: Path, mo
     [
         ("Send", "Write to Ann in Thunderbird", ASK),
         ("Send", "Write to Ann in Thunderbird and send it", ALLOW),
+        ("Send", "Write to Ann in Thunderbird, don't send it", ASK),
         ("Jetzt kaufen", "thunderbird", ASK),
         ("Save", "thunderbird", ALLOW),
         ("Re: please send me the order of the day by mail", "thunderbird", ALLOW),
@@ -289,7 +304,7 @@ def test_what_this_run_allows_by_name_runs_and_the_refusal_names_it(
 ) -> None:
     asked = decided(folder, tool, seen, **arguments)
     assert asked.decision is ASK
-    for allowed in (name, asked.needs[0].name):
+    for allowed in (name, asked.needs[0].name, *asked.needs[0].names):
         deps = PolicyDeps(Commands(), allowed=(allowed,))
         assert decided(folder, tool, seen, deps=deps, **arguments).decision is ALLOW
     deps = PolicyDeps(Commands(), allowed=("ample.com", "pad", "/var/t", "/", "/var", "com"))

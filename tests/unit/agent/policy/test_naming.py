@@ -20,23 +20,25 @@ from app.agent.policy.naming import names_any, own_words, says_all
         ("Don't open Thunderbird. Use Mousepad.", "mousepad", True),
         ("Mach das ohne Thunderbird", "thunderbird", False),
         ("a", "a", False),
+        ("Don’t use XTerm", "xterm", False),
+        ("You shouldn't use XTerm", "xterm", False),
+        ("Use Mousepad instead of XTerm", "xterm", False),
+        ("Benutze XTerm nicht", "xterm", False),
+        ("Open Mousepad, but don't save", "mousepad", True),
+        ("do not run rm -rf ~/docs", "rm -rf ~/docs", False),
+        ("run rm -rf ~/docs2", "rm -rf ~/docs", False),
+        ("run ls ~/docs then rm -rf build", "rm -rf ~/docs", False),
+        ("run rm -rf build", "rm -rf build", True),
+        ("Show me", "sh", False),
     ],
 )
-def test_a_name_counts_as_whole_words_without_a_not_before_it(said: str, name: str, *, expected: bool) -> None:
+def test_a_name_counts_as_whole_words_in_a_clause_without_a_negation(said: str, name: str, *, expected: bool) -> None:
     assert names_any(said, [name]) is expected
 
 
-@pytest.mark.parametrize(
-    ("said", "text", "expected"),
-    [
-        ("type ls -l in the terminal", "ls -l", True),
-        ("type ls -l in the terminal", "ls", True),
-        ("type ls in the terminal", "ls; rm", False),
-        ("type ls in the terminal", "$(ls)", False),
-    ],
-)
-def test_text_is_the_persons_if_they_said_all_of_it(said: str, text: str, *, expected: bool) -> None:
-    assert says_all(said, text) is expected
+def test_a_name_is_the_persons_if_they_said_all_its_words() -> None:
+    assert says_all("make me a tea timer", "Tea Timer")
+    assert not says_all("make me a timer", "Tea Timer")
 
 
 def test_quoted_lines_and_pasted_texts_are_not_the_persons() -> None:
