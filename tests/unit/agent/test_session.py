@@ -185,7 +185,7 @@ async def test_a_person_is_asked_in_their_language(tmp_path: Path) -> None:
     assert isinstance(asked, ApprovalWanted)
     assert (asked.sentence, asked.why, asked.undo) == (
         "Wisp möchte das Projekt in diesem Ordner bauen.",
-        "Der Befehl verlässt die Sandbox.",
+        "Der Befehl will ins Netz, oder keine Sandbox schließt ihn ein.",
         "Was ein Befehl tut, kann Wisp nicht rückgängig machen.",
     )
 
@@ -225,7 +225,7 @@ async def test_a_call_that_needs_permission_waits_for_the_answer(tmp_path: Path)
         "make",
         undo="What a command does cannot be undone by Wisp.",
         rule="mode ask",
-        why="The command leaves the sandbox.",
+        why="The command wants the network, or no sandbox stands around it.",
         scopes=(Scope.TASK, Scope.ALWAYS),
         deed="build what is here",
         strong=((14, 19),),
@@ -306,7 +306,7 @@ async def test_a_call_that_works_breaks_the_row_of_refusals(tmp_path: Path) -> N
 async def test_a_refusal_says_why_and_names_the_way_on(tmp_path: Path) -> None:
     stage = Stage(tmp_path, '<run command="make"/>', "I may not.", attended=False)
     await stage.send()
-    assert "The command leaves the sandbox. To allow it: --allow make" in stage.asked(1)
+    assert "The command wants the network, or no sandbox stands around it. To allow it: --allow make" in stage.asked(1)
 
 
 async def test_an_action_that_is_allowed_starts_the_count_of_refusals_again(tmp_path: Path) -> None:
