@@ -282,6 +282,7 @@ class PermissionGate:
         if all(need.subject is not Subject.PROGRAM for need in needs):
             return case
         more = [need for need in self._expected if need.grant not in grants]
+        self._expected = []  # because a no is not asked about again
         return replace(case, verdict=replace(case.verdict, needs=tuple(dict.fromkeys((*needs, *more)))))
 
     async def _ask(self, case: _Case) -> str:
@@ -351,7 +352,7 @@ class PermissionGate:
             asked = asking.AskedSentence(circling)
         else:
             asked = asking.question(verdict.needs, verdict.act, language).followed_by(circling)
-        lasts = bool(verdict.needs) and all(need.subject in LASTING for need in verdict.needs)
+        lasts = bool(verdict.needs) and all(need.subject in LASTING and need.key for need in verdict.needs)
         owners = [control.window.owner for control in case.seen if control.window.owner.ref]
         return replace(
             wanted,

@@ -31,7 +31,6 @@ _PICTURE_WIDTH_PX = 480
 _PICTURE_HEIGHT_PX = 200
 _NOWHERE = (ScreenAim.PROGRAM, ScreenAim.AWAY)
 """Aims that have no place on the screen."""
-_TOLD_STATES = frozenset({"editable", "multi-line", "read-only"})
 
 
 class DesktopInspector:
@@ -140,7 +139,6 @@ def _described(met: PreviewedTarget) -> Control:
     return Control(
         role=met.role,
         name=met.name,
-        states=(met.element.states & _TOLD_STATES) if met.element else frozenset(),
         window=window,
         default=met.scene.default,
         has_password=met.scene.has_password,

@@ -34,7 +34,6 @@ from app.base.values import dataclass, field, replace
 from app.desktop.backends import Owner
 from app.protocol.call import ToolCall
 from app.protocol.spec import HARMLESS, ToolSpec
-from app.services.files import origins
 from app.services.files.places import Workspace
 
 YOLO_S = 1800.0
@@ -135,33 +134,26 @@ class Policy:
     def decide(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], trust: Trust) -> Verdict:
         """Return the verdict on a call that would act on `seen`, with what decided."""
         act = self._reader.act(call, spec, seen, trust)
-        mode = self.mode
+        mode, by = self.mode, f"mode {self.mode.value}"
         by_itself, needs, wall = decision.decide(mode, act, self._with_lasting(act, trust))
         if wall is not None:
-            return self._verdict(Decision.DENY, act, wall.value, asking.of_wall(wall, act, self.language))
+            return Verdict(Decision.DENY, asking.of_wall(wall, act, self.language), wall.value, act=act)
         for then in (Decision.DENY, Decision.ASK):
             if rule := next((rule for rule in self._book.of(then) if self._fits(rule, act)), None):
                 return self._by_rule(rule, act)
         if self._book.broken and not act.effects <= HARMLESS:
-            return self._verdict(Decision.ASK, act, "broken rules", self._book.broken, needs=_whole(act))
+            return Verdict(Decision.ASK, self._book.broken, "broken rules", needs=_whole(act), act=act)
         if by_itself is Decision.DENY:
-            return self._verdict(Decision.DENY, act, f"mode {mode.value}", asking.of_plan(act, self.language))
+            return Verdict(Decision.DENY, asking.of_plan(act, self.language), by, act=act)
         if by_itself is Decision.ALLOW:
-            return self._verdict(Decision.ALLOW, act, f"mode {mode.value}")
+            return Verdict(Decision.ALLOW, "", by, act=act)
         if not trust.secrets and (rule := next((r for r in self._book.of(Decision.ALLOW) if self._fits(r, act)), None)):
             return self._by_rule(rule, act)
-        return self._verdict(
-            Decision.ASK, act, f"mode {mode.value}", asking.of_needs(needs, act, trust, self.language), needs=needs
-        )
+        return Verdict(Decision.ASK, asking.of_needs(needs, act, trust, self.language), by, needs=needs, act=act)
 
     def read(self, call: ToolCall, spec: ToolSpec) -> Action:
         """Return the call's action as far as it can be known without the screen."""
         return self._reader.act(call, spec, (), Trust())
-
-    def origins_of(self, act: Action) -> set[Path]:
-        """Return the folders from elsewhere (cloned or downloaded) that an action reads from."""
-        found = act.paths or (str(self._workspace),)
-        return {folder for path in found if (folder := origins.foreign_folder(Path(path)))}
 
     def _with_lasting(self, act: Action, trust: Trust) -> Trust:
         """Return the trust with the grants that do not come from this task."""
@@ -189,12 +181,12 @@ class Policy:
 
         To allow, all values of the act must fit a condition; to ask or deny, one is enough.
         """
-        found = {**rules.described(act), "mode": (self.mode.value,)}
+        found = {**rules.described(act), "mode": ((self.mode.value,),)}
         wants_all = rule.then is Decision.ALLOW
         for name, patterns in rule.conditions.items():
             given = tuple(_absolute(one, self._workspace) for one in patterns) if name == "path" else patterns
-            fitting = [_one_fits(name, value, given, wants_all=wants_all) for value in found[name]]
-            if not fitting or not (all(fitting) if wants_all and name != "program" else any(fitting)):
+            fitting = [any(_one_fits(name, one, given, wants_all=wants_all) for one in value) for value in found[name]]
+            if not fitting or not (all(fitting) if wants_all else any(fitting)):
                 return False
         return True
 
@@ -202,11 +194,6 @@ class Policy:
         told = rule.says or asking.of_rule(rule.then, act, self.language)
         needs = _whole(act) if rule.then is Decision.ASK else ()
         return Verdict(rule.then, told if rule.then is not Decision.ALLOW else "", rule.name, rule.where, needs, act)
-
-    def _verdict(
-        self, then: Decision, act: Action, rule: str, sentence: str = "", *, needs: tuple[Need, ...] = ()
-    ) -> Verdict:
-        return Verdict(then, sentence, rule, needs=needs, act=act)
 
 
 def _whole(act: Action) -> tuple[Need, ...]:

@@ -40,9 +40,7 @@ _NEAR = 60
 """Of 100: how like a word of a rule must be to one that is known, so that it is offered."""
 NAME = "policy.toml"
 _MOST_BYTES = 256_000
-_MENDING = (
-    "Until that is mended, everything but looking and talking asks first, and so does reading outside the workspace."
-)
+_MENDING = "Until that is mended, everything but looking and talking asks first."
 _LOOSENS = "{where}: a workspace's rules cannot allow anything; the rule {name!r} is passed over."
 
 
@@ -230,15 +228,16 @@ def _read(source: Path, vocabulary: Vocabulary) -> Rulebook:
         raise BadRules(f"{source} is not UTF-8 text.") from None
 
 
-def described(act: Action) -> dict[str, tuple[str, ...]]:
-    """Return the values of an action that each condition is compared with, except the mode."""
-    owners = [control.window.owner for control in act.controls]
-    return {
+def described(act: Action) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return the values of an action that each condition is compared with, except the mode: each with its spellings."""
+    owners = dict.fromkeys(control.window.owner for control in act.controls)
+    values = {
         "tool": (act.tool,),
         "effect": tuple(effect.value for effect in act.effects),
-        "program": tuple(dict.fromkeys(name for owner in owners for name in (owner.name, *owner.labels) if name)),
         "path": act.paths,
         "host": act.hosts,
         "command": (act.command,) if act.command else (),
         "control": tuple(control.name or control.default for control in act.controls),
     }
+    spelled = {name: tuple((value,) for value in found) for name, found in values.items()}
+    return {**spelled, "program": tuple((owner.name, *owner.labels) for owner in owners)}

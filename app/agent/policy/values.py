@@ -178,19 +178,17 @@ class ControlWindow:
 class Control:
     """What a call would act on, as the desktop describes it now. All texts were written by programs: untrusted.
 
-    `role`, `name` and `states` are accessibility's. `default` is the name of the window's default button, which Return
+    `role` and `name` are accessibility's. `default` is the name of the window's default button, which Return
     presses. `has_password`: the window holds a password field. `symbols` maps keys to all key symbols that they make in
-    the present layouts. `opens` are the files that a program would be started from.
+    the present layouts.
     """
 
     role: str = ""
     name: str = ""
-    states: frozenset[str] = frozenset()
     window: ControlWindow = ControlWindow()
     default: str = ""
     has_password: bool = False
     symbols: tuple[tuple[str, frozenset[str]], ...] = ()
-    opens: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

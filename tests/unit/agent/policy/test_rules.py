@@ -57,6 +57,15 @@ def test_a_rule_decides_where_its_conditions_hold(
     assert _typing(policy) is after_yolo
 
 
+def test_a_rule_that_allows_one_program_allows_no_drag_into_another(tmp_path: Path) -> None:
+    policy = _policy(tmp_path, '[[rule]]\nthen = "allow"\nprogram = "mousepad"')
+    spec = registry().find("computer_drag")
+    assert spec is not None
+    for end, expected in ((EDITOR, Decision.ALLOW), (MAIL, Decision.ASK)):
+        seen = (described(EDITOR, "text"), described(end, "text"))
+        assert policy.decide(ToolCall("c1", spec.name, {}), spec, seen, Trust()).decision is expected
+
+
 def test_an_ask_rule_asks_also_what_the_person_planned_and_a_deny_rule_is_final(tmp_path: Path) -> None:
     both = '[[rule]]\nthen = "allow"\ntool = "computer_type"\n[[rule]]\nthen = "{}"\nprogram = "mousepad"'
     for then in ("ask", "deny"):
