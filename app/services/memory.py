@@ -95,26 +95,32 @@ class FactStore:
 
         A fact that exists with the same words stays as it is. Raises ToolFailed if `replaces` names an unknown fact.
         """
-        with self._lock, self._writing() as db:
+        with self._lock:
+            kept, old = self._keep(fact, replaces)
+            if old:
+                self._wipe()
+        return kept
+
+    def _keep(self, fact: Fact, replaces: Sequence[int]) -> tuple[Fact, list[Fact]]:
+        """Save a fact; return it as saved, and the facts that it replaced."""
+        with self._writing() as db:
             old = self._found(db, replaces)
             same = db.execute("select id from facts where text = ? and kind = ?", (fact.text, fact.kind)).fetchone()
             if same and same[0] not in replaces:
                 self._remove(db, old, fact.turn)
-                return self._found(db, [same[0]])[0]
+                return self._found(db, [same[0]])[0], old
             if db.execute("select count(*) from facts").fetchone()[0] >= MOST_FACTS:
                 raise ToolFailed(f"The memory is full ({MOST_FACTS} facts). Ask the person which of them to forget.")
             self._remove(db, old, fact.turn)
-            kept = self._add(db, replace(fact, at=fact.at or self._clock.wall()))
-        if old:
-            self._wipe()
-        return kept
+            return self._add(db, replace(fact, at=fact.at or self._clock.wall())), old
 
     def forget(self, ids: Sequence[int], turn: str) -> list[Fact]:
         """Delete facts permanently, and return them; `turn` can undo it. Raises ToolFailed for an unknown id."""
-        with self._lock, self._writing() as db:
-            gone = self._found(db, ids)
-            self._remove(db, gone, turn)
-        self._wipe()
+        with self._lock:
+            with self._writing() as db:
+                gone = self._found(db, ids)
+                self._remove(db, gone, turn)
+            self._wipe()
         return gone
 
     def take_back(self, turn: str) -> list[str]:
@@ -255,7 +261,7 @@ class FactStore:
                 self._removed.setdefault(turn, []).append(fact)
 
     def _wipe(self) -> None:
-        """Overwrite on the disk what the index and the log still contain of removed facts."""
+        """Overwrite on the disk what the index and the log still contain of removed facts. The caller holds the lock."""
         with self._writing() as db:
             db.execute("insert into words (words) values ('optimize')")
         # because the write-ahead log keeps old pages: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -392,6 +393,21 @@ def test_a_killed_process_loses_no_fact_that_it_has_acknowledged(tmp_path: Path,
     with closing(sqlite3.connect(path)) as db, db:
         assert db.execute("pragma integrity_check").fetchone() == ("ok",)
     db.close()
+
+
+def test_two_threads_change_one_memory_at_once(tmp_path: Path) -> None:
+    """One wipes what it forgot while the other writes, as when meanings are learnt during a conversation."""
+    memory = FactStore(tmp_path / "memory.db", SystemClock())
+
+    def change(name: str) -> None:
+        for number in range(40):
+            kept = memory.keep(Fact(0, "fact", f"{name} {number}", "person", "", 1.0, "t"))
+            memory.forget([kept.id], "t")
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(change, ("first", "second")))
+    assert memory.all() == []
+    memory.close()
 
 
 def test_two_processes_share_one_memory(tmp_path: Path) -> None:
