@@ -17,9 +17,13 @@ from app.agent.surface_answers import AnsweringParts, Ask, SurfaceAnswers
 from app.base import paths, resources
 from app.base.clock import Clock
 from app.base.values import dataclass
+from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from app.desktop.programs import names_of
 from app.desktop.wallpaper import DesktopWallpaper
 from app.providers.images import PictureMaker
+from app.providers.offline import Look
+from app.providers.offline.world import World
 from app.providers.profiles import OFFLINE
 from app.services.agenda import Agenda
 from app.services.browser.session import BrowserSession
@@ -97,6 +101,24 @@ def agenda(clock: Clock) -> Agenda:
 def memory(clock: Clock) -> FactStore:
     """Return the facts about this person, which all sessions share."""
     return FactStore(paths.data_dir() / "memory.db", clock)
+
+
+def looking(desktop: Desktop, workspace: Path) -> Look:
+    """Return what tells the offline provider which programs and windows there are now."""
+
+    async def look() -> World:
+        return await desktop.run(_seen, str(workspace))
+
+    return look
+
+
+async def _seen(controller: DesktopController, workspace: str) -> World:
+    windows = [window for window in controller.backend.windows.all() if not window.is_own]
+    return World(
+        programs=names_of(controller.backend.apps.installed()),
+        windows=tuple((window.title, window.app) for window in windows),
+        workspace=workspace,
+    )
 
 
 def reminding(own: Belongings, provider: DeclaredServerTools) -> Remind:

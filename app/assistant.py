@@ -26,6 +26,7 @@ from app.assembly import (
     commands_of,
     handlers,
     judged_by,
+    looking,
     memory,
     nearby,
     registry,
@@ -47,6 +48,7 @@ from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, JsonValue, Media, ToolResult
 from app.protocol.dialects.choose import by_name
 from app.providers import profiles
+from app.providers.offline import OfflineProvider
 from app.providers.profiles import Profile
 from app.services.browser.session import BrowserSession
 from app.services.browser.starting import BrowserWishes
@@ -317,6 +319,8 @@ def assemble(
     own = _belongings(settings, chosen, desktop, conversation, processes, journal, browsers)
     executor, beside = _executors(own, settings, tools, dry_run=dry_run, without_screen=without_screen)
     dialect = by_name(_dialect_name(settings, chosen))
+    if isinstance(chosen.provider, OfflineProvider):
+        chosen.provider.look = looking(desktop, workspace_of(settings))
     provider = DeclaredServerTools(chosen.provider, own.servers, is_native=dialect.name == "native")
     parts = SessionDeps(
         provider=provider,

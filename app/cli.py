@@ -43,6 +43,7 @@ COMMANDS = {
     "audit": "what was done and who allowed it: `show`, `verify`, `export`",
     "undo": "take back the newest change of a file, or all of one turn",
     "doctor": "check what this machine allows, each failure with its fix",
+    "help": "`help words`: the sentences that are understood without a model",
     "gallery": "all states and cards of the presence with sample data",
 }
 _log = logging.getLogger(__name__)

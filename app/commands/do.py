@@ -37,9 +37,9 @@ from app.base.texts import cleaned, for_people
 from app.commands import options as shared
 from app.commands.options import on_a_display
 from app.protocol.call import JsonValue, Media
-from app.providers.offline.wording import phrasebook
-from app.providers.offline.words import ENGLISH, language_of, tokens_of
-from app.services.files.workspace import why_moved
+from app.providers import profiles
+from app.providers.offline.wording import ENGLISH, language_of, phrasebook
+from app.services.files.workspace import why_moved, workspace_of
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui.presenter.wording import Words, entry_of, words_for
@@ -158,6 +158,9 @@ def run(options: argparse.Namespace) -> int:
     settings = shared.settings_of(options)
     if moved := why_moved(settings):
         print(f"wisp: {moved}", file=sys.stderr)
+    if options.dry_run and options.json and (settings[catalog.PROVIDER] or profiles.default_name()) == profiles.OFFLINE:
+        print(json.dumps(_planned(options.task, settings), ensure_ascii=False))
+        return 0
     with on_a_display(needed=not (options.dry_run or options.no_screen)) as own:
         own.announce()
         record = TranscriptFolder() if own.private else None
@@ -170,9 +173,19 @@ def run(options: argparse.Namespace) -> int:
     return _CODES[ended.outcome]
 
 
+def _planned(task: str, settings: Settings) -> dict[str, object]:
+    """Return the calls that a sentence becomes without a model, or the answer, or why nothing is done."""
+    from app.desktop.choose import programs_here
+    from app.desktop.programs import names_of
+    from app.providers.offline import plans, world
+
+    there = world.World(names_of(programs_here().installed()), workspace=str(workspace_of(settings)))
+    return plans.shown(task, there)
+
+
 async def _carry_out(options: argparse.Namespace, settings: Settings, record: TranscriptFolder | None) -> TurnEnded:
     prefix = _DRY if options.dry_run else ""
-    language = language_of(tokens_of(options.task)) or settings[catalog.LANGUAGE] or resources.system_language()
+    language = language_of(options.task) or settings[catalog.LANGUAGE] or resources.system_language()
     if language in catalog.LANGUAGE.choices:  # so that a question has the language of the task
         settings = settings.with_values(presence__language=language)
     show = print_json if options.json else TurnPrinter(prefix, language)

@@ -24,8 +24,7 @@ from app.base.texts import clip_line, for_people, plain, without_secrets
 from app.commands.options import is_at_hand, on_a_display
 from app.desktop.choose import why_occupied
 from app.protocol.call import ALLOWING
-from app.providers.offline.wording import phrasebook
-from app.providers.offline.words import ENGLISH, language_of, tokens_of
+from app.providers.offline.wording import ENGLISH, language_of, phrasebook
 from app.services import timer
 from app.services.agenda import Agenda, DueRun, InboxItem, Job
 from app.services.notifications import DesktopNotification, DesktopNotifier, DeviceNotifier
@@ -133,7 +132,7 @@ def _told(ended: TurnEnded, refused: list[tuple[str, str]], job: Job) -> tuple[s
     outcome = _OUTCOMES.get(ended.outcome, "failed")
     if not refused:
         return outcome, ended.text
-    book = phrasebook(language_of(tokens_of(job.task)) or ENGLISH)
+    book = phrasebook(language_of(job.task) or ENGLISH)
     names = list(dict.fromkeys(name for _, offered in refused for name in offered.splitlines()))
     text = _ADD_TO_COMMAND.sub("", ended.text).strip()
     whys = [for_people(echo).partition(_ADDING)[0] for echo, _ in refused]

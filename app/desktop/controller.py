@@ -44,6 +44,7 @@ _AFTER_AN_ACT = Patience(first_s=0.5)
 """Wait this long before an action counts as a no-op: a program may react to a click only after a timer."""
 _TILL_QUIET = Patience(first_s=0.25, quiet_s=0.25, limit_s=1.0)
 """Wait this long before pixels are compared: later drawing would look like a change that nobody caused."""
+_IN_FRONT = "active"
 _IN_A_TERMINAL_S = 0.15  # because what is typed comes back from another program
 _UNDER_WAY_S = 2.0
 _LIT_UP = Patience(first_s=0.05, limit_s=0.3)
@@ -411,9 +412,23 @@ class DesktopController:
         return next((window for window in self.backend.windows.all() if window.is_active), None)
 
     def find_window(self, title: str) -> Window:
-        """Return the window with that ref, title or program name. Raises ToolFailed if none or several match."""
+        """Return the window with that ref, title or program name; “active” is the one in front.
+
+        Raises ToolFailed if none or several match.
+        """
         windows = self.backend.windows.all()
+        if title.strip().lower() == _IN_FRONT:
+            shown = sorted((one for one in windows if not one.is_own and not one.is_minimised), key=_is_behind)
+            if shown:
+                return shown[0]
         return window_names.find(title, windows, self.opener.made_among(windows))
+
+    def monitor_of(self, window: Window) -> Rect:
+        """Return the screen pixels of the monitor that shows most of a window; the first one if none shows it."""
+        monitors = self.backend.screen.monitors()
+        shared = [(one.overlap(window.area), one) for one in monitors]
+        seen = [(part.width * part.height, one) for part, one in shared if part]
+        return max(seen, key=lambda one: one[0])[1] if seen else monitors[0]
 
     def region_of(self, monitor: int, window: str) -> Rect:
         """Return the screen pixels of a monitor (1 is the first, 0 all of them) or of a window."""
@@ -430,6 +445,10 @@ class DesktopController:
         if not 1 <= monitor <= len(monitors):
             raise ToolMisuse(f"There is no monitor {monitor}; there are {len(monitors)}, counted from 1.")
         return monitors[monitor - 1].overlap(extent) or extent
+
+
+def _is_behind(window: Window) -> bool:
+    return not window.is_active
 
 
 async def _first(*waits: Coroutine[None, None, None]) -> None:

@@ -161,6 +161,11 @@ def _known_as(wanted: str, apps: Iterable[App]) -> list[App]:
     return found if len(found) == 1 else []
 
 
+def names_of(apps: Iterable[App]) -> tuple[str, ...]:
+    """Return what the programs are called, in lower case. Words for what they do are no names."""
+    return tuple(dict.fromkeys(name for app in apps for name in (app.name.lower(), stem(app), *app.names)))
+
+
 def begun_with(words: Sequence[str], apps: Sequence[App], most: int) -> list[App]:
     """Return the programs in menus whose names or other names begin with all words (in lower case), the likeliest
     first: what a person may mean who is still typing."""

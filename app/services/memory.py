@@ -261,7 +261,7 @@ class FactStore:
                 self._removed.setdefault(turn, []).append(fact)
 
     def _wipe(self) -> None:
-        """Overwrite on the disk what the index and the log still contain of removed facts. The caller holds the lock."""
+        """Overwrite on the disk what the index and the log still contain of removed facts. The lock is held."""
         with self._writing() as db:
             db.execute("insert into words (words) values ('optimize')")
         # because the write-ahead log keeps old pages: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint

@@ -87,6 +87,8 @@ class Files:
         if "/" in named:
             raise ToolMisuse("named fits the names of files, not their paths: put the folder into path.")
         found = await asyncio.to_thread(partial(searching.entries, place, recursive=recursive, named=named))
+        if order := call.text("order"):
+            found = await asyncio.to_thread(searching.by_order, place, found, order)
         payload = {**_about(place), "entries": list(found.entries), "cut": found.is_cut, "skipped": list(found.skipped)}
         return ToolResult(True, "list_files", payload, _listed(place, found, named))
 
@@ -219,6 +221,7 @@ FILES = Family(
                 _PATH,
                 Param("recursive", ValueType.FLAG, "true to go into all folders"),
                 Param("named", description="glob for names"),
+                Param("order", description="files only", choices=("size", "newest")),
             ),
             examples=('<list_files path="." recursive="true"/>',),
             taint="outside",

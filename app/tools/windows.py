@@ -176,14 +176,32 @@ async def _close_window(controller: DesktopController, call: ToolCall) -> ToolRe
 
 async def _move_window(controller: DesktopController, call: ToolCall) -> ToolResult:
     window = controller.find_window(call.text("title"))
-    now = window.area
-    area = Rect(
-        call.integer("x", now.x), call.integer("y", now.y),
-        call.integer("width", now.width), call.integer("height", now.height),
-    )  # fmt: skip
+    if fill := call.text("fill"):
+        area = _filled(controller.monitor_of(window), fill)
+    else:
+        now = window.area
+        area = Rect(
+            call.integer("x", now.x), call.integer("y", now.y),
+            call.integer("width", now.width), call.integer("height", now.height),
+        )  # fmt: skip
     placed = await controller.backend.windows.place(window.ref, area)
     await controller.screen_capture.settle(Patience())
     return ToolResult(True, call.name, _as_json(placed), f"Now {_line(placed)}.")
+
+
+def _filled(screen: Rect, fill: str) -> Rect:
+    """Return the part of a monitor that a window is to fill: all of it, or one half."""
+    x, y, width, height = screen.x, screen.y, screen.width, screen.height
+    match fill:
+        case "left":
+            return Rect(x, y, width // 2, height)
+        case "right":
+            return Rect(x + width // 2, y, width - width // 2, height)
+        case "top":
+            return Rect(x, y, width, height // 2)
+        case "bottom":
+            return Rect(x, y + height // 2, width, height - height // 2)
+    return screen
 
 
 async def _minimise_window(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -277,7 +295,7 @@ def _as_json(window: Window) -> dict[str, JsonValue]:
 
 _TITLE = Param(
     "title",
-    description="its title or part of it, its program, or its ref",
+    description="title or part of it, program, ref, active",
     required=True,
     aliases=("window", "name", "app"),
 )
@@ -288,7 +306,7 @@ WINDOWS = Family(
         ToolSpec(
             "open_app",
             "Start an installed program by name, or open a URL or a file with its program, and wait until the window "
-            "has the keyboard. General names work too: calculator, text editor, terminal, file manager, browser.",
+            "has the keyboard. General names work too: calculator, text editor, terminal, browser.",
             Effect.DESKTOP,
             WindowTools.open_app,
             attrs=(
@@ -303,7 +321,7 @@ WINDOWS = Family(
         ),
         ToolSpec(
             "list_windows",
-            "The open windows, topmost first, with place and size in screen pixels.",
+            "The open windows, topmost first, with place and size.",
             Effect.READS,
             WindowTools.list_windows,
             examples=("<list_windows/>",),
@@ -338,13 +356,14 @@ WINDOWS = Family(
                 Param("y", ValueType.INTEGER),
                 Param("width", ValueType.INTEGER, minimum=1),
                 Param("height", ValueType.INTEGER, minimum=1),
+                Param("fill", choices=("screen", "left", "right", "top", "bottom")),
             ),
-            examples=('<move_window title="calculator" x="0" y="0"/>',),
+            examples=('<move_window title="calculator" fill="left"/>',),
             aim=ScreenAim.NONE,
         ),
         ToolSpec(
             "minimise_window",
-            "Put a window away without closing it.",
+            "Minimise a window.",
             Effect.DESKTOP,
             WindowTools.minimise_window,
             attrs=(_TITLE,),

@@ -27,6 +27,7 @@ _OWN = {
     "gtk4_form": ("/usr/bin/python3", str(ROOT / "tests" / "support" / "boards.py"), "gtk4_form"),
 }
 _TITLES = ["xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"]
+_WIDTH, _HEIGHT = 1280, 800
 Row = Mapping[str, Any]
 
 
@@ -36,8 +37,12 @@ def _rows() -> Iterator[Any]:
         yield pytest.param(row, marks=marks, id=f"{number}-{row['say'][:40]}")
 
 
+def _printed(screen: Screen, *command: str) -> str:
+    return subprocess.run(command, env=screen.environment, capture_output=True, text=True, check=False).stdout
+
+
 def _titles(screen: Screen) -> str:
-    return subprocess.run(_TITLES, env=screen.environment, capture_output=True, text=True, check=False).stdout
+    return _printed(screen, *_TITLES)
 
 
 def _command(words: str, home: Path) -> list[str]:
@@ -49,6 +54,8 @@ def _command(words: str, home: Path) -> list[str]:
 
 @pytest.mark.parametrize("row", list(_rows()))
 def test_a_sentence_is_done_without_a_question(row: Row, screen: Screen, tmp_path: Path) -> None:
+    workspace = screen.home / "Wisp"
+    workspace.mkdir()
     for name, content in row.get("files", {}).items():
         file = screen.home / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +74,9 @@ def test_a_sentence_is_done_without_a_question(row: Row, screen: Screen, tmp_pat
             started.append(program)
             assert eventually(lambda seen=before: _titles(screen) != seen), words  # type: ignore[misc]
         assert eventually(lambda: row.get("awaits", "") in _titles(screen)), _titles(screen)
-        done = screen.wisp("do", row["say"].replace("~", str(screen.home)))
+        if "gone" in row:
+            assert eventually(lambda: row["gone"] in _titles(screen).splitlines()), _titles(screen)
+        done = screen.wisp("do", "--workspace", str(workspace), row["say"].replace("~", str(screen.home)))
         said = done.stdout + done.stderr
         assert done.returncode in (0, 1), said
         assert "not run" not in said.casefold(), said
@@ -80,17 +89,41 @@ def test_a_sentence_is_done_without_a_question(row: Row, screen: Screen, tmp_pat
 
 
 def _check(row: Row, screen: Screen, said: str) -> None:
+    assert row.get("says", "") in said, said
     if "file" in row:
         file = screen.home / row["file"]
         assert eventually(lambda: file.exists() and row.get("holds", "") in file.read_text(encoding="utf-8")), said
+    for name in row.get("there", ()):
+        assert (screen.home / name).exists(), said
+    for name in row.get("away", ()):
+        assert not (screen.home / name).exists(), said
     if row.get("window"):
         assert eventually(lambda: row["window"].casefold() in _titles(screen).casefold()), said + _titles(screen)
     if "gone" in row:
         assert eventually(lambda: row["gone"] not in _titles(screen).splitlines()), said
+    if "front" in row:
+        assert eventually(lambda: row["front"] in _printed(screen, "xdotool", "getactivewindow", "getwindowname")), said
+    if "fills" in row:
+        assert eventually(lambda: _fills(*row["fills"], screen)), said + _printed(screen, "wmctrl", "-lG")
+    if "clipboard" in row:
+        assert eventually(lambda: _printed(screen, "xclip", "-o", "-selection", "clipboard") == row["clipboard"]), said
     if "shows" in row:
         assert eventually(lambda: _holds(row["in"], row["shows"], screen)), said
 
 
+def _fills(title: str, side: str, screen: Screen) -> bool:
+    """Tell whether the window stands in that half of the screen, or fills `screen`; a frame takes a few pixels."""
+    for line in _printed(screen, "wmctrl", "-lG").splitlines():
+        _, _, x, y, width, height, _, name = line.split(maxsplit=7)
+        if title in name:
+            left, right = int(x), int(x) + int(width)
+            wanted = {"left": (0, _WIDTH // 2), "right": (_WIDTH // 2, _WIDTH), "screen": (0, _WIDTH)}[side]
+            tall = int(height) > _HEIGHT - 60 and int(y) < 60
+            return tall and abs(left - wanted[0]) < 15 and abs(right - wanted[1]) < 15
+    return False
+
+
 def _holds(app: str, text: str, screen: Screen) -> bool:
-    nodes = observe(app, screen.environment)
+    """Tell whether the program shows it; what is written on its buttons stood there before."""
+    nodes = [node for node in observe(app, screen.environment) if "button" not in node.role]
     return any(text in (node.text or "") or text in node.name for node in nodes)

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPELLED = {
+    "pyyaml": "yaml",
     "fpdf2": "fpdf",
     "markdown-it-py": "markdown_it",
     "pillow": "PIL",

@@ -5,16 +5,28 @@ from __future__ import annotations
 import asyncio
 import datetime
 import importlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from app.base.clock import Clock, SystemClock
+from app.base.errors import WispError
 from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage
+from app.providers.offline.world import World
 from app.settings.catalog import NAME
 from app.settings.store import Settings
 
+if TYPE_CHECKING:
+    from app.providers.offline.plans import Understood
+
+Look = Callable[[], Awaitable[World]]
+"""Returns what is there now."""
+_LOOK_S = 2.0
+
 
 class OfflineProvider:
-    """Answers without a model. It is stateless: each pass derives the plan and its progress from the messages.
+    """Answers without a model: each pass derives the plan and its progress from the messages.
+
+    `look` tells what is there, for what the words of a wish may name.
 
     It always writes inline XML, whatever dialect the request explains. The assembly reads `dialect` to set up the
     session. The command reader is imported with the first request, which `wisp tool` never makes.
@@ -26,16 +38,44 @@ class OfflineProvider:
     def __init__(self, clock: Clock | None = None, said_name: str = NAME.default) -> None:
         self._clock = clock or SystemClock()
         self._said_name = said_name
+        self.look: Look | None = None
+        self._read: dict[tuple[int, str], Understood] = {}
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        reading = await asyncio.to_thread(importlib.import_module, "app.providers.offline.provider")
-        now = datetime.datetime.fromtimestamp(self._clock.wall())
-        reply = reading.reply_to(request.messages, now, self._said_name)
-        for piece in reading.pieces(reply.text):
+        pieces, stop_reason = await asyncio.to_thread(self._reply_to, request, asyncio.get_running_loop())
+        for piece in pieces:
             yield TextDelta(piece)
             await asyncio.sleep(0)  # so that a stop gets through between two pieces
         yield Usage()
-        yield Stopped(reply.stop_reason)
+        yield Stopped(stop_reason)
+
+    def _reply_to(self, request: Request, loop: asyncio.AbstractEventLoop) -> tuple[list[str], str]:
+        """Return the pieces of the reply and why it ended. Reading takes long, so this needs a thread of its own."""
+        provider = importlib.import_module("app.providers.offline.provider")
+        now = datetime.datetime.fromtimestamp(self._clock.wall()).astimezone()
+
+        said = provider.exchanges(request.messages)
+        if said and not said[-1].outcomes:  # a new wish, perhaps of a new conversation
+            self._read = {key: reading for key, reading in self._read.items() if key[0] < len(said) - 1}
+
+        def understood(at: int, wish: str) -> Understood:
+            """Read a wish once, so that what its first steps changed on the screen changes nothing of its plan."""
+            if (at, wish) not in self._read:
+                world = asyncio.run_coroutine_threadsafe(self._seen(), loop).result()
+                self._read[at, wish] = provider.understood(wish, world)
+            return self._read[at, wish]
+
+        reply = provider.reply_to(request.messages, now, self._said_name, understood)
+        return provider.pieces(reply.text), reply.stop_reason
+
+    async def _seen(self) -> World:
+        """Return what is there; nothing is known where the screen cannot be asked."""
+        if self.look is None:
+            return World()
+        try:
+            return await asyncio.wait_for(self.look(), _LOOK_S)
+        except (WispError, OSError, TimeoutError):
+            return World()
 
     async def models(self) -> tuple[str, ...]:
         return (self.name,)

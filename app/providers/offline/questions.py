@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from app.base import resources
 from app.base.values import dataclass
-from app.providers.offline.words import lexicon, tokens_of
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _NAMED = re.compile(
@@ -41,8 +41,8 @@ def open_dialog(echo: str) -> OpenDialog | None:
 
 def discarding(echo: str) -> str:
     """Return the button that discards unsaved changes in the open dialog that the tool's answer names; "" for none."""
-    dialog, known = open_dialog(echo), lexicon().phrases("objects.labels.discards")
-    return next((name for name in dialog.buttons if known.whole(tokens_of(name))), "") if dialog else ""
+    dialog, known = open_dialog(echo), resources.table("offline/notes.toml", resources.Table)["notes"]["discards"]
+    return next((name for name in dialog.buttons if name.lower().replace("’", "'") in known), "") if dialog else ""
 
 
 def without_dialogs(echo: str) -> str:

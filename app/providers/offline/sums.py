@@ -1,4 +1,4 @@
-"""Work out sums such as `what is 23*19`, `15% of 80` or `square root of 144`, in English or German style."""
+"""Work out sums such as `23*19`, `15% of 80` or `square root of 144`, in English or German style."""
 
 from __future__ import annotations
 
@@ -6,51 +6,39 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Sequence
 from fractions import Fraction
 
-from app.providers.offline.forms import ENDS, either
-from app.providers.offline.words import ENGLISH, Talk, Token, language_of, lexicon, tokens_of
+from app.base import resources
 
 _SUM = re.compile(r"(?!.*[\d.]{16})[\d.+\-*/() ]{3,100}")
 """Longer numbers would not be exact."""
 _SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+_MOST_BITS = 200
 
 
-def answer(wish: str, tokens: Sequence[Token]) -> Talk | None:
-    """Return the answer to a sum such as `what is 23*19`. `tokens` are the wish's words without polite ones."""
-    sums = lexicon().table("forms.sums")
-    shape = rf"(?:(?:{either(sums['asks'])}):? )?(?P<sum>.+?)(?: (?:{either(sums['ends'])}))?"
-    said = re.fullmatch(shape, wish[tokens[0].start :].strip(f"{ENDS}=") if tokens else "", re.IGNORECASE)
-    plain = said["sum"] if said else ""
-    style = next((name for name, shape in sums["decided_by"].items() if re.search(shape, plain)), "")
-    marks = sums["marks"][style or language_of(tokens) or ENGLISH]
-    if re.fullmatch(either(sums["others"]), wish.strip(ENDS)):  # a date, a time or a telephone number by itself
-        return None
+def answer(said: str, language: str) -> str:
+    """Return the result of a sum as a language writes it: `84`, `≈ 3.3333`, `∞` for a division by zero, or ""."""
+    sums = resources.table("offline/sums.toml", resources.Table)
+    plain = said.strip().rstrip("=?. ")
+    style = next((name for name, shape in sums["decided_by"].items() if re.search(shape, plain)), language)
+    if re.fullmatch("|".join(sums["others"]), plain):  # a date, a time or a telephone number by itself
+        return ""
+    marks = sums["marks"].get(style, sums["marks"]["en"])
     for sign, words in (*marks["numbers"].items(), *sums["signs"].items()):
-        plain = re.sub(rf" ?(?:{either(words)}) ?", sign, plain, flags=re.IGNORECASE)
+        either = "|".join(sorted(words, key=len, reverse=True))
+        plain = re.sub(rf" ?(?:{either}) ?", sign, plain, flags=re.IGNORECASE)
     try:
         tree = ast.parse(plain.strip() if _SUM.fullmatch(plain) else "", mode="eval").body
         value = _value(tree) if isinstance(tree, ast.BinOp) else None
         shown = str(value) if value is None or value.denominator == 1 else f"{float(value):.10g}"
     except ZeroDivisionError:
-        return Talk("by_zero")
-    except (
-        SyntaxError,
-        ValueError,
-        OverflowError,
-    ):  # because it only looks like a sum, or is too long to read
-        return None
-    if said is None or value is None:
-        return None
-    sign = "=" if Fraction(shown) == value else "≈"
-    return Talk("sum", f"{said['sum'].strip()} {sign} {shown.replace('.', marks['point'])}")
-
-
-def worked_out(wish: str) -> str:
-    """Return the result of a sum, such as `84` for `12*7`; "" for anything else."""
-    said = answer(wish, tokens_of(wish)) if any(sign.isdigit() for sign in wish) else None
-    return said.what.replace("≈", "=").rpartition("= ")[2] if said is not None and said.topic == "sum" else ""
+        return "∞"
+    except (SyntaxError, ValueError, OverflowError):  # because it only looks like a sum, or is too long to read
+        return ""
+    if value is None:
+        return ""
+    is_exact = Fraction(shown) == value
+    return ("" if is_exact else "≈ ") + shown.replace(".", marks["point"])
 
 
 def _value(node: ast.expr) -> Fraction:
@@ -67,9 +55,6 @@ def _value(node: ast.expr) -> Fraction:
     raise ValueError(ast.dump(node))
 
 
-_MOST_BITS = 200
-
-
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
     """Work out a power whose exponent is whole or one half. One that is too long to be read raises ValueError."""
     if exponent == Fraction(1, 2) and base >= 0:
@@ -80,3 +65,9 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
     if exponent.denominator != 1 or bits * abs(exponent) > _MOST_BITS:
         raise ValueError(f"{base} ** {exponent}")
     return Fraction(base**exponent.numerator)
+
+
+def worked_out(said: str) -> str:
+    """Return the exact or rounded result of a sum that was typed, such as `84` for `12*7`; "" for anything else."""
+    result = answer(said, "en") if any(sign.isdigit() for sign in said) else ""
+    return "" if result == "∞" else result.removeprefix("≈ ")

@@ -6,23 +6,38 @@ import datetime
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from string import Formatter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from app.base import resources
 from app.base.texts import clip_line, clip_middle, for_people, shell_word
 from app.base.values import dataclass, field, replace
 from app.protocol.dialects.api import INTRODUCES
 from app.protocol.message import Message, Role, TextPart
-from app.providers.offline.clause import verbs
 from app.providers.offline.questions import without_dialogs
-from app.providers.offline.words import ENGLISH, PlannedCall, Refusal, Talk, language_of, lexicon, tokens_of
 
-_LEAST_LIKENESS = 75
-_SHORTEST = 3
-Understands = Callable[[str], bool]
-"""Returns whether Wisp would do or answer a sentence if the person said it."""
+if TYPE_CHECKING:  # because reading is slow to import, and most of who needs words needs no reading
+    from app.providers.offline.plans import PlannedCall
+    from app.providers.offline.reading import Refusal
+
+ENGLISH = "en"
+_DIGITS = 6
+_ANSWER_CHARS = 24
+
+
+def notes(name: str) -> Mapping[str, Any]:
+    """Return a table of `resources/offline/notes.toml`: how to tell what tools and the loop say."""
+    table: Mapping[str, Any] = resources.table("offline/notes.toml", resources.Table)[name]
+    return table
+
+
+@functools.lru_cache(maxsize=256)
+def language_of(said: str) -> str:
+    """Return the language of the first word that only one language has; "" if no word decides."""
+    known = resources.table("offline/languages.toml", resources.Table)["words"]
+    words = re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", said.lower())
+    return next((language for word in words for language, own in known.items() if word in own), "")
 
 
 class Phrasebook:
@@ -35,7 +50,8 @@ class Phrasebook:
 
     def table(self, name: str) -> Mapping[str, Any]:
         """Return the sentences about one subject, given its name in the phrases file."""
-        return lexicon().table(f"{self._file}.{name}")
+        table: Mapping[str, Any] = resources.table(f"offline/{self._file}.toml", resources.Table)[name]
+        return table
 
     def _what(self, step: PlannedCall) -> str:
         return step.what.translate(self._marks)
@@ -45,25 +61,22 @@ class Phrasebook:
         return _chosen(self.table(step.phrase)["doing"], index).format(what=self._what(step))
 
     def finished(self, steps: Sequence[PlannedCall], proofs: Sequence[str], found: str) -> str:
-        """Return the last sentence: the steps, what their receipts claim, and what readings of the screen found."""
-        if found and all(step.phrase in lexicon().table("notes.notes")["answers"] for step in steps):
-            return found  # because a question gets an answer and no report
-        table = self.table("finished")
-        text = _chosen(table["opening"], len(steps)).format(steps=self.listed(steps))
-        unseen = [step for step, proof in zip(steps, proofs, strict=False) if proof == _UNVERIFIABLE]
-        if unseen:
-            text += " " + str(table["unseen"]).format(steps=self.listed(unseen))
-        elif _CONFIRMED in proofs:
-            text += f" {table['seen']}"
-        return f"{text} {found}".strip()
+        """Return the last sentence: what was found or has come of the steps, and whether nothing confirms them."""
+        if found:
+            return found
+        table, last = self.table("finished"), self.table(steps[-1].phrase)
+        if "result" in last:
+            return str(last["result"]).format(what=self._what(steps[-1]))
+        return str(table["unseen" if _UNVERIFIABLE in proofs else "done"])
 
     def outcome_of(self, step: PlannedCall, echo: str) -> str:
-        """Return the result that the last action's receipt reports. Typed text is no result."""
+        """Return the result that the last action's receipt reports; a short one alone. Typed text is no result."""
         table = self.table("finished")
-        if title := _CALLED.search(echo):
+        if (title := _CALLED.search(echo)) and step.phrase != "save":
             said = str(table["called"]).format(title=title[1].lstrip("*"))
             return f"{said} {table['unsaved']}" if title[1].startswith("*") else said
-        return str(table["shows"]).format(value=value) if (value := self.value_of(step, echo)) else ""
+        value = self.value_of(step, echo)
+        return str(table["shows"]).format(value=value) if len(value) > _ANSWER_CHARS else value
 
     def value_of(self, step: PlannedCall, echo: str) -> str:
         """Return what the receipt says the screen shows now, such as a sum's result; "" if it says nothing of that."""
@@ -101,18 +114,18 @@ class Phrasebook:
 
     def _timed(self, listed: str) -> str:
         """Return a list of plans that says in this language when each will run."""
-        line = lexicon().table("notes.planned")["line"]
+        line = notes("planned")["line"]
         return re.sub(line, lambda found: found[1] + self.translated(found[2], "times") + found[3], listed)
 
     def translated(self, text: str, table: str = "reasons") -> str:
         """Return a tool's sentence in this language, as far as a table of the notes knows it."""
-        for reason in lexicon().table(f"notes.{table}").get(self._language, ()):
+        for reason in notes(table).get(self._language, ()):
             text = re.sub(reason["said"], reason["means"], text)
         return text
 
     def _fitting(self, step: PlannedCall, echo: str) -> str:
         """Return the things that fit, numbered, and how to name each; "" unless the step failed for this reason."""
-        table, said, phrase = self.table("several"), lexicon().table("notes.several"), self.table(step.phrase)
+        table, said, phrase = self.table("several"), notes("several"), self.table(step.phrase)
         listed = re.search(said["list"], echo, re.DOTALL)
         found = list(re.finditer(said["entry"], listed["list"])) if listed and "again" in phrase else []
         if not found:
@@ -133,33 +146,30 @@ class Phrasebook:
         table = self.table("left")
         return str(table["later"]).format(steps=self.listed(before)) if before else str(table["first"])
 
-    def talk(self, said: Talk, now: datetime.datetime, name: str = "") -> str:
-        """Return an answer in words, with the time, the date and the assistant's name if the answer has them."""
+    def talk(self, topic: str, **given: str) -> str:
+        """Return an answer in words, with what is given filled in."""
+        return str(self.table("talk")[topic]).format(**given)
+
+    def date(self, now: datetime.datetime) -> str:
         calendar = self.table("calendar")
-        date = str(calendar["date"]).format(
-            weekday=calendar["weekdays"][now.weekday()],
-            day=now.day,
-            month=calendar["months"][now.month - 1],
-            year=now.year,
-        )
-        return str(self.table("talk")[said.topic]).format(time=f"{now:%H:%M}", date=date, what=said.what, name=name)
+        weekday, month = calendar["weekdays"][now.weekday()], calendar["months"][now.month - 1]
+        return str(calendar["date"]).format(weekday=weekday, day=now.day, month=month, year=now.year)
 
-    def refused(self, refusal: Refusal, understands: Understands) -> str:
-        """Return one sentence: what could not be read, and the nearest possible command."""
+    def number(self, value: float) -> str:
+        """Return a number as it is written in this language, with at most six digits."""
+        return f"{value:.{_DIGITS}g}".replace(".", self.table("calendar")["point"])
+
+    def refused(self, refusal: Refusal) -> str:
+        """Return one sentence: what was not understood, and what could be said instead."""
         sentence = str(self.table("refused")[refusal.kind])
-        named = {name for _, name, _, _ in Formatter().parse(sentence) if name}
-        values = {"part": refusal.part, "near": self._near(refusal, understands)}
-        return sentence.format(**{name: values[name] for name in named})
+        return sentence.format(part=refusal.part, near=self._near(refusal))
 
-    def _near(self, refusal: Refusal, understands: Understands) -> str:
-        """Return a hint: a known replacement or a corrected command that Wisp understands, else what is possible."""
-        table = self.table("near")
-        if refusal.near and understands(refusal.near):
-            return str(table["hint"]).format(hint=refusal.near)
-        guess = _respelled(refusal.part) if refusal.kind == "unreadable" else ""
-        if guess and language_of(tokens_of(guess)) == self._language and understands(guess):
-            return str(table["guess"]).format(guess=guess)
-        return str(table[refusal.kind])
+    def _near(self, refusal: Refusal) -> str:
+        """Return sentences that can be said instead, made from what was said."""
+        table, part = self.table("near"), re.sub(r"[“”„?.!]", "", refusal.part).strip(" …")
+        said = [str(table["open"]).format(name=refusal.program)] if refusal.program else []
+        said += [str(table["search"]).format(part=part), str(table["help"])]
+        return str(table["or"]).join(f"“{one}”" for one in said).translate(self._marks)
 
     def found(self, step: PlannedCall, echo: str) -> str:
         """Return the result of a reading with its introduction; "" for steps that only act."""
@@ -181,9 +191,14 @@ class Phrasebook:
         if step.tool == "web_search":
             hits = _FENCED.search(echo)
             return f"{table['found']}\n{hits['text']}" if hits else str(table["nothing"])
+        if step.phrase in ("read_file", "web_fetch", "skills", "servers"):
+            return _fenced(echo.strip()) if step.phrase == "read_file" else echo.strip() or str(table["nothing"])
+        if step.phrase == "first_file":
+            first = echo.partition("\n")[2].strip().partition("\n")[0]
+            return str(table["nothing"]) if not first or first.startswith("(") else first
         if step.tool == "execute_command":
             return _printed(table, echo, str(step.arguments["command"]))
-        if empty := lexicon().table("notes.headed").get(step.phrase):
+        if empty := notes("headed").get(step.phrase):
             told = echo.partition("\n")[2]
             return str(table["nothing"]) if re.match(empty, told) else f"{table['found']}\n{told.strip()}"
         if "nothing" in table:
@@ -202,23 +217,11 @@ def is_doubted(step: PlannedCall, proof: str) -> bool:
 
     Text and keys that changed the screen did arrive. A click that changed it may only have focused a disabled button.
     """
-    doubts = lexicon().table("notes.doubts")
+    doubts = notes("doubts")
     return (
         step.phrase not in doubts["silent"]
         and proof in doubts["clicks" if step.phrase in doubts["phrases"] else "acts"]
     )
-
-
-def _respelled(part: str) -> str:
-    """Correct the first word of `opn the calculator`; return "" if no verb is similar."""
-    from rapidfuzz import process
-
-    first, _, rest = part.partition(" ")
-    known = verbs()
-    if len(first) < _SHORTEST or first.lower() in known:
-        return ""
-    found = process.extractOne(first.lower(), sorted(known), score_cutoff=_LEAST_LIKENESS)
-    return f"{found[0]} {rest}".strip() if found else ""
 
 
 _CALLED = re.compile(r"is now called '([^']+)'")
@@ -265,7 +268,7 @@ class StepOutcome:
     @property
     def is_dry(self) -> bool:
         """Return whether this was a dry run."""
-        return lexicon().table("notes.notes")["dry"] in self.text
+        return notes("notes")["dry"] in self.text
 
 
 @dataclass(slots=True)
@@ -312,7 +315,7 @@ def _sorted(messages: Sequence[Message]) -> Iterator[tuple[StepOrigin, str]]:
 
 
 def _origin(text: str) -> tuple[StepOrigin, str]:
-    table = lexicon().table("notes.notes")
+    table = notes("notes")
     if text.lstrip().startswith(tuple(table["results"])):
         return StepOrigin.RESULTS, text
     if text.startswith(tuple(table["loop"])):
@@ -361,33 +364,39 @@ def _printed(table: Mapping[str, Any], echo: str, command: str) -> str:
     state, _, output = echo.strip().partition("\n")
     ended = _ENDED.match(state)
     parts = [str(table["code"]).format(code=ended["code"])] if ended and ended["code"] != "0" else []
-    said = f"{table['found']}\n{output.strip()}" if output.strip() != _NO_OUTPUT else str(table["silent"])
+    said = _fenced(output.strip()) if output.strip() != _NO_OUTPUT else str(table["silent"])
     parts += [for_people(state[ended.end() :] if ended else state), said]
     if ended and ended["code"] != "0" and "no network" in state and re.match(table["online"], command):
         parts.append(str(table["network"]).format(command=command))
-    return " ".join(filter(None, parts))
+    return " ".join(filter(None, parts)).replace(" \n", "\n").strip()
+
+
+def _fenced(text: str) -> str:
+    """Return text of another program as a block, in which no sign means anything."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"\n{fence}\n{text}\n{fence}"
 
 
 def is_denied(echo: str) -> bool:
     """Say whether the person refused the call."""
-    return any(words in echo for words in lexicon().table("notes.notes")["denied"])
+    return any(words in echo for words in notes("notes")["denied"])
 
 
 def is_unattended(echo: str) -> bool:
     """Return whether the call needed a person's answer and nobody was there."""
-    return any(words in echo for words in lexicon().table("notes.notes")["unattended"])
+    return any(words in echo for words in notes("notes")["unattended"])
 
 
 def is_missing(echo: str) -> bool:
     """Return whether what the call looks for is not on the screen."""
-    return any(words in echo for words in lexicon().table("notes.notes")["missing"])
+    return any(words in echo for words in notes("notes")["missing"])
 
 
 def as_made(step: PlannedCall, echo: str) -> PlannedCall:
     """Return the step that makes an app with the app's name and, if it was there already, the phrase that says so."""
-    notes = lexicon().table("notes.notes")
-    named = re.search(notes["made"], echo)
-    phrase = "made_before" if notes["made_before"] in echo else step.phrase
+    table = notes("notes")
+    named = re.search(table["made"], echo)
+    phrase = "made_before" if table["made_before"] in echo else step.phrase
     return replace(step, phrase=phrase, what=named[1] if named else step.what)
 
 
@@ -402,7 +411,7 @@ def _reason(step: PlannedCall, echo: str, words: Mapping[str, Any]) -> str:
     text = " ".join(_without_docs(step, without_dialogs(echo)).split()).removeprefix(f"{step.tool}:").strip()
     kept = for_people(text)
     is_cut = len(kept.split()) < len(text.split())
-    is_on_screen = step.phrase in lexicon().table("notes.notes")["on_screen"] and not text.startswith("not run.")
+    is_on_screen = step.phrase in notes("notes")["on_screen"] and not text.startswith("not run.")
     return f"{kept} {words['instead']}".strip() if is_cut and is_on_screen else kept
 
 
@@ -412,19 +421,19 @@ def _without_docs(step: PlannedCall, echo: str) -> str:
 
 def _elements(echo: str, words: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each window, in the order of the outline, and one for those of which nothing is seen."""
-    notes, role, written = lexicon().table("notes.notes"), "", list[str]()
+    roles, role, written = notes("notes"), "", list[str]()
     groups: list[tuple[str, dict[str, list[str]], list[str], set[bool]]] = [("", {}, [], set())]
     for match in filter(None, map(_ELEMENT.fullmatch, echo.splitlines())):
         name = _plain(match["name"]) or _plain(match["value"])
-        if match["role"] in notes["windows"]:
+        if match["role"] in roles["windows"]:
             role = match["role"]
-            groups.append((name, {}, [], {True} if match[0].endswith(f" {notes['covered']}") else set()))
+            groups.append((name, {}, [], {True} if match[0].endswith(f" {roles['covered']}") else set()))
         elif match["ref"] == "t":
             written.append(name)
         elif name and match["role"] in words["kinds"]:
             groups[-1][1].setdefault(words["kinds"][match["role"]], []).append(name)
-            groups[-1][3].add(match[0].endswith(f" {notes['covered']}"))
-        elif name and role in notes["dialogs"] and match["role"] in notes["texts"]:
+            groups[-1][3].add(match[0].endswith(f" {roles['covered']}"))
+        elif name and role in roles["dialogs"] and match["role"] in roles["texts"]:
             groups[-1][2].append(name)
     for window, by_kind, texts, states in groups:
         yield from () if states == {True} else _group(window, by_kind, texts, words)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
-from app.base.values import dataclass, field
+from app.base.values import dataclass, field, replace
 from app.services.files import places
 from app.services.files.places import Place, visible
 from app.services.files.safe_open import told
@@ -47,6 +47,7 @@ _LIMIT_S = 30.0
 _LINE_BYTES = 1 << 24
 _MOST_FILE = "50M"
 _NOTES = 5
+_KILO = 1000
 _SPECIAL = re.compile(r"([\[\]{}*?!\\])")
 
 
@@ -263,6 +264,28 @@ def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES, named: s
     """Return the entries whose name fits the glob. If recursive, ignored and hidden files are only counted."""
     with told(place.argument, place.shown):
         return _Walk(place.path, most, recursive=recursive, named=named.casefold()).run()
+
+
+def by_order(place: Place, found: FolderListing, order: str) -> FolderListing:
+    """Return a listing with its files alone, the largest or the newest first, each with its size and day."""
+    told: list[tuple[float, str]] = []
+    for name in found.entries:
+        with suppress(OSError):  # because a file may be gone by now
+            facts = os.lstat(place.path / name)
+            if not name.endswith(("/", "@")):
+                day = time.strftime("%Y-%m-%d", time.localtime(facts.st_mtime))
+                line = f"{name} ({size_told(facts.st_size)}, {day})"
+                told.append((facts.st_size if order == "size" else facts.st_mtime, line))
+    return replace(found, entries=tuple(line for _, line in sorted(told, reverse=True)))
+
+
+def size_told(size: int) -> str:
+    """Return a number of bytes as people read it, such as `1.2 MB`."""
+    amount, units = float(size), iter(("bytes", "KB", "MB", "GB", "TB"))
+    unit = next(units)
+    while amount >= _KILO:
+        amount, unit = amount / _KILO, next(units)
+    return f"{amount:.3g} {unit}"
 
 
 class _Walk:

@@ -602,9 +602,9 @@ async def test_a_person_without_a_model_has_things_remembered_recalled_and_forgo
         await assistant.close()
     kept = f"#1 ({datetime.date.today()}) my dentist is Dr. Okafor, in the Bergstrasse"
     assert said == [
-        "All done: I will remember “my dentist is Dr. Okafor, in the Bergstrasse”.",
+        "I will remember “my dentist is Dr. Okafor, in the Bergstrasse”.",
         f"This is what I remember:\n{kept}",
-        "All done: I forgot “my dentist is Dr. Okafor”.",
+        "Forgotten.",
         "I remember nothing about that.",
     ]
 

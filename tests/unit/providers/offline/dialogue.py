@@ -12,15 +12,18 @@ from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed, CallDelta, CallOpened, Message, Role, assistant, user
 from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline import OfflineProvider
+from app.providers.offline.world import World
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY
 from app.tools.drawing.looks import LOOKS
 from app.tools.edit import EDITS
 from app.tools.exec import COMMANDS
 from app.tools.file import ARRANGEMENTS, FILES
+from app.tools.mcp import MCP
 from app.tools.memory import MEMORY
 from app.tools.schedule import SCHEDULES
 from app.tools.screen import SCREEN
+from app.tools.skills import SKILLS
 from app.tools.surfaces import SURFACES
 from app.tools.watching import WATCHING
 from app.tools.web import WEB
@@ -42,9 +45,19 @@ SPECS = (
     *SCHEDULES.tools,
     *SURFACES.tools,
     *LOOKS.tools,
+    *SKILLS.tools,
+    *MCP.tools,
 )
 BY_NAME = {spec.name: spec for spec in SPECS}
 VOICES = ("say", "attempt_completion")
+WORLD = World(
+    programs=(
+        *("Calculator", "galculator", "Mousepad", "Terminal", "xterm", "File Manager", "pcmanfm", "Chromium", "evince"),
+        *("Document Viewer", "eog", "Image Viewer", "LibreOffice Writer", "LibreOffice Calc", "Settings"),
+    ),
+    windows=(("report.txt - Mousepad", "mousepad"), ("galculator", "Calculator")),
+)
+"""What is there for the tables of sentences."""
 
 
 @dataclass
@@ -63,6 +76,10 @@ class Dialogue:
     dialect: XmlDialect = field(default_factory=XmlDialect)
     messages: list[Message] = field(default_factory=list)
     clock: FakeClock = field(default_factory=FakeClock)
+    provider: OfflineProvider = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.provider = OfflineProvider(self.clock)
 
     async def say(self, wish: str) -> Reply:
         """A wish, and the reply to it."""
@@ -88,9 +105,8 @@ class Dialogue:
         self._add(user(told(name, **values)))
 
     async def reply(self) -> Reply:
-        events = [
-            event async for event in OfflineProvider(self.clock).stream(Request("offline", "", tuple(self.messages)))
-        ]
+        request = Request("offline", "", tuple(self.messages))
+        events = [event async for event in self.provider.stream(request)]
         reply = self._read(events)
         self._add(assistant(reply.raw))
         return reply

@@ -13,6 +13,7 @@ from app.protocol.call import JsonValue, ToolResult, tool_error
 from app.protocol.message import Message, Role, TextPart
 from app.providers.api import Request, Stopped, TextDelta, Usage
 from app.providers.offline import OfflineProvider, make
+from app.providers.offline.world import World
 from app.settings.store import Settings
 from app.tools.executor import DRY_RUN
 from app.ui.composer.attachments import Attached, in_words
@@ -77,31 +78,16 @@ async def test_a_marked_part_of_the_screen_is_read_out(wish: str, doing: str, an
         assert (last.said, last.ends) == (told, True)
 
 
-@pytest.mark.parametrize(
-    ("wish", "near"),
-    [
-        ("copy all txt files to Trip", "copy plan.txt to Documents"),
-        ("copy Invoices to Reise", "copy plan.txt to Documents"),
-        ("kopiere alle Dateien nach Reise", "kopiere plan.txt nach Dokumente"),
-        ("delete everything", "delete plan.txt"),
-        ("lösche den Ordner Reise", "lösche plan.txt"),
-    ],
-)
-async def test_for_files_that_it_cannot_handle_it_offers_what_it_can_do_with_files(wish: str, near: str) -> None:
-    said = (await Dialogue().say(wish)).said
-    assert f"“{near}”" in said or f"„{near}“" in said
-
-
 async def test_each_pass_is_one_step_and_the_last_tells_what_was_done() -> None:
     talk = Dialogue()
     assert shown(await talk.say("open the calculator and type 12*7= then press enter")) == step(
-        "Opening the calculator.", "open_app", name="calculator"
+        "Opening calculator.", "open_app", name="calculator"
     )
     assert shown(await talk.succeed("open_app")) == step("Writing “12*7=”.", "computer_type", text="12*7=")
     assert shown(await talk.succeed("computer_type")) == step("Pressing enter.", "computer_key", keys="enter")
     last = await talk.succeed("computer_key")
     assert (last.said, last.calls, last.ends, last.reason) == (
-        "Done: I opened the calculator, typed “12*7=” and pressed enter.",
+        "Done.",
         [],
         True,
         "end_turn",
@@ -119,7 +105,7 @@ QUESTION = (
     [
         (
             "press ctrl+q",
-            "All done: I pressed ctrl+q. The screen shows that it worked. A question is open: “Save the changes?” "
+            "Done. A question is open: “Save the changes?” "
             'Say “click "Don\'t Save"” or “click Cancel” or “click Save”.',
         ),
         (
@@ -153,7 +139,7 @@ async def test_a_program_that_asks_before_it_closes_gets_the_answer_that_was_sai
     asked = "'*Untitled 1 - Mousepad' was asked to close and is still open. " + QUESTION.partition("opened. ")[2]
     assert (await talk.fail("close_window", asked)).calls == [("computer_click", {"target": "Don't Save"})]
     last = await talk.succeed("computer_click", "Clicked. The window 'Untitled 1' closed. (confirmed)")
-    assert last.said == "All done: I closed mousepad without saving. The screen shows that it worked."
+    assert last.said == "Done."
 
 
 async def test_keys_that_close_a_window_are_followed_by_the_answer_that_was_said() -> None:
@@ -184,69 +170,60 @@ async def test_a_question_that_has_no_such_button_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "proofs", "said"),
+    ("wish", "proofs", "said", "reason"),
     [
-        ('click "Save"', ["confirmed"], "All done: I clicked “Save”. The screen shows that it worked."),
-        ('click "Save"', ["unverifiable"], "I clicked “Save”, but nothing shows that it worked."),
-        ('click "Save"', ["suspected no-op"], "I clicked “Save”, but nothing shows that it worked."),
-        (
-            'type "12"',
-            ["unverifiable"],
-            "All done: I typed “12”. I could not see on the screen whether this worked: I typed “12”.",
-        ),
-        ('type "12"', ["suspected no-op"], "I typed “12”, but nothing shows that it worked."),
+        ('click "Save"', ["confirmed"], "Done.", "end_turn"),
+        ('click "Save"', ["unverifiable"], "I clicked “Save”, but nothing shows that it worked.", "unverified"),
+        ('click "Save"', ["suspected no-op"], "I clicked “Save”, but nothing shows that it worked.", "unverified"),
+        ('type "12"', ["unverifiable"], "Done, but nothing confirms it.", "end_turn"),
+        ('type "12"', ["suspected no-op"], "I typed “12”, but nothing shows that it worked.", "unverified"),
         (
             'click "Save" then press ctrl+q',
             ["unverifiable", "confirmed"],
             "I clicked “Save” and pressed ctrl+q, but nothing shows that this worked: I clicked “Save”.",
+            "unverified",
         ),
     ],
 )
-async def test_nothing_is_called_done_that_no_receipt_shows(wish: str, proofs: list[str], said: str) -> None:
+async def test_nothing_is_called_done_that_no_receipt_shows(
+    wish: str, proofs: list[str], said: str, reason: str
+) -> None:
     talk = Dialogue()
     reply = await talk.say(wish)
     for proof in proofs:
         reply = await talk.succeed(reply.calls[0][0], f"Did it. ({proof})")
-    is_sure = said.startswith("All done")
-    assert (reply.said, reply.ends, reply.reason) == (said, is_sure, "end_turn" if is_sure else "unverified")
+    assert (reply.said, reply.ends, reply.reason) == (said, reason == "end_turn", reason)
 
 
 @pytest.mark.parametrize(
     ("wish", "echo", "said"),
     [
-        ('type "12*7="', 'Typed 5 characters. New: "84". Gone: "Save". (confirmed)', "It shows “84” now."),
-        ('type "12*7="', "Typed 5 characters. text holds '84' now. (confirmed)", "It shows “84” now."),
-        ("press enter", 'Pressed enter. label "0 items" became "3 items". (confirmed)', "It shows “3 items” now."),
+        ('type "12*7="', 'Typed 5 characters. New: "84". Gone: "Save". (confirmed)', "84"),
+        ('type "12*7="', "Typed 5 characters. text holds '84' now. (confirmed)", "84"),
+        ("press enter", 'Pressed enter. label "0 items" became "3 items". (confirmed)', "3 items"),
+        (
+            "press enter",
+            f"Pressed enter. text holds '{'long ' * 9}' now. (confirmed)",
+            f"It shows “{' '.join(['long'] * 9)}” now.",
+        ),
         (
             "press enter",
             "Pressed enter. The window '*Untitled 1' is now called 'note.txt - Mousepad'. (confirmed)",
             "The window is now called “note.txt - Mousepad”.",
         ),
-        ('type "Hello"', "Typed 5 characters. text holds 'Hello' now. (confirmed)", ""),
-        ("press F9", "Pressed F9. (confirmed)", ""),
+        (
+            "press ctrl+v",
+            "Pressed. The window is now called '*Untitled 1 - Mousepad'. (confirmed)",
+            "The window is now called “Untitled 1 - Mousepad”. It is not saved yet.",
+        ),
+        ('type "Hello"', "Typed 5 characters. text holds 'Hello' now. (confirmed)", "Done."),
+        ("press F9", "Pressed F9. (confirmed)", "Done."),
     ],
 )
 async def test_the_result_that_the_last_receipt_tells_is_said(wish: str, echo: str, said: str) -> None:
     talk = Dialogue()
     reply = await talk.say(wish)
-    reply = await talk.succeed(reply.calls[0][0], echo)
-    assert reply.said.partition("worked.")[2].strip() == said
-
-
-@pytest.mark.parametrize(
-    ("wish", "echo", "first"),
-    [
-        ('type "12*7="', 'Typed 5 characters. New: "84". Gone: "Save". (confirmed)', "84"),
-        ("press F9", "Pressed F9. (confirmed)", ""),
-        ("press enter", f"Pressed enter. text holds '{'long ' * 9}' now. (confirmed)", ""),
-    ],
-)
-async def test_a_short_result_is_said_before_how_it_was_reached(wish: str, echo: str, first: str) -> None:
-    talk = Dialogue()
-    reply = await talk.say(wish)
-    reply = await talk.succeed(reply.calls[0][0], echo)
-    answer, _, _ = reply.said.rpartition("\n\n")
-    assert answer == first
+    assert (await talk.succeed(reply.calls[0][0], echo)).said == said
 
 
 async def test_a_name_that_no_field_has_is_looked_for_among_the_windows() -> None:
@@ -258,7 +235,7 @@ async def test_a_name_that_no_field_has_is_looked_for_among_the_windows() -> Non
     assert (await talk.succeed("focus_window")).calls == [("computer_type", {"text": "saved"})]
     assert (await talk.succeed("computer_type")).calls == [("computer_click", {"target": "Save"})]
     last = await talk.succeed("computer_click", "Clicked. (confirmed)")
-    assert last.said.startswith("Done: I switched to Draft, typed “saved” and clicked “Save”.")
+    assert (last.said, last.ends) == ("Done.", True)
 
 
 @pytest.mark.parametrize("why", ["2 things fit 'Draft field': one; other.", "not run. The person said no."])
@@ -308,10 +285,10 @@ async def test_a_dry_run_is_not_called_done() -> None:
 
 async def test_a_failed_step_ends_the_plan_with_the_tool_s_own_words() -> None:
     talk = Dialogue()
-    await talk.say("open the calculater and type 5")
-    reply = await talk.fail("open_app", "There is no program 'calculater'. Did you mean Calculator or Calendar?")
+    await talk.say("open Frobnikator and type 5")
+    reply = await talk.fail("open_app", "There is no program 'Frobnikator'. Did you mean Calculator or Calendar?")
     assert (reply.said, reply.calls, reply.reason) == (
-        "I could not open the calculater: There is no program “calculater”. Did you mean Calculator or Calendar?",
+        "I could not open Frobnikator: There is no program “Frobnikator”. Did you mean Calculator or Calendar?",
         [],
         "refusal",
     )
@@ -332,8 +309,8 @@ async def test_a_failure_in_the_middle_tells_what_had_been_done() -> None:
 async def test_nothing_is_done_about_a_wish_that_is_declined() -> None:
     reply = await Dialogue().say("open the calculator and email it to Bob")
     assert (reply.said, reply.calls, reply.reason) == (
-        "“email it to Bob” is more than I can do without a model, so I did nothing; "
-        'I can do “open the calculator”, “type "hello"” or “what is on the screen”, for instance.',
+        "I did not understand “open the calculator and email it to Bob”; try “open calculator” or "
+        "“search the web for open the calculator and email it to Bob” or “what can you do”.",
         [],
         "refusal",
     )
@@ -458,23 +435,14 @@ async def test_several_that_fit_are_listed_with_the_words_that_name_each(
     assert (await talk.say(proposed[-1])).calls == [call]
 
 
-async def test_a_window_that_holds_changes_is_called_not_saved_yet() -> None:
-    talk = Dialogue()
-    await talk.say("press ctrl+v")
-    reply = await talk.succeed(
-        "computer_key", "Pressed. The window is now called '*Untitled 1 - Mousepad'. (confirmed)"
-    )
-    assert reply.said.endswith("The window is now called “Untitled 1 - Mousepad”. It is not saved yet.")
-
-
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        ("what is 23*19?", "23*19 = 437"),
-        ("was ist 3,5 mal 3", "3,5 mal 3 = 10,5"),
-        ("what is -(2+3)*4 - 1", "-(2+3)*4 - 1 = -21"),
-        ("what is the square root of 144?", "the square root of 144 = 12"),
-        ("2^10", "2^10 = 1024"),
+        ("what is 23*19?", "437"),
+        ("was ist 3,5 mal 3", "10,5"),
+        ("what is -(2+3)*4 - 1", "-21"),
+        ("what is the square root of 144?", "12"),
+        ("2^10", "1024"),
         ("what is 0^-1", "Nothing can be divided by zero."),
         ("what is 7/0", "Nothing can be divided by zero."),
     ],
@@ -523,14 +491,13 @@ _PLANS = [
             "find a file called plan.md",
             "list_files",
             "device:/:\n(nothing named *plan.md*; hidden and ignored files were left out)",
-            "All done: I looked for files named “plan.md”. "
             "I found none in your home folder; hidden files are left out.",
         ),
         (
             "find a file called plan.md",
             "list_files",
             "device:/:\n(nothing named *plan.md*)\n[could not be read: a]",
-            "All done: I looked for files named “plan.md”. I found:\n(nothing named *plan.md*)\n[could not be read: a]",
+            "I found:\n(nothing named *plan.md*)\n[could not be read: a]",
         ),
         (
             "what is in the clipboard",
@@ -573,8 +540,7 @@ async def test_a_question_that_memory_cannot_answer_is_declined_in_one_sentence(
     talk = Dialogue()
     await talk.say("when does my train leave?")
     reply = await talk.succeed("recall", "Nothing of that is remembered. in=conversations looks into what was said.")
-    assert reply.said.startswith("I remember nothing that answers this, and without a model I cannot find it out.")
-    assert reply.reason == "refusal"
+    assert (reply.said, reply.reason) == ("I remember nothing that answers this.", "refusal")
 
 
 async def test_what_was_copied_is_told_because_the_screen_does_not_show_it() -> None:
@@ -605,8 +571,7 @@ async def test_windows_are_told_by_title_and_program() -> None:
     )
     await talk.succeed("list_windows", windows)
     assert (await talk.succeed("computer_key")).said == (
-        "That is done: I listed the windows and pressed tab. These windows are open:\n"
-        "“galculator” (galculator, in front)\n“Notes” (mousepad)"
+        "These windows are open:\n“galculator” (galculator, in front)\n“Notes” (mousepad)"
     )
 
 
@@ -626,8 +591,8 @@ async def test_a_second_wish_starts_anew() -> None:
     talk = Dialogue()
     await talk.say("open the calculator")
     await talk.succeed("open_app")
-    assert shown(await talk.say("open the terminal")) == step("Opening the terminal.", "open_app", name="terminal")
-    assert (await talk.succeed("open_app")).said == "All done: I opened the terminal."
+    assert shown(await talk.say("open the terminal")) == step("Opening terminal.", "open_app", name="terminal")
+    assert (await talk.succeed("open_app")).said == "Done."
 
 
 async def test_a_second_wish_after_a_failure_starts_anew() -> None:
@@ -645,7 +610,7 @@ async def test_a_stopped_plan_goes_on_where_it_was_left_when_told_to() -> None:
     talk.note("stopped_turn")
     assert (await talk.say("continue")).calls == [("computer_type", {"text": "5"})]
     assert (await talk.succeed("computer_type")).calls == [("computer_key", {"keys": "enter"})]
-    assert (await talk.succeed("computer_key")).said == ("Done: I opened the calculator, typed “5” and pressed enter.")
+    assert (await talk.succeed("computer_key")).said == "Done."
 
 
 async def test_a_stopped_plan_is_forgotten_for_another_wish() -> None:
@@ -653,7 +618,7 @@ async def test_a_stopped_plan_is_forgotten_for_another_wish() -> None:
     await talk.say("open the calculator and type 5")
     talk.note("stopped_turn")
     assert (await talk.say("press tab")).calls == [("computer_key", {"keys": "tab"})]
-    assert (await talk.succeed("computer_key")).said == "All done: I pressed tab."
+    assert (await talk.succeed("computer_key")).said == "Done."
 
 
 async def test_a_failed_step_is_tried_once_more_only_when_told_to() -> None:
@@ -685,7 +650,7 @@ async def test_words_said_while_a_plan_runs_are_added_to_it() -> None:
     talk.note("said_meanwhile", text="then press enter")
     assert (await talk.reply()).calls == [("computer_type", {"text": "5"})]
     assert (await talk.succeed("computer_type")).calls == [("computer_key", {"keys": "enter"})]
-    assert (await talk.succeed("computer_key")).said == ("Done: I opened the calculator, typed “5” and pressed enter.")
+    assert (await talk.succeed("computer_key")).said == "Done."
 
 
 async def test_stop_said_while_a_plan_runs_ends_it() -> None:
@@ -700,9 +665,9 @@ async def test_stop_said_while_a_plan_runs_ends_it() -> None:
 @pytest.mark.parametrize(
     ("wish", "tool", "undo", "said"),
     [
-        ("use the neo brutalist theme", "set_theme", "undo that", "All done: I took back the last change."),
-        ("make a folder Trip", "make_folder", "take that back", "All done: I took back the last change."),
-        ("nutze das Cyberpunk-Thema", "set_theme", "mach das rückgängig", "Ich habe die letzte Änderung"),
+        ("use the neo brutalist theme", "set_theme", "undo that", "Taken back."),
+        ("make a folder Trip", "make_folder", "take that back", "Taken back."),
+        ("nutze das Cyberpunk-Thema", "set_theme", "mach das rückgängig", "Zurückgenommen."),
     ],
 )
 async def test_undo_that_takes_back_what_wisp_changed_just_before(wish: str, tool: str, undo: str, said: str) -> None:
@@ -711,14 +676,21 @@ async def test_undo_that_takes_back_what_wisp_changed_just_before(wish: str, too
     await talk.succeed(tool)
     asked = await talk.say(undo)
     assert asked.calls == [("undo_last_change", {})]
-    assert said in (await talk.succeed("undo_last_change")).said
+    assert (await talk.succeed("undo_last_change")).said == said
 
 
-async def test_undo_that_only_explains_after_what_a_program_did() -> None:
+async def test_undo_that_presses_the_keys_for_it_after_what_a_program_did() -> None:
     talk = Dialogue()
     await talk.say("type hello")
     await talk.succeed("computer_type")
-    assert ((await talk.say("undo that")).calls, (await talk.say("hello")).calls) == ([], [])
+    assert (await talk.say("undo that")).calls == [("computer_key", {"keys": "ctrl+z"})]
+
+
+async def test_what_was_asked_for_last_is_done_again() -> None:
+    talk = Dialogue()
+    await talk.say("scroll down")
+    await talk.succeed("computer_scroll")
+    assert (await talk.say("again")).calls == [("computer_scroll", {"dx": 0, "dy": 5})]
 
 
 @pytest.mark.parametrize(
@@ -796,14 +768,14 @@ FAILED_RUN = "Run r1 ended with exit code 2 after 0.1 s.\nls: no such file"
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        ("run `ls > a`", "I ran “ls > a”. It ended with exit code 2. It printed:\nls: no such file"),
+        ("run `ls > a`", "I ran “ls > a”. It ended with exit code 2.\n```\nls: no such file\n```"),
         (
             "run `ls > a` and then run `rm b`",
-            "I ran “ls > a”, and stopped there. It ended with exit code 2. It printed:\nls: no such file",
+            "I ran “ls > a”, and stopped there. It ended with exit code 2.\n```\nls: no such file\n```",
         ),
         (
             'führe den Befehl "ls > a" aus',
-            "Ich habe „ls > a“ ausgeführt. Der Befehl endete mit Code 2. Die Ausgabe:\nls: no such file",
+            "Ich habe „ls > a“ ausgeführt. Der Befehl endete mit Code 2.\n```\nls: no such file\n```",
         ),
     ],
 )
@@ -837,9 +809,31 @@ async def test_the_answer_streams_a_token_at_a_time_and_ends_with_usage() -> Non
     request = Request("offline", "", tuple(talk.messages[:1]))
     events = [event async for event in OfflineProvider().stream(request)]
     pieces = [event.text for event in events if isinstance(event, TextDelta)]
-    assert "".join(pieces) == '<say tone="warm">Opening the calculator.</say><open_app name="calculator"/>'
+    assert "".join(pieces) == '<say tone="warm">Opening calculator.</say><open_app name="calculator"/>'
     assert len(pieces) > 15 and max(map(len, pieces)) <= 8
     assert events[len(pieces) :] == [Usage(), Stopped("end_turn")]
+
+
+async def test_what_is_there_is_looked_at_once_for_a_wish() -> None:
+    seen = [World(windows=(("a.txt - Mousepad", "mousepad"), ("Notes", "gedit"))), World(windows=(("Notes", "gedit"),))]
+
+    async def look() -> World:
+        return seen.pop(0)
+
+    talk = Dialogue()
+    talk.provider.look = look
+    assert (await talk.say("close all windows")).calls == [("close_window", {"title": "a.txt - Mousepad"})]
+    assert (await talk.succeed("close_window")).calls == [("close_window", {"title": "Notes"})]
+    assert len(seen) == 1
+
+
+async def test_a_screen_that_cannot_be_asked_hinders_no_wish() -> None:
+    async def look() -> World:
+        raise OSError
+
+    talk = Dialogue()
+    talk.provider.look = look
+    assert (await talk.say("press enter")).calls == [("computer_key", {"keys": "enter"})]
 
 
 async def test_it_names_its_model_and_its_dialect() -> None:
@@ -855,19 +849,19 @@ async def test_it_names_its_model_and_its_dialect() -> None:
             "how many files are in ~/Documents?",
             "~/Documents",
             "a.txt\nb.txt\nsub/\n.hidden",
-            "There are 2 files, and 1 hidden.",
+            "2 files, and 1 hidden.",
         ),
-        ("How many files are there in my Documents folder", "~/Documents", "a.txt", "There is 1 file."),
-        ("count the folders in src", "src", "sub/\na.txt", "There is 1 folder."),
-        ("how many files are in /tmp/x", "/tmp/x", "(nothing)", "There are 0 files."),
+        ("How many files are there in my Documents folder", "~/Documents", "a.txt", "1 file."),
+        ("count the folders in src", "src", "sub/\na.txt", "1 folder."),
+        ("how many files are in /tmp/x", "/tmp/x", "(nothing)", "0 files."),
         (
             "how many files are in ~/Downloads",
             "~/Downloads",
             "a\nb\n[there is more; these are the first 2. List a folder in it for the rest]",
-            "There are 2 files, and more than can be listed.",
+            "2 files, and more than can be listed.",
         ),
-        ("Wie viele Dateien sind in ~/Dokumente?", "~/Dokumente", "a.txt\nb.txt", "Es gibt 2 Dateien."),
-        ("Sag mir, wie viele Ordner in meinem Schreibtisch liegen", "~/Schreibtisch", "sub/", "Es gibt 1 Ordner."),
+        ("Wie viele Dateien sind in ~/Dokumente?", "~/Dokumente", "a.txt\nb.txt", "2 Dateien."),
+        ("Sag mir, wie viele Ordner in meinem Schreibtisch liegen", "~/Desktop", "sub/", "1 Ordner."),
     ],
 )
 async def test_how_many_files_a_folder_holds_is_said(wish: str, path: str, listing: str, said: str) -> None:
@@ -888,7 +882,7 @@ async def test_how_many_files_a_folder_holds_is_said(wish: str, path: str, listi
             "open_app",
             "not run. In plan mode nothing that acts on the desktop may run. "
             "Say what you would do instead of doing it.",
-            "I could not open the calculator: Not run. In plan mode nothing that acts on the desktop may run. "
+            "I could not open calculator: Not run. In plan mode nothing that acts on the desktop may run. "
             "Choose another mode to let it run (`wisp do --mode ask`).",
             "refusal",
         ),

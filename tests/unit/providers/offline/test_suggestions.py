@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from app.base import resources
-from app.providers.offline.provider import read_wish, understands
+from app.providers.offline.plans import Plan, understood
+from app.providers.offline.reading import Refusal
 from app.providers.offline.wording import phrasebook
-from app.providers.offline.words import Refusal
+from app.providers.offline.world import World
 from app.settings.tokens import THEMES
 from tests.unit.providers.offline.dialogue import Dialogue
 
@@ -38,13 +39,15 @@ def is_whole(text: str) -> bool:
     return not any(name for _, name, _, _ in Formatter().parse(text) if name)
 
 
-PROPOSED = [
-    (language, said)
+PROPOSED = {
+    language: [
+        said
+        for text in texts({name: table[name] for name in ("talk", "near", "failed")})
+        for said in QUOTED.findall(text)
+    ]
     for language, table in PHRASES.items()
-    for text in texts({name: table[name] for name in ("talk", "near", "failed")})
-    for said in QUOTED.findall(text)
-    if is_whole(said)
-]
+}
+"""What people are told to say, by language."""
 CHIPS = [
     *resources.table("suggestions.toml", resources.Table)["suggestions"],
     *(
@@ -63,11 +66,42 @@ CHIPS = [
 GERMAN = resources.table("languages/de.toml", resources.Table)["texts"]
 
 
+def understands(wish: str) -> bool:
+    return not isinstance(understood(wish, World()), Refusal)
+
+
 @pytest.mark.parametrize("text", dict.fromkeys(CHIPS))
 def test_every_chip_is_done_in_english_and_in_german(text: str) -> None:
     assert understands(text)
     assert understands(GERMAN[text])
     assert GERMAN[text] != text
+
+
+@pytest.mark.parametrize("language", PHRASES)
+def test_every_sentence_that_is_quoted_for_the_person_is_understood(language: str) -> None:
+    whole = [said for said in PROPOSED[language] if is_whole(said)]
+    assert len(whole) > 40
+    assert [said for said in whole if not understands(said)] == []
+
+
+@pytest.mark.parametrize("language", PHRASES)
+@pytest.mark.parametrize("name", ['"Draft (1) - Mousepad on the left"', "e4"])
+def test_a_proposal_that_names_one_of_several_things_comes_to_that_thing(language: str, name: str) -> None:
+    wishes = [table["again"].format(name=name) for table in PHRASES[language].values() if "again" in table]
+    readings = [(wish, understood(wish, World())) for wish in wishes]
+    assert len(wishes) == 4
+    for wish, reading in readings:
+        assert isinstance(reading, Plan), wish
+        assert [list(step.arguments.values()) for step in reading.steps] == [[name.strip('"')]], wish
+
+
+@pytest.mark.parametrize("language", PHRASES)
+def test_other_proposals_with_a_name_in_them_are_understood(language: str) -> None:
+    table = PHRASES[language]
+    wishes = [table["asking"]["wish"].format(button=name) for name in ("Cancel", '"Don\'t Save"')]
+    wishes += [table["made_before"][said].format(what="Timer") for said in ("done", "result")]
+    wishes += [table["run"]["network"].format(command="curl a.example")]
+    assert [one for wish in wishes for one in QUOTED.findall(wish) if not understands(one)] == []
 
 
 def names(node: Any) -> Any:
@@ -76,15 +110,12 @@ def names(node: Any) -> Any:
         return {name: names(value) for name, value in node.items()}
     if isinstance(node, list):
         return "list"
-    return sorted(name for _, name, _, _ in Formatter().parse(node) if name)
+    return {name for _, name, _, _ in Formatter().parse(node) if name}
 
 
 @pytest.mark.parametrize("language", PHRASES)
-@pytest.mark.parametrize("wish", ["which themes are there", "use the theme flamingo"])
-def test_an_answer_about_themes_names_each_of_them(language: str, wish: str) -> None:
-    book, read = phrasebook(language), read_wish(wish)
-    told = book.refused(read, understands) if isinstance(read, Refusal) else str(book.table("talk")["themes"])
-    plain = re.sub(r"[ -]", "", told.casefold())
+def test_an_answer_about_themes_names_each_of_them(language: str) -> None:
+    plain = re.sub(r"[ -]", "", phrasebook(language).talk("themes").casefold())
     assert [name for name in THEMES if name.replace("-", "") not in plain] == []
 
 
@@ -95,10 +126,10 @@ def test_both_languages_say_the_same_things() -> None:
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        ("what time is it", "It is 16:05."),
-        ("What is the date today?", "It is Monday, 23 November 2026."),
-        ("Wie spät ist es?", "Es ist 16:05 Uhr."),
-        ("Welcher Tag ist heute?", "Heute ist Montag, der 23. November 2026."),
+        ("what time is it", "16:05"),
+        ("What is the date today?", "Monday, 23 November 2026"),
+        ("Wie spät ist es?", "16:05 Uhr"),
+        ("Welcher Tag ist heute?", "Montag, der 23. November 2026"),
     ],
 )
 async def test_the_time_and_the_date_are_told(wish: str, said: str) -> None:
@@ -115,15 +146,15 @@ async def test_the_time_and_the_date_are_told(wish: str, said: str) -> None:
             "öffne den Rechner",
             "open_app",
             "Opened.",
-            "Ich öffne den Rechner.",
-            "Erledigt: Ich habe den Rechner geöffnet.",
+            "Ich öffne Rechner.",
+            "Erledigt.",
         ),
         (
             "Wie viele Dateien sind in ~/a?",
             "list_files",
             "~/a:\nx",
             "Ich zähle die Dateien in ~/a.",
-            "Es gibt 1 Datei.",
+            "1 Datei.",
         ),
         (
             "was ist geplant",
@@ -144,7 +175,7 @@ async def test_the_time_and_the_date_are_told(wish: str, said: str) -> None:
             "execute_command",
             "Run r1 ended with exit code 0 after 0.1 s.\na.txt\nb.txt",
             "Running “ls”.",
-            "All done: I ran “ls”. It printed:\na.txt\nb.txt",
+            "```\na.txt\nb.txt\n```",
         ),
         (
             "run ls nowhere",
@@ -171,15 +202,16 @@ async def test_a_wish_is_answered_in_its_language(wish: str, tool: str, echo: st
 async def test_a_wish_without_a_word_of_a_language_is_answered_in_that_of_the_one_before() -> None:
     talk = Dialogue()
     await talk.say("Wie spät ist es?")
-    assert (await talk.say("frobnicate")).said.startswith("„frobnicate“ verstehe ich nicht")
+    assert (await talk.say("frobnicate")).said.startswith("„frobnicate“ habe ich nicht verstanden")
 
 
 async def test_what_is_declined_in_german_is_told_in_german() -> None:
     reply = await Dialogue().say("schreib mir ein Gedicht")
-    assert reply.said.startswith("„schreib mir ein Gedicht“ ist mehr, als ich ohne Modell kann")
+    assert reply.said.startswith("„schreib mir ein Gedicht“ braucht ein Modell")
 
 
-async def test_a_command_for_a_terminal_that_was_just_opened_says_what_to_write() -> None:
-    reply = await Dialogue().say("open the terminal and run ls")
-    assert '“type "ls" then press enter”' in reply.said
-    assert (reply.calls, reply.reason) == ([], "refusal")
+async def test_a_command_for_a_terminal_that_was_just_opened_is_typed_there() -> None:
+    talk = Dialogue()
+    assert (await talk.say("open the terminal and run ls")).calls == [("open_app", {"name": "terminal"})]
+    assert (await talk.succeed("open_app")).calls == [("computer_type", {"text": "ls"})]
+    assert (await talk.succeed("computer_type")).calls == [("computer_key", {"keys": "enter"})]

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from app.protocol.call import JsonValue
 from app.providers.offline import provider
-from app.providers.offline.provider import read_wish
+from app.providers.offline.plans import Plan, PlannedCall, understood
 from app.providers.offline.wording import phrasebook
-from app.providers.offline.words import Plan, PlannedCall
-from tests.unit.providers.offline.dialogue import calls_in
-from tests.unit.providers.offline.table import DONE
+from tests.unit.providers.offline.dialogue import WORLD, calls_in
+from tests.unit.providers.offline.test_sentences import DONE
 
 TEXT = st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=80)
 MARKUP = st.lists(
@@ -51,19 +50,16 @@ def as_pairs(text: str) -> list[tuple[str, dict[str, JsonValue]]]:
     return [(call.name, dict(call.arguments)) for call in calls_in(text)]
 
 
-def spoken_and_written(wish: str) -> str:
-    reading = read_wish(wish)
-    assert isinstance(reading, Plan)
-    steps = enumerate(reading.steps)
-    return "".join(
-        provider.speech(phrasebook("en").doing(step, index), "warm") + provider.call(step) for index, step in steps
-    )
-
-
 def test_the_calls_of_every_sentence_read_back() -> None:
-    written = {sentence.say: as_pairs(spoken_and_written(sentence.say)) for sentence in DONE}
-    called = {say: [pair for pair in pairs if pair[0] != "say"] for say, pairs in written.items()}
-    assert called == {sentence.say: list(sentence.calls) for sentence in DONE}
+    book = phrasebook("en")
+    for row in DONE:
+        reading = understood(row["say"], WORLD)
+        steps = reading.steps if isinstance(reading, Plan) else ()
+        written = "".join(
+            provider.speech(book.doing(step, at), "warm") + provider.call(step) for at, step in enumerate(steps)
+        )
+        called = [pair for pair in as_pairs(written) if pair[0] != "say"]
+        assert called == [(step.tool, step.arguments) for step in steps]
 
 
 @given(TEXT | MARKUP)

@@ -1,0 +1,176 @@
+"""The sentence templates of each language, matched by hassil: https://github.com/OHF-Voice/hassil."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+from hassil.intents import Intents
+from hassil.recognize import recognize_all
+
+from app.base import resources
+from app.base.values import dataclass
+
+ENGLISH = "en"
+_SLOT = re.compile(r"\{(\w+):(\w+)\}")  # a YAML table has a blank behind its colon
+_TABLES = {"direction": "directions", "edge": "edges", "side": "sides", "much": "amounts", "theme": "themes"}
+"""The slots at which one word of a table stands."""
+_CLOSED = frozenset({"times", *_TABLES})
+_DIGITS = tuple((str(number), number) for number in range(1, 1000))
+_ENDINGS = {"text": "!?…", "line": "!?….", "command": "!?…."}
+"""The marks at the end that belong to what stands at a slot."""
+_KIND = "__"
+"""Joins the kind of a slot and the argument that it fills, because hassil tells only one name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One way to read a text: its intent, the fixed arguments, and the words at each slot by (kind, argument).
+
+    `weight` is below 1 for templates that are the second choice; `literal` counts the letters that the template fixes,
+    and `head` is the text before its first slot.
+    """
+
+    intent: str
+    fixed: Mapping[str, Any]
+    slots: Mapping[tuple[str, str], str]
+    weight: float
+    literal: int
+    head: str = ""
+
+
+class Grammar:
+    """The templates and word lists of one language."""
+
+    def __init__(self, language: str) -> None:
+        text = (resources.path("offline") / f"{language}.yaml").read_text(encoding="utf-8")
+        self.language = language
+        kinds = {kind for kind, _ in _SLOT.findall(text)}
+        text = _SLOT.sub(rf"{{\1:\1{_KIND}\2}}", text)
+        self.words: Mapping[str, Any] = yaml.load(
+            text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+        )  # which takes “yes”, “on” and numbers as the words that they are
+        told = {name: self.words[name] for name in ("language", "intents", "expansion_rules")}
+        self._intents = Intents.from_dict({**told, "lists": {kind: self._list(kind) for kind in kinds}})
+        self.between, self.strong = (_words_of(self.words["between"]), _words_of(self.words["strong"]))
+        self.timed, self.within = _words_of(self.words["timed"]), _words_of(self.words["within"])
+        self.commands = {
+            intent: re.compile(rf"(?:{_words_of(said)})\s*:\s*(?P<command>.+)", re.IGNORECASE | re.DOTALL)
+            for intent, said in self.words["commands"].items()
+        }
+        polite = self.words["polite"]
+        before, after, always = (_words_of(polite[name]) for name in ("before", "after", "always"))
+        self._before = re.compile(rf"(?:(?:{before})(?![\w'-])[\s,.!:]*)+", re.IGNORECASE)
+        self._after = re.compile(rf"(?:[\s,]+(?:{after}))+(?=[\s.!?]*$)", re.IGNORECASE)
+        self._always = re.compile(rf"(?:[\s,]+(?:{always}))+(?=[\s.!?]*$)", re.IGNORECASE)
+        self._requests = re.compile(rf"(?:{_words_of(polite['requests'])})\b", re.IGNORECASE)
+        self._refusals = {
+            kind: re.compile(rf"(?:{_words_of(said)})(?![\w'-])", re.IGNORECASE)
+            for kind, said in self.words["refusals"].items()
+        }
+        self.verbs = re.compile(rf"(?:{_words_of(self.words['verbs'])})(?!\w)", re.IGNORECASE)
+        self.vocabulary = frozenset(re.findall(r"[^\W\d_]{3,}", _literals(self.words)))
+        self.strangers = re.compile(
+            rf"(?<!\w)(?:{_words_of(self.words['strangers'])}|{self.between})(?!\w)", re.IGNORECASE
+        )
+
+    def _list(self, kind: str) -> dict[str, Any]:
+        """Return the values of a slot that is one of a table's words, or that any words may stand at it."""
+        if kind == "times":
+            words = [(word, int(value)) for word, value in self.words["numbers"].items() if value.isdigit()]
+            return {"values": [{"in": word, "out": value} for word, value in (*words, *_DIGITS)]}
+        if table := _TABLES.get(kind):
+            told = ((word, key) for key, said in self.words[table].items() for word in (key, *said))
+            return {"values": [{"in": word, "out": key} for word, key in dict.fromkeys(told)]}
+        return {"wildcard": True}
+
+    def matches(self, text: str) -> Iterator[Match]:
+        """Yield each way in which the templates read the text."""
+        seen = set()
+        for found in recognize_all(text, self._intents):
+            slots: dict[tuple[str, str], str] = {}
+            fixed: dict[str, Any] = {}
+            starts: list[int] = []
+            for name, entity in found.entities.items():
+                if entity.text_span is None:
+                    fixed[name] = entity.value
+                else:
+                    kind, _, argument = name.partition(_KIND)
+                    start, end = entity.text_span
+                    starts.append(start)
+                    if kind in _CLOSED:
+                        fixed[argument] = entity.value
+                        continue
+                    ending = text[end:]
+                    if ending and set(ending) <= set(_ENDINGS.get(kind, "")):
+                        end = len(text)  # because hassil cuts them off
+                    slots[kind, argument] = text[start:end].strip(" ,:;")
+            fixed = {name: int(value) if str(value).isdigit() else value for name, value in fixed.items()}
+            if any(re.match(r"\w\w", text[start - 1 : start + 1]) for start in starts if start):
+                continue  # because hassil takes “app-2” for two words, and loses count of its letters
+            key = (found.intent.name, *fixed.items(), *slots.items())
+            if key not in seen and all(slots.values()):
+                seen.add(key)
+                weight = float((found.intent_metadata or {}).get("weight", 1))
+                yield Match(
+                    found.intent.name,
+                    fixed,
+                    slots,
+                    weight,
+                    len(text) - sum(map(len, slots.values())),
+                    text[: min(starts, default=len(text))],
+                )
+
+    def without_polite(self, text: str) -> tuple[str, str]:
+        """Return the text without the polite words around it, and without those that end no text to type either."""
+        rest = self.without_lead(text)
+        return self._after.sub("", rest), self._always.sub("", rest)
+
+    def without_lead(self, text: str) -> str:
+        """Return the text without the polite words before it. “ok” alone is all of a sentence."""
+        begin = self._before.match(text)
+        return (text[begin.end() :] if begin else text) or text
+
+    def is_request(self, text: str) -> bool:
+        """Return whether the text asks politely, as in “could you …?”, so that its question mark is no part of it."""
+        begin = self._before.match(text)
+        return bool(begin and self._requests.search(begin[0]))
+
+    def refusal(self, text: str) -> str:
+        """Return why words that begin so are not done: "negation", "condition", "past", "question", "outside" or ""."""
+        found = [(said.end(), kind) for kind, shape in self._refusals.items() if (said := shape.match(text))]
+        return max(found)[1] if found else ""
+
+    def listed(self, table: str, said: str) -> str:
+        """Return the key of a table whose words are `said` (in any case); "" if none are."""
+        words = said.casefold().strip()
+        return next((key for key, known in self.words[table].items() if words == key or words in known), "")
+
+
+@functools.cache
+def grammars() -> tuple[Grammar, ...]:
+    """Return all languages, English first."""
+    names = sorted(file.stem for file in resources.path("offline").glob("*.yaml"))
+    return tuple(Grammar(name) for name in sorted(names, key=lambda name: name != ENGLISH))
+
+
+def grammar_of(language: str) -> Grammar:
+    return next((one for one in grammars() if one.language == language), grammars()[0])
+
+
+def _words_of(said: list[str]) -> str:
+    """Return a pattern for any of the phrases, the longest first."""
+    return "|".join(re.escape(one) for one in sorted(said, key=len, reverse=True))
+
+
+def _literals(words: Mapping[str, Any]) -> str:
+    """Return all words that a language fixes, those around a wish too."""
+    said = [
+        sentence for intent in words["intents"].values() for block in intent["data"] for sentence in block["sentences"]
+    ]
+    polite = [phrase for phrases in words["polite"].values() for phrase in phrases]
+    templates = re.sub(r"\{[^}]*\}|<[^>]*>", " ", " ".join([*said, *words["expansion_rules"].values()]))
+    return " ".join([templates, *polite, *words["articles"]]).lower()

@@ -1,0 +1,264 @@
+"""Turn what was read into calls of tools, by the tables of `resources/offline/acts.toml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from app.base import resources
+from app.base.values import dataclass, field, replace
+from app.providers.offline.reading import Act, Refusal, is_deed, read_wish
+from app.providers.offline.world import World
+
+Value = str | int | float | bool | list[str]
+_BUTTONS = {"right": "right_click", "middle": "middle_click"}
+_COUNTS = {2: "double_click", 3: "triple_click"}
+_WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+_PLAIN_SCROLL, _WHOLE_SCROLL = 5, 100
+_MOST_PRESSES, _LONGEST_WAIT_S = 50, 300
+_FIELDS = ("field", "box", "bar", "feld", "zeile", "leiste")
+"""A name that ends so says already that it is a field."""
+_PLACED = ("path", "source", "second", "name")
+"""The arguments that name a file in the folder `in`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One planned call. `phrase` names the sentences about it; `what` fills them.
+
+    `otherwise` is the call to make if what this call looks for is not there. `must_show` is "opened" or "closed": the
+    step has worked only if a confirmed receipt says so about a window.
+    """
+
+    tool: str
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+    phrase: str = ""
+    what: str = ""
+    otherwise: PlannedCall | None = None
+    must_show: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    steps: tuple[PlannedCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """An answer in words only, such as `help` or `time_in`. `given` is what stood at its slots."""
+
+    topic: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """A wish to continue the wish before it, such as "go on"."""
+
+
+Understood = Plan | Talk | Resume | Refusal
+
+
+def understood(wish: str, world: World) -> Understood:
+    """Return what a wish asks for: calls, an answer in words, to go on, or why nothing is done."""
+    read = read_wish(wish, world)
+    if isinstance(read, Refusal):
+        return read
+    first = read.acts[0]
+    if first.intent == "resume":
+        return Resume()
+    if not is_deed(first.intent):
+        return Talk(first.intent, first.arguments)
+    steps = planned(read.acts, world)
+    return steps if isinstance(steps, Refusal) else Plan(steps)
+
+
+def shown(wish: str, world: World) -> dict[str, object]:
+    """Return what a wish asks for as JSON: its `calls`, the `answer` that it gets, or what it is `refused` for."""
+    match understood(wish, world):
+        case Plan(steps):
+            return {"calls": [{"tool": step.tool, "arguments": dict(step.arguments)} for step in steps]}
+        case Talk(topic, given):
+            return {"calls": [], "answer": topic, **given}
+        case Refusal(kind, part):
+            return {"calls": [], "refused": kind, "part": part}
+    return {"calls": [], "answer": "resume"}
+
+
+Made = Sequence[PlannedCall] | Refusal
+
+
+def planned(acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refusal:
+    """Return the calls of all acts in order, or why there are none. Answers in words are no calls."""
+    steps: list[PlannedCall] = []
+    for before, act in zip((None, *acts), acts, strict=False):
+        is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
+        made = _steps(act, world)
+        if is_in_terminal and act.intent == "execute_command":  # because it is meant to run in that terminal
+            made = _made("run_in_terminal", act.arguments)[1:]
+        if isinstance(made, Refusal):
+            return made
+        steps += made
+    return tuple(steps)
+
+
+def _steps(act: Act, world: World) -> Made:
+    given = dict(act.arguments)
+    if act.intent == "close_all":
+        return _close_all(world)
+    if special := _SPECIAL.get(act.intent):
+        return special(given)
+    if act.intent in ("move_file", "copy_file", "rename", "delete_file"):
+        return _files(act.intent, given)
+    return _made(act.intent, _placed(given))
+
+
+def _close_all(world: World) -> Made:
+    titles = dict.fromkeys(title for title, _ in world.windows)
+    return [_made("close_window", {"title": title})[0] for title in titles] or Refusal("which", "all windows")
+
+
+def _memory(intent: str, given: Mapping[str, Any]) -> Made:
+    return _made(f"{intent}_all", {}) if given.get("all") else _made(intent, given)
+
+
+def _menu(given: Mapping[str, Any]) -> Made:
+    return _made("choose_menu", {"path": given.get("path") or f"{given['menu']} > {given['entry']}"})
+
+
+def _found_files(given: Mapping[str, Any]) -> Made:
+    named = next(given[name] for name in ("part", "ending") if name in given)
+    return _made("find_files", {"path": given.get("path", "~"), "named": named.replace("**", "*")})
+
+
+def _waited(given: Mapping[str, Any]) -> Made:
+    seconds = given["seconds"]
+    return _made("wait", given) if 0 < seconds <= _LONGEST_WAIT_S else Refusal("range", f"{seconds:g} s")
+
+
+def _made(intent: str, given: Mapping[str, Any]) -> list[PlannedCall]:
+    return [_call(step, given) for step in _acts()[intent]["steps"]]
+
+
+def _acts() -> resources.Table:
+    return resources.table("offline/acts.toml", resources.Table)
+
+
+def _call(step: Mapping[str, Any], given: Mapping[str, Any]) -> PlannedCall:
+    arguments: dict[str, Value] = {name: _filled(said, given) for name, said in step.get("arguments", {}).items()}
+    arguments |= {name: int(str(arguments[name])) for name in step.get("numbers", ())}
+    arguments |= {name: True for name in step.get("flags", ())}
+    arguments |= {
+        name: [str(arguments[name])] for name in step.get("many", ()) if not isinstance(arguments[name], list)
+    }
+    otherwise = _call(step["otherwise"], given) if "otherwise" in step else None
+    what = str(_filled(step.get("what", ""), {name: _told(value) for name, value in given.items()}))
+    return PlannedCall(step["tool"], arguments, step["phrase"], what, otherwise, step.get("must_show", ""))
+
+
+def _filled(said: str, given: Mapping[str, Any]) -> Value:
+    """Return a template with its slots filled. What is only one slot keeps its type."""
+    if alone := re.fullmatch(r"\{(\w+)\}", said):
+        value: Value = given[alone[1]]
+        return value
+    return re.sub(r"\{(\w+)\}", lambda slot: str(given[slot[1]]), said)
+
+
+def _told(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _placed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the files in the folder that was named beside them."""
+    folder = given.get("in")
+    found = {name: value for name, value in given.items() if name != "in"}
+    for name in _PLACED if folder else ():
+        if name in found:
+            found[name] = f"{str(folder).rstrip('/')}/{str(found[name]).rpartition('/')[2]}"
+    return found
+
+
+def _terminals() -> frozenset[str]:
+    return frozenset(resources.table("desktop/programs.toml", resources.Table)["terminal"]["words"])
+
+
+def _files(intent: str, given: Mapping[str, Any]) -> Made:
+    found = _placed(given)
+    if intent == "rename":
+        source, new = str(found["source"]), str(found["destination"])
+        found["destination"] = new if "/" in new else f"{source[: source.rfind('/') + 1]}{new}"
+    if "destination" in found and intent != "rename":
+        found["destination"] = str(found["destination"]).rstrip("/")
+    if "second" in found:
+        found["source"] = [found["source"], found["second"]]
+    elif "*" in (pattern := str(found.get("source", ""))):
+        folder, _, named = pattern.rpartition("/")
+        there = sorted(file.name for file in Path(folder).expanduser().glob(named) if file.is_file())
+        if not there:
+            return Refusal("no_files", pattern)
+        found["source"] = [f"{folder}/{name}" for name in there]
+    return _made(intent, found)
+
+
+def _click(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
+    extra = {name: given[name] for name in ("count", "button") if name in given}
+    phrase = _COUNTS.get(given.get("count", 1)) or _BUTTONS.get(given.get("button", ""), "click")
+    if point := given.get("point"):
+        what = f"at {point[0]}, {point[1]}"
+        return [PlannedCall("computer_click", {"x": point[0], "y": point[1], "space": "screen", **extra}, phrase, what)]
+    if re.fullmatch(r"[et]\d{1,6}", str(given["target"])):
+        return [PlannedCall("computer_click", {"ref": given["target"], **extra}, phrase, str(given["target"]))]
+    return [PlannedCall("computer_click", {"target": given["target"], **extra}, phrase, f"“{given['target']}”")]
+
+
+def _typed_into(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
+    if "name" in given:
+        return _made("type_into_program", given)
+    named = str(given["field"]).casefold().endswith(_FIELDS)
+    return _made("type_into_named_field" if named else "type_into_field", given)
+
+
+def _drag(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
+    found = _made("computer_drag", given)
+    is_point = any(re.fullmatch(r"\d+,\d+", str(place)) for place in given.values())
+    return [replace(one, arguments={**one.arguments, "space": "screen"}) for one in found] if is_point else found
+
+
+def _keys(given: Mapping[str, Any]) -> Made:
+    count = given.get("repeat", 1)
+    if count > _MOST_PRESSES:
+        return Refusal("range", f"{given['keys']} × {count}")
+    if count == 1:
+        return [PlannedCall("computer_key", {"keys": given["keys"]}, "press", given["keys"])]
+    return [
+        PlannedCall("computer_key", {"keys": given["keys"], "repeat": count}, "press", f"{given['keys']} × {count}")
+    ]
+
+
+def _scroll(given: Mapping[str, Any]) -> Made:
+    way = given.get("way") or given["edge"]
+    count = given.get("count", _WHOLE_SCROLL if "edge" in given else _PLAIN_SCROLL)
+    if count > _WHOLE_SCROLL:
+        return Refusal("range", f"{count}")
+    dx, dy = _WAYS[way]
+    return _made("computer_scroll", {"dx": dx * count, "dy": dy * count, "way": way})
+
+
+_SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
+    "computer_click": _click,
+    "computer_key": _keys,
+    "computer_drag": _drag,
+    "choose_menu": _menu,
+    "type_into": _typed_into,
+    "scroll": _scroll,
+    "recall": partial(_memory, "recall"),
+    "forget": partial(_memory, "forget"),
+    "create_app": lambda given: _made("another_app" if given.get("another") else "create_app", given),
+    "undo": lambda _: [PlannedCall("computer_key", {"keys": "ctrl+z"}, "undo_keys", "ctrl+z")],
+    "find_files": _found_files,
+    "wait": _waited,
+}
+"""The intents that become other calls, depending on what was said."""

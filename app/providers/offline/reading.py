@@ -1,0 +1,427 @@
+"""Read a wish: cut it into clauses, read each by the templates, and choose what fits what is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from app.base import resources
+from app.base.texts import clip_line
+from app.base.values import dataclass, field, replace
+from app.providers.offline.grammar import ENGLISH, Grammar, Match, grammars
+from app.providers.offline.slots import OPEN_TEXTS, Words, fit, program_names, when
+from app.providers.offline.world import World
+
+_QUOTED = re.compile(
+    r'"(?P<a>[^"]*)"|“(?P<b>[^“”]*)”|„(?P<c>[^„“”]*)[“”]|«(?P<d>[^«»]*)»|»(?P<e>[^«»]*)«|`(?P<f>[^`]*)`'
+    r"|(?<![\w'])'(?P<g>[^'\n]*(?:\w'\w[^'\n]*)*)'(?!\w)|(?<!\w)‘(?P<h>[^‘’]*)’(?!\w)"
+)
+_UNCLOSED = re.compile(r'(?:^|\s)(["“„«`].*)', re.DOTALL)
+_ATTACHED, _PART = "The person attached:", "- a picture of the part"
+"""How what is attached is told below the words: resources/prompts/attached.toml."""
+_MARKER = "qzx{}xzq"
+"""Stands for a quoted text while the rest is read: a word that no language has."""
+_MARKED = re.compile(r"qzx(\d+)xzq")
+_BULLET = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-*•])[ \t]+", re.MULTILINE)
+_MOST_CHARS, _MOST_STEPS, _SHOWN = 4000, 40, 60
+_SURE, _PLAUSIBLE, _CORRECTED = 0.85, 0.6, 0.71
+_SHORTEST, _LONG, _SIGN, _MOST_JOINED = 4, 7, 2, 6
+_ELIDING = ("open_app", "close_window", "computer_key", "computer_click")
+_MADE = frozenset({"computer_click", "computer_key", "type_into", "scroll", "close_all", "undo"})
+_MANNERS = ("thanks", "hello", "no_wish")
+_MOST_NAME, _MOST_TIME, _MOST_NEAR = 4, 7, 4
+"""The most words that say a time."""
+_LOOKS = frozenset(
+    {
+        "list_windows",
+        "read_screen",
+        "read_window",
+        "read_clipboard",
+        "read_file",
+        "list_files",
+        "count_files",
+        "count_folders",
+        "find_files",
+        "largest_file",
+        "newest_file",
+        "web_search",
+        "web_fetch",
+        "recall",
+        "ask",
+        "planned",
+        "list_skills",
+        "list_mcp_servers",
+    }
+)
+"""What a question may ask for. A question about anything else, such as “open the calculator?”, is not done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One thing to do or to answer: an intent of the grammar with what its slots mean."""
+
+    intent: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The whole wish is declined. `kind` names the reason, `part` the words that it is about.
+
+    `program` is an installed program that they name.
+    """
+
+    kind: str
+    part: str = ""
+    program: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The acts of a wish in order, the language it was said in, and how sure the least sure part of it is."""
+
+    acts: tuple[Act, ...]
+    language: str = ENGLISH
+    sure: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """One way to read a clause. `head` is its beginning up to the first slot, which a next clause may leave out."""
+
+    acts: tuple[Act, ...]
+    sure: float
+    literal: int
+    language: str
+    head: str = ""
+    is_open: bool = False
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        return (self.sure, self.literal)
+
+
+def is_deed(intent: str) -> bool:
+    """Return whether an intent becomes calls. All others are answered in words."""
+    return intent in resources.table("offline/acts.toml", resources.Table) or intent in _MADE
+
+
+def _may_be_asked(intent: str) -> bool:
+    return intent in _LOOKS or not is_deed(intent)
+
+
+def read_wish(wish: str, world: World | None = None) -> Reading | Refusal:
+    """Return what a wish asks for. Either all of it is read, or no part of it."""
+    said, marked, attached = wish.partition(_ATTACHED)
+    if marked and _PART in attached and (not said.strip() or _is_about_part(said)):
+        return Reading((Act("read_part"),), next((one.language for one in grammars() if _matches(one, said)), ENGLISH))
+    if len(wish) > _MOST_CHARS:
+        return Refusal("too_long")
+    return _Reader(wish, world or World()).read()
+
+
+_Chained = list[_Clause] | Refusal | None
+"""The clauses of a wish in order, why nothing is done, or None where it cannot be read."""
+_Read = dict[tuple[int, str], _Chained]
+
+
+class _Reader:
+    """Reads one wish. Each clause is read only once."""
+
+    def __init__(self, wish: str, world: World) -> None:
+        self._world = world
+        self._quotes: list[str] = []
+        self._text = " ".join(_QUOTED.sub(self._mark, _BULLET.sub("", wish)).replace("\n", " ; ").split())
+        self._known: dict[str, list[_Clause]] = {}
+        self._is_request = any(grammar.is_request(self._text) for grammar in grammars())
+        words = self._text.casefold().split()
+        self._languages = sorted(grammars(), key=lambda one: -sum(word in one.vocabulary for word in words))
+
+    def _respelled(self, text: str, found: _Chained) -> _Chained:
+        """Return a reading of the text without slips of spelling, where that is surer than the reading `found`."""
+        if isinstance(found, Refusal) or (found and min(one.sure for one in found) >= _CORRECTED):
+            return found
+        least = min(one.sure for one in found) if found else _PLAUSIBLE
+        for corrected in self._corrected(text):
+            other = self._whole(corrected) or self._chain(corrected)
+            if other and not isinstance(other, Refusal) and min(one.sure for one in other) > least:
+                return other
+        return found
+
+    def _mark(self, quoted: re.Match[str]) -> str:
+        self._quotes.append(next(text for text in quoted.groups() if text is not None))
+        return _MARKER.format(len(self._quotes) - 1)
+
+    def read(self) -> Reading | Refusal:
+        if unclosed := _UNCLOSED.search(self._text):
+            return Refusal("quote", clip_line(unclosed[1], _SHOWN))
+        text = self._text.strip(" ;")
+        short = min((grammar.without_lead(text) for grammar in grammars()), key=len)
+        found = self._whole(short) or self._chain(short)
+        if found is None and short != text:  # because “hello there” alone is a greeting
+            found = self._chain(text)
+        refusal = self._refusal(text)
+        if found is None and refusal.kind != "unreadable":
+            return refusal
+        found = self._respelled(short, found)
+        if found is None:
+            return refusal
+        if isinstance(found, Refusal):
+            return found
+        acts = tuple(act for clause in found for act in clause.acts)
+        if len(acts) > 1:
+            acts = tuple(act for act in acts if act.intent not in _MANNERS)
+        if len(acts) > 1 and not all(is_deed(act.intent) for act in acts):
+            return Refusal("mixed", clip_line(self._shown(text), _SHOWN))
+        if len(acts) > _MOST_STEPS:
+            return Refusal("too_many")
+        return Reading(acts, found[0].language, min(clause.sure for clause in found))
+
+    def _whole(self, text: str) -> _Chained:
+        """Read what takes all of a wish: a command behind a colon, or what is to be done later."""
+        for grammar in grammars():
+            for intent, shape in grammar.commands.items():
+                if said := shape.fullmatch(grammar.without_polite(text)[1]):
+                    act = Act(intent, {"command": self._shown(said["command"], raw=True)})
+                    return [_Clause((act,), 1.0, 0, grammar.language)]
+        return self._later(text) or self._within(text)
+
+    def _within(self, text: str) -> list[_Clause] | None:
+        """Read what is to be done in a program or window that is named: “in the calculator press 7”."""
+        for grammar in grammars():
+            words = grammar.without_polite(text)[0].split(" ")
+            for at in range(len(words) - 1):
+                lead = re.match(rf"(?:{grammar.within})(?= )", " ".join(words[at:]), re.IGNORECASE)
+                first = at + lead[0].count(" ") + 1 if lead else len(words)
+                for end in range(min(first + _MOST_NAME, len(words)), first, -1):
+                    name, fits = fit("opened", self._words(" ".join(words[first:end]).strip(" ,:"), grammar))
+                    rest = " ".join([*words[:at], *words[end:]])
+                    read = self._chain(rest) if fits and rest else None
+                    if read and not isinstance(read, Refusal) and (at == 0 or not read[-1].is_open):
+                        return [_Clause((Act("open_app", {"name": name}),), fits, 0, grammar.language), *read]
+        return None
+
+    def _later(self, text: str) -> list[_Clause] | None:
+        """Read a wish with the time when it is to be done: before all of it, behind it, or behind its first words."""
+        for grammar in grammars():
+            plain, _ = grammar.without_polite(text)
+            words = plain.rstrip(" .!?").split(" ")
+            for start, end in _spans(words, grammar):
+                said = when(" ".join(words[start:end]).strip(",:"), grammar)
+                rest = " ".join([*words[:start], *words[end:]]).strip(" ,:")
+                if (
+                    said
+                    and rest
+                    and (clause := self._timed(rest, said, grammar, is_behind=start > 0 and end == len(words)))
+                ):
+                    return [clause]
+        return None
+
+    def _timed(self, rest: str, schedule: str, grammar: Grammar, *, is_behind: bool) -> _Clause | None:
+        reminders = [one for one in self._clauses(rest) if one.acts[0].intent == "remind"]
+        if reminders:
+            best = max(reminders, key=lambda one: one.rank)
+            return replace(best, acts=(Act("remind", {**best.acts[0].arguments, "schedule": schedule}),))
+        task = re.sub(rf"^(?:{grammar.timed})\s+", "", rest, flags=re.IGNORECASE)
+        read = self._chain(task)
+        if not read or isinstance(read, Refusal) or (is_behind and read[-1].is_open):
+            return None
+        if any(act.intent in ("remind", "planned", "unplan") for clause in read for act in clause.acts):
+            return None
+        act = Act("schedule", {"schedule": schedule, "task": self._shown(task, raw=True)})
+        return _Clause((act,), min(clause.sure for clause in read), 0, grammar.language)
+
+    def _chain(self, text: str) -> _Chained:
+        """Read the clauses of a wish. Of several ways to cut it, the one with the shortest clauses counts."""
+        between = "|".join(grammar.between for grammar in grammars())
+        cuts = re.compile(
+            rf"(?:\s*[;,.!?]+\s+|\s*;\s*)(?:(?:{between})\s*,?\s+)*|\s+(?:{between})\s*,?\s+(?:(?:{between})\s+)*|\s*(?:->|→|=>)\s*",
+            re.IGNORECASE,
+        )
+        found = [cut for cut in cuts.finditer(text) if cut.start() > 0 and cut.end() < len(text)]
+        pieces = _Pieces(text, found)
+        return self._from(pieces, 0, None, {})
+
+    def _from(self, pieces: _Pieces, first: int, before: _Clause | None, read: _Read) -> _Chained:
+        """Return the clauses from the piece `first` on; None if they cannot be read."""
+        key = (first, before.head if before else "")
+        if key not in read:
+            read[key] = self._tried(pieces, first, before, read)
+        return read[key]
+
+    def _tried(self, pieces: _Pieces, first: int, before: _Clause | None, read: _Read) -> _Chained:
+        for last in range(first, min(len(pieces), first + _MOST_JOINED)):
+            text = pieces.text(first, last)
+            elided = self._elided(text, before) if before and last == first else None
+            clause = self._best(text)
+            is_click = clause is not None and clause.acts[0].intent == "computer_click"
+            if clause is None or (elided and elided.acts[0].intent == "choose_menu" and not is_click):
+                clause = elided
+            if clause is None:
+                continue
+            if clause.is_open and (doubt := pieces.doubt(first, last)):
+                return Refusal("ambiguous", clip_line(self._shown(doubt), _SHOWN))
+            if last + 1 == len(pieces):
+                return [clause]
+            rest = self._from(pieces, last + 1, clause, read)
+            if isinstance(rest, Refusal):
+                return rest
+            if rest and clause.is_open and rest[0].sure < _PLAUSIBLE:
+                return Refusal("ambiguous", clip_line(self._shown(pieces.text(first, len(pieces) - 1)), _SHOWN))
+            if rest:
+                is_menu = rest[0].acts[0].intent == "choose_menu" and rest[0].head == clause.head
+                return rest if is_menu else [clause, *rest]
+        return None
+
+    def _best(self, text: str) -> _Clause | None:
+        found = self._clauses(text)
+        return max(found, key=lambda one: one.rank) if found else None
+
+    def _elided(self, text: str, before: _Clause) -> _Clause | None:
+        """Read a clause without a verb, such as “the terminal” behind “open the calculator and”."""
+        if before.acts[-1].intent not in _ELIDING:
+            return None
+        verb = before.head.split()[0] if before.head.split() else ""
+        for said in (f"{before.head}{text}", f"{verb} {text}"):
+            clause = self._best(said)
+            if clause is None or clause.acts[0].intent != before.acts[-1].intent:
+                continue
+            target, into = before.acts[-1].arguments.get("target"), clause.acts[0].arguments.get("target")
+            if target and self._listed("menus", str(target)):
+                return replace(clause, acts=(Act("choose_menu", {"path": f"{target} > {into}"}),), head=before.head)
+            is_sign = len(text) <= _SIGN or text.casefold().startswith(before.head.casefold().split()[-1:][0] + " ")
+            if clause.sure >= _SURE or is_sign or said.count(" ") > before.head.count(" ") + text.count(" "):
+                return replace(clause, head=before.head)
+        return None
+
+    def _listed(self, table: str, said: str) -> bool:
+        return any(said.casefold() in grammar.words[table] for grammar in grammars())
+
+    def _clauses(self, text: str) -> list[_Clause]:
+        """Return all ways to read a clause."""
+        if text not in self._known:
+            found: list[_Clause] = []
+            for grammar in self._languages:
+                found += self._in(grammar, text.strip())
+                if any(clause.sure >= _SURE for clause in found):  # because another language would only cost time
+                    break
+            self._known[text] = found
+        return self._known[text]
+
+    def _in(self, grammar: Grammar, text: str) -> list[_Clause]:
+        """Read a clause in one language. Polite words at its end belong to it only where it cannot be read without."""
+        plain, kept = grammar.without_polite(text)
+        found: list[_Clause] = []
+        for said in dict.fromkeys((plain, kept, text)):
+            closed = any(not clause.is_open for clause in found)
+            is_asked = said.endswith("?") and not self._is_request
+            is_declined = any(one.refusal(said) for one in grammars())
+            for match in grammar.matches(said if said.endswith("..") else said.rstrip(" .")):
+                if is_declined and not match.head:  # or else “don't” would be a part of the name behind it
+                    continue
+                clause = self._fitting(grammar, match)
+                is_kept = clause is not None and (said == kept if clause.is_open else not closed)
+                if clause is None or not is_kept or (is_asked and not _may_be_asked(clause.acts[0].intent)):
+                    continue
+                found.append(clause)
+        return found
+
+    def _fitting(self, grammar: Grammar, match: Match) -> _Clause | None:
+        """Return the clause if what stands at each slot fits; None otherwise."""
+        sure, given, is_open = match.weight, dict(match.fixed), False
+        for (kind, argument), said in match.slots.items():
+            words = self._words(said.rstrip("?") if self._is_request else said, grammar)
+            given[argument], fits = fit(kind, words)
+            if not fits:
+                return None
+            sure = min(sure, fits)
+            is_open = is_open or (kind in OPEN_TEXTS and not words.is_quoted)
+        return _Clause((Act(match.intent, given),), sure, match.literal, grammar.language, match.head, is_open)
+
+    def _words(self, said: str, grammar: Grammar) -> Words:
+        return Words(self._plain(said), bool(_MARKED.fullmatch(said)), bool(_MARKED.search(said)), grammar, self._world)
+
+    def _plain(self, said: str) -> str:
+        """Return words with the quoted texts in them as they were, without their marks."""
+        return _MARKED.sub(lambda mark: self._quotes[int(mark[1])], said)
+
+    def _shown(self, said: str, *, raw: bool = False) -> str:
+        """Return words as they are shown to the person, with quotation marks around quoted texts."""
+        marks = '""' if raw else "“”"
+        return _MARKED.sub(lambda mark: f"{marks[0]}{self._quotes[int(mark[1])]}{marks[1]}", said)
+
+    def _corrected(self, text: str) -> Iterator[str]:
+        """Yield the text with more and more of its words, from the first on, spelled as the grammar spells them."""
+        from rapidfuzz.distance import OSA
+
+        vocabulary = frozenset[str]().union(*(grammar.vocabulary for grammar in grammars()))
+        words = text.split(" ")
+        for at, word in enumerate(words):
+            low = word.casefold().strip(".,!?:;")
+            if low in vocabulary or len(low) < 3 or not low.replace("-", "").isalpha():
+                continue
+            most = 1 if len(low) < _LONG else 2
+            near = [(OSA.distance(low, known), known) for known in vocabulary if abs(len(known) - len(low)) <= most]
+            nearest = [
+                one
+                for one in sorted(near)
+                if one[0] <= most and (len(one[1]) >= _SHORTEST or sorted(one[1]) == sorted(low))
+            ][:_MOST_NEAR]
+            for _, known in reversed(nearest):  # so that the nearest stands while the words behind it are corrected
+                words[at] = word.casefold().replace(low, known)
+                yield " ".join(words)
+
+    def _refusal(self, text: str) -> Refusal:
+        """Return why nothing is done: the reason of the first clause that begins with words of a reason."""
+        for piece in re.split(r"[,;.!?]\s+", text):
+            for grammar in grammars():
+                if kind := grammar.refusal(grammar.without_polite(piece)[0]) or grammar.refusal(piece):
+                    return Refusal(kind, clip_line(self._shown(text), _SHOWN))
+        names = program_names(self._world)
+        program = next((word for word in re.findall(r"[\w-]{3,}", text.casefold()) if word in names), "")
+        return Refusal("unreadable", clip_line(self._shown(text), _SHOWN), program)
+
+
+def _is_about_part(said: str) -> bool:
+    return any(_matches(grammar, said) for grammar in grammars())
+
+
+def _matches(grammar: Grammar, said: str) -> bool:
+    plain, _ = grammar.without_polite(said.strip())
+    return any(match.intent == "read_part" for match in grammar.matches(plain.rstrip("?. ")))
+
+
+class _Pieces:
+    """A text cut at the words and marks that may part two clauses."""
+
+    def __init__(self, text: str, cuts: Sequence[re.Match[str]]) -> None:
+        self._text = text
+        self._cuts = cuts
+        self._starts = [0, *(cut.end() for cut in cuts)]
+        self._ends = [*(cut.start() + len(cut[0]) - len(cut[0].lstrip("!?")) for cut in cuts), len(text)]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def text(self, first: int, last: int) -> str:
+        return self._text[self._starts[first] : self._ends[last]]
+
+    def doubt(self, first: int, last: int) -> str:
+        """Return the words if an open text seems to hold a clause of its own: it is unclear where the text ends."""
+        for at in range(first, last):
+            rest = self._text[self._starts[at + 1] :]
+            is_strong = any(re.search(rf"\b(?:{grammar.strong})\b", self._cuts[at][0], re.I) for grammar in grammars())
+            if is_strong or any(grammar.verbs.match(rest) for grammar in grammars()):
+                return self.text(first, last)
+        return ""
+
+
+def _spans(words: Sequence[str], grammar: Grammar) -> Iterator[tuple[int, int]]:
+    """Yield where a time may stand among the words of a wish, the longest first."""
+    timed = re.match(rf"(?:{grammar.timed})(?= )", " ".join(words), re.IGNORECASE)
+    heads = [0, timed[0].count(" ") + 1] if timed else [0]
+    longest = min(_MOST_TIME, len(words) - 1)
+    for length in range(longest, 0, -1):
+        yield from ((head, head + length) for head in heads if head + length <= len(words))
+        yield len(words) - length, len(words)

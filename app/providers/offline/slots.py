@@ -1,0 +1,472 @@
+"""What words may stand at each kind of slot, what they mean, and how well they fit what is there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from app.base import resources
+from app.base.values import dataclass
+from app.providers.offline.grammar import Grammar
+from app.providers.offline.world import World, general_names, known_folder
+
+Value = Any
+Fit = tuple[Value, float]
+"""A value and how surely the words mean it: 1 for what is there, less for what only may be, 0 for what cannot be."""
+NO: Fit = ("", 0.0)
+_PLAIN_NAME = re.compile(r"[\w+#&'’.:/ -]+")
+_MOST_WORDS = 6
+_LIKE = 80
+_FILE = re.compile(r"[^\s/\\][^/\\\n]*\.(?=\w*[a-z])\w{1,5}", re.IGNORECASE)
+_PATH = re.compile(r"(?:~|\.{1,2})?/[^\n]*|wisp:/[^\n]*")
+_ADDRESS = re.compile(
+    r"(?P<scheme>https?://)?(?P<host>(?:[\w-]+\.)+[a-z]{2,12}|localhost(?::\d+)?)(?P<rest>[:/?#]\S*)?", re.IGNORECASE
+)
+_POINT = re.compile(r"\(? ?(?:x ?[=:]? ?)?(-?\d{1,5}) ?(?:,| |and|und|by) ?(?:y ?[=:]? ?)?(-?\d{1,5}) ?\)?")
+_DECIMAL = re.compile(r"\d{1,6}(?:[.,]\d{1,6})?")
+_CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d\d)| ?uhr ?(\d\d)?)? ?(am|pm|a\.m\.|p\.m\.|o'clock|uhr)?", re.IGNORECASE)
+_KEYWORDS = ("ctrl", "shift", "alt", "super")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words at a slot.
+
+    `is_quoted` if they stood in quotation marks, so that they are a name or a text as they are; `has_quotes` if some
+    of them did.
+    """
+
+    text: str
+    is_quoted: bool
+    has_quotes: bool
+    grammar: Grammar
+    world: World
+
+    @property
+    def low(self) -> str:
+        return self.text.casefold().strip()
+
+    @property
+    def bare(self) -> str:
+        """Return the words without an article before them."""
+        first, _, rest = self.text.strip().partition(" ")
+        return (
+            rest
+            if rest and not self.is_quoted and first.casefold() in self.grammar.words["articles"]
+            else self.text.strip()
+        )
+
+    @property
+    def is_name(self) -> bool:
+        """Return whether the words may be the name of something, and no part of a sentence."""
+        if self.is_quoted:
+            return bool(self.text.strip())
+        name = self.bare
+        if name.casefold().replace("’", "'") in self.grammar.words["labels"]:
+            return True
+        is_short = 0 < len(name.split()) <= _MOST_WORDS and len(name) <= 80
+        is_place = name.partition(" ")[0].casefold() in self.grammar.words["prepositions"]
+        return (
+            is_short
+            and not is_place
+            and self.low not in (*self.grammar.words["pronouns"], *self.grammar.words["articles"])
+            and not self.grammar.strangers.search(name)
+        )
+
+
+def fit(kind: str, words: Words) -> Fit:
+    """Return what the words mean at a slot of this kind, and how well they fit. NO if they cannot stand there."""
+    return _KINDS[kind](words)
+
+
+def _like(name: str, known: Iterable[str]) -> tuple[str, float]:
+    """Return the known name that is spelled nearly so, and how sure that is; ("", 0) for none."""
+    from rapidfuzz import fuzz, process
+
+    if len(name) < 4:
+        return "", 0.0
+    known = [one for one in known if one.count(" ") == name.count(" ")]  # or else a word would be lost
+    found = process.extractOne(name.casefold(), known, scorer=fuzz.ratio, processor=str.casefold, score_cutoff=_LIKE)
+    return (found[0], 0.9) if found else ("", 0.0)
+
+
+def _program(words: Words) -> Fit:
+    name, known = words.bare, program_names(words.world)
+    if words.is_quoted or name.casefold() in known:
+        return name, 1.0
+    if " " not in name and shutil.which(name.casefold()):
+        return name, 0.8
+    if like := _like(name, known)[0]:
+        return like, 0.9
+    parts = set(name.casefold().split())
+    is_plain = words.is_name and len(parts) <= 4 and _PLAIN_NAME.fullmatch(name) and not name.isdigit()
+    is_plain = is_plain and parts.isdisjoint(words.grammar.words["prepositions"])
+    return (name, 0.5 if not words.world.programs else 0.45) if is_plain and not _FILE.fullmatch(name) else NO
+
+
+def program_names(world: World) -> tuple[str, ...]:
+    return (*general_names(), *(name.casefold() for name in world.programs))
+
+
+def _known(words: Words) -> Fit:
+    value, sure = _program(words)
+    return (value, sure) if sure >= 0.9 else NO
+
+
+def _is_open(name: str, world: World) -> bool:
+    return len(name) > 2 and any(
+        name.casefold() in f"{title}\n{program}".casefold() for title, program in world.windows
+    )
+
+
+def _window(words: Words) -> Fit:
+    if words.low in words.grammar.words["pronouns"]:
+        return "active", 1.0
+    name = words.bare
+    if _is_open(name, words.world):
+        return name, 1.0
+    value, sure = _program(words)
+    if sure >= 0.9:
+        return value, 0.97
+    return (name, 0.6) if words.is_name else NO
+
+
+def _opened(words: Words) -> Fit:
+    """A program or a window that is there."""
+    if _is_open(words.bare, words.world):
+        return words.bare, 1.0
+    return _known(words)
+
+
+def _control(words: Words) -> Fit:
+    name = words.bare
+    if _POINT.fullmatch(words.low) and not words.is_quoted:
+        return NO
+    known = {one.casefold(): one for one in words.world.controls}
+    if words.text.casefold() in known or name.casefold() in known:
+        return known.get(words.text.casefold(), name), 1.0
+    if like := _like(name, known)[0] if known else "":
+        return known[like.casefold()], 0.9
+    return (name, 0.8 if not words.is_quoted else 0.9) if words.is_name else NO
+
+
+def _field(words: Words) -> Fit:
+    name, sure = _control(words)
+    return (name, sure) if sure and (len(str(name).split()) <= 4 or words.is_quoted) else NO
+
+
+def _label(words: Words) -> Fit:
+    return (words.text.strip(), 0.8) if words.is_name else NO
+
+
+def _bare_label(words: Words) -> Fit:
+    return (words.bare, 0.8) if words.is_name else NO
+
+
+def _thing(words: Words) -> Fit:
+    """One of several things, by the name that a list of them gave it."""
+    return (words.low, 1.0) if re.fullmatch(r"[et]\d{1,6}", words.low) else NO
+
+
+def _quoted(words: Words) -> Fit:
+    return (words.text, 1.0) if words.is_quoted else NO
+
+
+def _typed(words: Words) -> Fit:
+    """A text to type, and no words for one that somebody else would have to think of."""
+    is_meant = words.is_quoted or not re.fullmatch(words.grammar.words["not_text"], words.text.strip(), re.IGNORECASE)
+    is_whole = words.is_quoted or not words.has_quotes  # half of it in quotation marks: the rest is no text
+    return _text(words) if is_meant and is_whole else NO
+
+
+def _line(words: Words) -> Fit:
+    return (words.text, 0.9) if words.text.strip() else NO
+
+
+def _text(words: Words) -> Fit:
+    return (words.text, 1.0 if words.is_quoted else 0.7) if words.text.strip() else NO
+
+
+def _spot(words: Words) -> Fit:
+    point, sure = _point(words)
+    return (f"{point[0]},{point[1]}", sure) if sure else _control(words)
+
+
+def _point(words: Words) -> Fit:
+    said = None if words.is_quoted else _POINT.fullmatch(words.low)
+    return ((int(said[1]), int(said[2])), 1.0) if said and max(int(said[1]), int(said[2])) >= 10 else NO
+
+
+def _menu(words: Words) -> Fit:
+    parts = [part.strip() for part in re.split(r"\s*(?:>|→|->|›|»)\s*", words.text)]
+    is_way = len(parts) > 1 and all(parts) and all(len(part.split()) <= 5 for part in parts)
+    return (" > ".join(parts), 1.0) if is_way and not words.is_quoted else NO
+
+
+def _folder(words: Words) -> Fit:
+    name = words.bare.rstrip("/") or words.bare
+    head, slash, rest = name.partition("/")
+    if known := words.grammar.listed("folders", head):
+        return f"{known_folder(known, head)}{slash}{rest}", 1.0
+    if _PATH.fullmatch(name):
+        return name, 0.95
+    is_there = words.world.file(name) if words.is_name else ""
+    return (is_there or name, 0.95 if is_there else 0.7) if words.is_name and len(name.split()) <= 4 else NO
+
+
+def _place(words: Words) -> Fit:
+    value, sure = _folder(words)
+    return (value, sure) if sure >= 0.95 else NO
+
+
+def _in_known_folder(name: str, words: Words) -> str:
+    head, slash, rest = name.partition("/")
+    known = words.grammar.listed("folders", head) if slash else ""
+    return f"{known_folder(known, head)}/{rest}" if known else name
+
+
+def _file(words: Words) -> Fit:
+    name = words.bare
+    if _PATH.fullmatch(name):
+        return name, 0.97
+    if not words.is_name:
+        return NO
+    for named in (words.text.strip(), name):  # “my notes.md” may be the name itself
+        if there := words.world.file(named):
+            return there, 1.0
+    is_file = _FILE.fullmatch(name) or (name.count("/") and not name.endswith("/"))
+    return (
+        (_in_known_folder(name, words), 0.95)
+        if is_file and _address(words)[1] < 1
+        else (name, 0.6)
+        if words.is_quoted
+        else NO
+    )
+
+
+def _any(words: Words) -> Fit:
+    value, sure = _file(words)
+    return (value, sure) if sure else (words.bare, 0.8) if words.is_name else NO
+
+
+def _new(words: Words) -> Fit:
+    name = words.text.strip()
+    is_free = words.is_name and name.partition(" ")[0].casefold() not in words.grammar.words["naming"]
+    return (_in_known_folder(name, words), 0.8) if is_free else NO
+
+
+def _part(words: Words) -> Fit:
+    return (f"*{words.bare}*", 0.75) if words.is_name and len(words.bare.split()) <= 4 else NO
+
+
+def _ending(words: Words) -> Fit:
+    known = words.grammar.listed("endings", words.low.lstrip("."))
+    return (f"*.{known}", 1.0) if known else NO
+
+
+def _endings(words: Words) -> Fit:
+    """Several files by their kind, such as `PDFs`."""
+    known = words.grammar.listed("endings", re.sub(r"['’]?s$", "", words.low))
+    return (f"*.{known}", 1.0) if known and words.low.endswith("s") else NO
+
+
+def _address(words: Words) -> Fit:
+    said = _ADDRESS.fullmatch(words.text.strip())
+    if not said:
+        return NO
+    last = said["host"].rpartition(".")[2].casefold()
+    is_file = not said["scheme"] and not said["rest"] and last in words.grammar.words["endings"]
+    return NO if is_file else (words.text.strip() if said["scheme"] else f"https://{words.text.strip()}", 1.0)
+
+
+def _command(words: Words) -> Fit:
+    first = words.text.split()[0] if words.text.split() else ""
+    if words.is_quoted:
+        return words.text, 1.0
+    is_program = first.islower() and (first.startswith(("./", "/")) or bool(shutil.which(first)))
+    is_bare = first == words.text and words.low in program_names(words.world)
+    return (words.text, 0.97) if is_program and not is_bare else NO
+
+
+def number(said: str, grammar: Grammar) -> float | None:
+    """Return the number that digits or words say, such as `3`, `two` or `twenty-five`; None for other words."""
+    low = said.casefold().strip()
+    if _DECIMAL.fullmatch(low):
+        return float(low.replace(",", "."))
+    known = grammar.words["numbers"]
+    if low in known:
+        return float(known[low])
+    tens, _, ones = low.replace(" ", "-").partition("-")
+    if tens in known and ones in known and float(known[tens]) >= 20 and float(known[ones]) < 10:
+        return float(known[tens]) + float(known[ones])
+    return None
+
+
+def _number(words: Words) -> Fit:
+    value = number(words.low.lstrip("#"), words.grammar)
+    return (int(value), 1.0) if value is not None and value == int(value) else NO
+
+
+def _seconds(words: Words) -> Fit:
+    said = re.fullmatch(r"(?P<number>.*?)(?:(?<=\d)| )(?P<unit>[^\W\d]+)", words.low)
+    units = words.grammar.words["units"]
+    unit = units.get(said["unit"]) if said else None
+    value = number(re.sub(r" (?:a|an)$", "", said["number"]), words.grammar) if said and unit else None
+    if value is None and (named := units.get(words.low)):
+        value, unit = 1.0, named
+    return (_whole(value * float(unit)), 1.0) if value is not None and unit else NO
+
+
+def _whole(value: float) -> float:
+    return int(value) if value == int(value) else round(value, 3)
+
+
+def _keys(words: Words) -> Fit:
+    """One chord, as the keyboard tool writes it."""
+    if words.is_quoted and len(words.text.strip()) == 1:
+        return words.text.strip(), 1.0
+    table = resources.table("offline/keys.toml", resources.Table)
+    said = [part for part in re.split(r"(?<=[^+\s-])[+-](?=\S)|\s+", words.text.strip()) if part]
+    modifiers: list[str] = []
+    while said and (name := _named(table["modifiers"], said[0])) and name not in modifiers:
+        modifiers.append(name)
+        said = said[2:] if len(said) > 2 and said[1].casefold() in table["say"]["joins"] else said[1:]
+        said = said[1:] if len(said) > 1 and said[0] == "+" else said
+    if not said:
+        return ("super", 1.0) if modifiers == ["super"] else NO
+    last = " ".join(said)
+    key = last if len(last) == 1 else _named(table["keys"], last)
+    if not key:
+        return NO
+    return "+".join([*modifiers, key.lower() if modifiers else key]), 1.0
+
+
+def _named(table: Mapping[str, Any], said: str) -> str:
+    return next((name for name, known in table.items() if said.casefold() in known or said.casefold() == name), "")
+
+
+def clock(said: str, grammar: Grammar) -> str:
+    """Return a time of day such as `9`, `9.30 pm` or `noon` as hours and minutes, `21:30`; "" for other words."""
+    if named := grammar.words["clock"].get(said.casefold()):
+        return str(named)
+    found = _CLOCK.fullmatch(said.strip())
+    if not found or int(found[1]) > 23 or int(found[2] or found[3] or 0) > 59:
+        return ""
+    hour = int(found[1])
+    half = (found[4] or "").casefold().replace(".", "")
+    if half in ("am", "pm") and 1 <= hour <= 12:
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    return f"{hour}:{found[2] or found[3] or '00'}"
+
+
+def when(said: str, grammar: Grammar) -> str:
+    """Return a time for later as schedules take it (app/services/schedule.py); "" for other words."""
+    said = said.casefold()
+    for shape, means in grammar.words["times"].items():
+        found = re.fullmatch(_time_shape(shape), said)
+        if not found:
+            continue
+        parts = {name: _time_part(name, text, grammar) for name, text in found.groupdict("").items()}
+        if all(parts.values()):
+            return str(means.format(**parts))
+    return _date(said, grammar)
+
+
+def _time_shape(shape: str) -> str:
+    return re.sub(r"\{(\w+)\}", r"(?P<\1>.+?)", shape)
+
+
+def _time_part(name: str, text: str, grammar: Grammar) -> str:
+    if name == "time":
+        return clock(text, grammar)
+    if name == "day":
+        return grammar.listed("days", text) or grammar.listed("days", text.removesuffix("s"))
+    if name == "count":
+        value = number(text, grammar)
+        return str(int(value)) if value is not None and value >= 1 and value == int(value) else ""
+    return grammar.listed("relative" if name == "relative" else "spans", text)
+
+
+def _date(said: str, grammar: Grammar) -> str:
+    """Return a date and a time such as `next friday at 3 pm` in the form of ISO 8601; "" for other words."""
+    if not re.search(r"\d", said) or not re.match(grammar.words["dates"], said) or len(said.split()) < 2:
+        return ""
+    import dateparser  # slow to import, and rarely needed
+
+    plain = re.sub(grammar.words["undated"], " ", said).strip()
+    found = dateparser.parse(plain, languages=[grammar.language], settings={"PREFER_DATES_FROM": "future"})
+    return found.strftime("%Y-%m-%dT%H:%M") if found else ""
+
+
+def _city(words: Words) -> Fit:
+    from zoneinfo import available_timezones
+
+    said = words.low.replace(" ", "_")
+    said = str(words.grammar.words["cities"].get(words.low, said)).casefold()
+    found = [
+        zone for zone in available_timezones() if zone.casefold().rpartition("/")[2] == said or zone.casefold() == said
+    ]
+    return (min(found, key=len), 1.0) if found else NO
+
+
+def _sum(words: Words) -> Fit:
+    from app.providers.offline import sums
+
+    answer = sums.answer(words.text, words.grammar.language)
+    return (answer, 1.0) if answer else NO
+
+
+def _measure(words: Words) -> Fit:
+    said = re.fullmatch(r"(?P<number>.*?)\s*(?P<unit>°?[^\W\d][\w°²³/ ]*)", words.low)
+    value = number(said["number"], words.grammar) if said else None
+    unit = _unit(Words(said["unit"], False, False, words.grammar, words.world))[0] if said else ""
+    return ((value, unit), 1.0) if value is not None and unit else NO
+
+
+def _unit(words: Words) -> Fit:
+    units = resources.table("offline/units.toml", resources.Table)
+    found = next((name for name, one in units.items() if words.low == name or words.low in one["words"]), "")
+    return (found, 1.0) if found else NO
+
+
+_KINDS: dict[str, Callable[[Words], Fit]] = {
+    "program": _program,
+    "known": _known,
+    "browser": _known,
+    "opened": _opened,
+    "window": _window,
+    "control": _control,
+    "field": _field,
+    "label": _label,
+    "thing": _thing,
+    "quoted": _quoted,
+    "line": _line,
+    "text": _typed,
+    "fact": _text,
+    "spot": _spot,
+    "point": _point,
+    "menu": _menu,
+    "folder": _folder,
+    "place": _place,
+    "file": _file,
+    "any": _any,
+    "new": _new,
+    "part": _part,
+    "ending": _ending,
+    "endings": _endings,
+    "address": _address,
+    "command": _command,
+    "number": _number,
+    "seconds": _seconds,
+    "keys": _keys,
+    "city": _city,
+    "sum": _sum,
+    "measure": _measure,
+    "unit": _unit,
+    "skill": _bare_label,
+    "app": _bare_label,
+}
+OPEN_TEXTS = frozenset({"text", "fact"})
+"""The kinds of slots that take any words, so that where they end is uncertain."""

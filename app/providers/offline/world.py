@@ -1,0 +1,57 @@
+"""What the words of a wish may name: programs, windows, controls and files that are there now."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+from app.base import resources
+from app.base.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is there. An empty tuple means that nothing is known of its kind, so that any name may be meant.
+
+    `programs` are the names of installed programs, `windows` the title and program of each open window, the one in
+    front first, `controls` the names of what the window in front shows.
+    """
+
+    programs: tuple[str, ...] = ()
+    windows: tuple[tuple[str, str], ...] = ()
+    controls: tuple[str, ...] = ()
+    workspace: str = ""
+
+    def file(self, name: str) -> str:
+        """Return the path of the one file with this name in the workspace or a known folder; "" for none or several."""
+        if "/" in name or not self.workspace:
+            return ""
+        if os.path.exists(os.path.join(self.workspace, name)):
+            return name
+        home = Path.home()
+        found = [f"~/{folder}/{name}" for folder in _FOLDERS if (home / folder / name).exists()]
+        found += [f"~/{name}"] if (home / name).exists() else []
+        return found[0] if len(found) == 1 else ""
+
+
+_FOLDERS = ("Desktop", "Documents", "Downloads", "Pictures", "Music", "Videos")
+
+
+def known_folder(path: str, said: str) -> str:
+    """Return where a folder such as `~/Documents` is here: under the name that was said, or as it is set up."""
+    home = Path.home()
+    if (home / said.capitalize()).is_dir():
+        return f"~/{said.capitalize()}"
+    import platformdirs
+
+    asked = getattr(platformdirs, f"user_{path.removeprefix('~/').lower()}_dir", None)
+    found = Path(asked()) if asked else None
+    return f"~/{found.relative_to(home)}" if found and found != home and found.is_relative_to(home) else path
+
+
+@functools.cache
+def general_names() -> tuple[str, ...]:
+    """Return the words for kinds of programs that `open_app` knows, such as “calculator”, in all languages."""
+    kinds = resources.table("desktop/programs.toml", resources.Table)
+    return tuple(sorted({str(word).lower() for kind in kinds.values() for word in kind["words"]}))
