@@ -11,6 +11,7 @@ from typing import Any
 from app.base import resources
 from app.base.values import dataclass, field, replace
 from app.providers.offline.reading import Act, Refusal, is_deed, read_wish
+from app.providers.offline.slots import IT
 from app.providers.offline.world import World
 
 Value = str | int | float | bool | list[str]
@@ -94,15 +95,30 @@ Made = Sequence[PlannedCall] | Refusal
 def planned(acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refusal:
     """Return the calls of all acts in order, or why there are none. Answers in words are no calls."""
     steps: list[PlannedCall] = []
+    named = ""
     for before, act in zip((None, *acts), acts, strict=False):
         is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
-        made = _steps(act, world)
+        if IT in act.arguments.values() and not named:
+            return Refusal("which", "it")
+        made = _steps(_resolved(act, named), world)
         if is_in_terminal and act.intent == "execute_command":  # because it is meant to run in that terminal
             made = _made("run_in_terminal", act.arguments)[1:]
         if isinstance(made, Refusal):
             return made
         steps += made
+        named = _named(made[-1]) or named
     return tuple(steps)
+
+
+def _resolved(act: Act, named: str) -> Act:
+    return replace(act, arguments={name: named if value == IT else value for name, value in act.arguments.items()})
+
+
+def _named(step: PlannedCall) -> str:
+    """Return the file or folder that a step leaves behind, which “it” means in the next one; "" if there is none."""
+    paths = {name: value[0] if isinstance(value, list) else str(value) for name, value in step.arguments.items()}
+    into, source = paths.get("destination", ""), paths.get("source", "")
+    return f"{into}{source.rpartition('/')[2]}" if into.endswith("/") else into or paths.get("path", "")
 
 
 def _steps(act: Act, world: World) -> Made:
@@ -211,7 +227,9 @@ def _click(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
         return [PlannedCall("computer_click", {"x": point[0], "y": point[1], "space": "screen", **extra}, phrase, what)]
     if re.fullmatch(r"[et]\d{1,6}", str(given["target"])):
         return [PlannedCall("computer_click", {"ref": given["target"], **extra}, phrase, str(given["target"]))]
-    return [PlannedCall("computer_click", {"target": given["target"], **extra}, phrase, f"“{given['target']}”")]
+    names = [str(given["target"]), *([str(given["or"])] if "or" in given else [])]
+    tried = [PlannedCall("computer_click", {"target": name, **extra}, phrase, f"“{name}”") for name in names]
+    return [replace(tried[0], otherwise=tried[1] if tried[1:] else None)]
 
 
 def _typed_into(given: Mapping[str, Any]) -> Sequence[PlannedCall]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -325,7 +326,7 @@ class _Reader:
                 if clause is None or not is_kept or (is_asked and not _may_be_asked(clause.acts[0].intent)):
                     continue
                 found.append(clause)
-        return found
+        return [_as_named(clause, text, plain, grammar) for clause in found]
 
     def _fitting(self, grammar: Grammar, match: Match) -> _Clause | None:
         """Return the clause if what stands at each slot fits; None otherwise."""
@@ -359,7 +360,7 @@ class _Reader:
         words = text.split(" ")
         for at, word in enumerate(words):
             low = word.casefold().strip(".,!?:;")
-            if low in vocabulary or len(low) < 3 or not low.replace("-", "").isalpha():
+            if low in vocabulary or len(low) < 3 or not low.replace("-", "").isalpha() or shutil.which(low):
                 continue
             most = 1 if len(low) < _LONG else 2
             near = [(OSA.distance(low, known), known) for known in vocabulary if abs(len(known) - len(low)) <= most]
@@ -381,6 +382,22 @@ class _Reader:
         names = program_names(self._world)
         program = next((word for word in re.findall(r"[\w-]{3,}", text.casefold()) if word in names), "")
         return Refusal("unreadable", clip_line(self._shown(text), _SHOWN), program)
+
+
+def _as_named(clause: _Clause, text: str, plain: str, grammar: Grammar) -> _Clause:
+    """Return a click with the last word that was taken for politeness, where names end so too: “Order now”.
+
+    Without it, the name is the second that is looked for.
+    """
+    act, cut = clause.acts[0], text[text.find(plain) + len(plain) :].strip(" ,.!?")
+    if (
+        act.intent != "computer_click"
+        or "target" not in act.arguments
+        or cut.casefold() not in grammar.words["in_names"]
+    ):
+        return clause
+    target = act.arguments["target"]
+    return replace(clause, acts=(Act(act.intent, {**act.arguments, "target": f"{target} {cut}", "or": target}),))
 
 
 def _is_about_part(said: str) -> bool:

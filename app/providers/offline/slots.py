@@ -16,6 +16,8 @@ Value = Any
 Fit = tuple[Value, float]
 """A value and how surely the words mean it: 1 for what is there, less for what only may be, 0 for what cannot be."""
 NO: Fit = ("", 0.0)
+IT = "\x00it"
+"""Stands for the file or folder that was named last."""
 _PLAIN_NAME = re.compile(r"[\w+#&'’.:/ -]+")
 _MOST_WORDS = 6
 _LIKE = 80
@@ -112,7 +114,8 @@ def program_names(world: World) -> tuple[str, ...]:
 
 def _known(words: Words) -> Fit:
     value, sure = _program(words)
-    return (value, sure) if sure >= 0.9 else NO
+    is_command = sure == 0.8 and words.low not in words.grammar.vocabulary
+    return (value, sure) if sure >= 0.9 or is_command else NO
 
 
 def _is_open(name: str, world: World) -> bool:
@@ -207,6 +210,8 @@ def _menu(words: Words) -> Fit:
 
 def _folder(words: Words) -> Fit:
     name = words.bare.rstrip("/") or words.bare
+    if words.low in words.grammar.words["pronouns"] and not words.is_quoted:
+        return IT, 0.7
     head, slash, rest = name.partition("/")
     if known := words.grammar.listed("folders", head):
         return f"{known_folder(known, head)}{slash}{rest}", 1.0
@@ -229,6 +234,8 @@ def _in_known_folder(name: str, words: Words) -> str:
 
 def _file(words: Words) -> Fit:
     name = words.bare
+    if words.low in words.grammar.words["pronouns"] and not words.is_quoted:
+        return IT, 0.65
     if _PATH.fullmatch(name):
         return name, 0.97
     if not words.is_name:
