@@ -70,12 +70,13 @@ class Act:
 class Refusal:
     """The whole wish is declined. `kind` names the reason, `part` the words that it is about.
 
-    `program` is an installed program that they name.
+    `program` is an installed program that they name, `can` the first of several clauses that could be done alone.
     """
 
     kind: str
     part: str = ""
     program: str = ""
+    can: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,14 +236,14 @@ class _Reader:
 
     def _chain(self, text: str) -> _Chained:
         """Read the clauses of a wish. Of several ways to cut it, the one with the shortest clauses counts."""
+        return self._from(self._cut(text), 0, None, {})
+
+    def _cut(self, text: str) -> _Pieces:
         between = "|".join(grammar.between for grammar in grammars())
-        cuts = re.compile(
-            rf"(?:\s*[;,.!?]+\s+|\s*;\s*)(?:(?:{between})\s*,?\s+)*|\s+(?:{between})\s*,?\s+(?:(?:{between})\s+)*|\s*(?:->|→|=>)\s*",
-            re.IGNORECASE,
-        )
-        found = [cut for cut in cuts.finditer(text) if cut.start() > 0 and cut.end() < len(text)]
-        pieces = _Pieces(text, found)
-        return self._from(pieces, 0, None, {})
+        words = rf"(?:{between})\s*,?\s+"
+        cuts = rf"(?:\s*[;,.!?]+\s+|\s*;\s*)(?:{words})*|\s+{words}(?:{words})*|\s*(?:->|→|=>)\s*"
+        found = re.finditer(cuts, text, re.IGNORECASE)
+        return _Pieces(text, [cut for cut in found if cut.start() > 0 and cut.end() < len(text)])
 
     def _from(self, pieces: _Pieces, first: int, before: _Clause | None, read: _Read) -> _Chained:
         """Return the clauses from the piece `first` on; None if they cannot be read."""
@@ -375,13 +376,17 @@ class _Reader:
 
     def _refusal(self, text: str) -> Refusal:
         """Return why nothing is done: the reason of the first clause that begins with words of a reason."""
-        for piece in re.split(r"[,;.!?]\s+", text):
-            for grammar in grammars():
-                if kind := grammar.refusal(grammar.without_polite(piece)[0]) or grammar.refusal(piece):
-                    return Refusal(kind, clip_line(self._shown(text), _SHOWN))
-        names = program_names(self._world)
+        pieces, names, shown = self._cut(text), program_names(self._world), clip_line(self._shown(text), _SHOWN)
+        parts = [pieces.text(at, at) for at in range(len(pieces))]
+        reasons = (one.refusal(one.without_lead(part)) or one.refusal(part) for part in parts for one in grammars())
+        kind = next(filter(None, reasons), "unreadable")
+        done = (part for part in parts if len(parts) > 1 and self._is_done(part))
         program = next((word for word in re.findall(r"[\w-]{3,}", text.casefold()) if word in names), "")
-        return Refusal("unreadable", clip_line(self._shown(text), _SHOWN), program)
+        return Refusal(kind, shown, program, self._shown(next(done, ""), raw=True))
+
+    def _is_done(self, part: str) -> bool:
+        clause = self._best(part)
+        return clause is not None and is_deed(clause.acts[0].intent) and clause.sure >= _PLAUSIBLE
 
 
 def _as_named(clause: _Clause, text: str, plain: str, grammar: Grammar) -> _Clause:

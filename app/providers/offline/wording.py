@@ -167,8 +167,11 @@ class Phrasebook:
     def _near(self, refusal: Refusal) -> str:
         """Return sentences that can be said instead, made from what was said."""
         table, part = self.table("near"), re.sub(r"[“”„?.!]", "", refusal.part).strip(" …")
-        said = [str(table["open"]).format(name=refusal.program)] if refusal.program else []
-        said += [str(table["search"]).format(part=part), str(table["help"])]
+        said = [refusal.can] if refusal.can else []
+        if not said and refusal.program:
+            said.append(str(table["open"]).format(name=refusal.program))
+        if not refusal.can:
+            said.append(str(table["search"]).format(part=part))
         return str(table["or"]).join(f"“{one}”" for one in said).translate(self._marks)
 
     def found(self, step: PlannedCall, echo: str) -> str:

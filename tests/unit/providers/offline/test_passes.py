@@ -309,8 +309,8 @@ async def test_a_failure_in_the_middle_tells_what_had_been_done() -> None:
 async def test_nothing_is_done_about_a_wish_that_is_declined() -> None:
     reply = await Dialogue().say("open the calculator and email it to Bob")
     assert (reply.said, reply.calls, reply.reason) == (
-        "I did not understand “open the calculator and email it to Bob”; try “open calculator” or "
-        "“search the web for open the calculator and email it to Bob” or “what can you do”.",
+        "“open the calculator and email it to Bob” needs a model, which you choose in the settings; "
+        "without one, try “open the calculator”.",
         [],
         "refusal",
     )
