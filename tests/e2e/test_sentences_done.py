@@ -74,8 +74,9 @@ def test_a_sentence_is_done_without_a_question(row: Row, screen: Screen, tmp_pat
             started.append(program)
             assert eventually(lambda seen=before: _titles(screen) != seen), words  # type: ignore[misc]
         assert eventually(lambda: row.get("awaits", "") in _titles(screen)), _titles(screen)
-        if "gone" in row:
-            assert eventually(lambda: row["gone"] in _titles(screen).splitlines()), _titles(screen)
+        gone = row.get("gone", "").replace("~", str(screen.home))
+        if gone:
+            assert eventually(lambda: gone in _titles(screen).splitlines()), _titles(screen)
         done = screen.wisp("do", "--workspace", str(workspace), row["say"].replace("~", str(screen.home)))
         said = done.stdout + done.stderr
         assert done.returncode in (0, 1), said
@@ -100,7 +101,8 @@ def _check(row: Row, screen: Screen, said: str) -> None:
     if row.get("window"):
         assert eventually(lambda: row["window"].casefold() in _titles(screen).casefold()), said + _titles(screen)
     if "gone" in row:
-        assert eventually(lambda: row["gone"] not in _titles(screen).splitlines()), said
+        gone = row["gone"].replace("~", str(screen.home))
+        assert eventually(lambda: gone not in _titles(screen).splitlines()), said
     if "front" in row:
         assert eventually(lambda: row["front"] in _printed(screen, "xdotool", "getactivewindow", "getwindowname")), said
     if "fills" in row:

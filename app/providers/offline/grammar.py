@@ -66,6 +66,7 @@ class Grammar:
         self._before = re.compile(rf"(?:(?:{before})(?![\w'-])[\s,.!:]*)+", re.IGNORECASE)
         self._after = re.compile(rf"(?:[\s,]+(?:{after}))+(?=[\s.!?]*$)", re.IGNORECASE)
         self._always = re.compile(rf"(?:[\s,]+(?:{always}))+(?=[\s.!?]*$)", re.IGNORECASE)
+        self._bare = re.compile(rf"(?<!,)\s(?:{always})[\s.!?]*$", re.IGNORECASE)
         self._requests = re.compile(rf"(?:{_words_of(polite['requests'])})\b", re.IGNORECASE)
         self._refusals = {
             kind: re.compile(rf"(?:{_words_of(said)})(?![\w'-])", re.IGNORECASE)
@@ -105,6 +106,8 @@ class Grammar:
                         fixed[argument] = entity.value
                         continue
                     ending = text[end:]
+                    while start and text[start - 1] == ".":  # which hassil cuts off: ../x.txt
+                        start -= 1
                     if ending and set(ending) <= set(_ENDINGS.get(kind, "")):
                         end = len(text)  # because hassil cuts them off
                     slots[kind, argument] = text[start:end].strip(" ,:;")
@@ -128,6 +131,10 @@ class Grammar:
         """Return the text without the polite words around it, and without those that end no text to type either."""
         rest = self.without_lead(text)
         return self._after.sub("", rest), self._always.sub("", rest)
+
+    def is_courteous(self, text: str) -> bool:
+        """Return whether the text ends in a polite word that no comma sets apart, so that it may belong to it."""
+        return bool(self._bare.search(text))
 
     def without_lead(self, text: str) -> str:
         """Return the text without the polite words before it. “ok” alone is all of a sentence."""
@@ -173,4 +180,4 @@ def _literals(words: Mapping[str, Any]) -> str:
     ]
     polite = [phrase for phrases in words["polite"].values() for phrase in phrases]
     templates = re.sub(r"\{[^}]*\}|<[^>]*>", " ", " ".join([*said, *words["expansion_rules"].values()]))
-    return " ".join([templates, *polite, *words["articles"]]).lower()
+    return " ".join([templates, *polite, *words["articles"], *words["strangers"]]).lower()

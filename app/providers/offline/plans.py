@@ -100,6 +100,8 @@ def planned(acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refu
         is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
         if IT in act.arguments.values() and not named:
             return Refusal("which", "it")
+        if act.intent == "remind" and "schedule" not in act.arguments:
+            return Refusal("when", str(act.arguments["text"]))
         made = _steps(_resolved(act, named), world)
         if is_in_terminal and act.intent == "execute_command":  # because it is meant to run in that terminal
             made = _made("run_in_terminal", act.arguments)[1:]
@@ -235,6 +237,8 @@ def _click(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
 def _typed_into(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
     if "name" in given:
         return _made("type_into_program", given)
+    if "replace" in given:
+        return _made("set_field", given)
     named = str(given["field"]).casefold().endswith(_FIELDS)
     return _made("type_into_named_field" if named else "type_into_field", given)
 

@@ -23,6 +23,8 @@ _ATTACHED, _PART = "The person attached:", "- a picture of the part"
 """How what is attached is told below the words: resources/prompts/attached.toml."""
 _MARKER = "qzx{}xzq"
 """Stands for a quoted text while the rest is read: a word that no language has."""
+_LINE = "⏎"
+"""Stands for a line break, which parts two clauses and may stand in a text."""
 _MARKED = re.compile(r"qzx(\d+)xzq")
 _BULLET = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-*•])[ \t]+", re.MULTILINE)
 _MOST_CHARS, _MOST_STEPS, _SHOWN = 4000, 40, 60
@@ -30,6 +32,35 @@ _SURE, _PLAUSIBLE, _CORRECTED = 0.85, 0.6, 0.71
 _SHORTEST, _LONG, _SIGN, _MOST_JOINED = 4, 7, 2, 6
 _ELIDING = ("open_app", "close_window", "computer_key", "computer_click")
 _MADE = frozenset({"computer_click", "computer_key", "type_into", "scroll", "close_all", "undo"})
+_AFTER_TEXT = frozenset(
+    {
+        "computer_key",
+        "computer_click",
+        "computer_type",
+        "type_into",
+        "choose_menu",
+        "choose_from",
+        "tab",
+        "scroll",
+        "wait",
+        "wait_for",
+        "save_as",
+        "copy",
+        "open_app",
+        "focus_window",
+        "screen_capture",
+        "read_screen",
+        "read_window",
+        "undo",
+        "list_windows",
+        "read_clipboard",
+        "thanks",
+        "hello",
+        "no_wish",
+    }
+)
+"""What may be done behind a text without quotation marks. Anything else, as in “delete x.txt”, may be part of it."""
+_TYPING = ("computer_type", "type_into", "write_file", "write_clipboard")
 _MANNERS = ("thanks", "hello", "no_wish")
 _MOST_NAME, _MOST_TIME, _MOST_NEAR = 4, 7, 4
 """The most words that say a time."""
@@ -98,6 +129,7 @@ class _Clause:
     language: str
     head: str = ""
     is_open: bool = False
+    is_doubtful: bool = False
 
     @property
     def rank(self) -> tuple[float, int]:
@@ -134,7 +166,7 @@ class _Reader:
     def __init__(self, wish: str, world: World) -> None:
         self._world = world
         self._quotes: list[str] = []
-        self._text = " ".join(_QUOTED.sub(self._mark, _BULLET.sub("", wish)).replace("\n", " ; ").split())
+        self._text = " ".join(_QUOTED.sub(self._mark, _BULLET.sub("", wish)).replace("\n", f" {_LINE} ").split())
         self._known: dict[str, list[_Clause]] = {}
         self._is_request = any(grammar.is_request(self._text) for grammar in grammars())
         words = self._text.casefold().split()
@@ -158,7 +190,7 @@ class _Reader:
     def read(self) -> Reading | Refusal:
         if unclosed := _UNCLOSED.search(self._text):
             return Refusal("quote", clip_line(unclosed[1], _SHOWN))
-        text = self._text.strip(" ;")
+        text = self._text.strip(f" ;{_LINE}")
         short = min((grammar.without_lead(text) for grammar in grammars()), key=len)
         found = self._whole(short) or self._chain(short)
         if found is None and short != text:  # because “hello there” alone is a greeting
@@ -212,6 +244,8 @@ class _Reader:
             for start, end in _spans(words, grammar):
                 said = when(" ".join(words[start:end]).strip(",:"), grammar)
                 rest = " ".join([*words[:start], *words[end:]]).strip(" ,:")
+                if rest.rpartition(" ")[2] in grammar.words["between"]:  # “at 5 and at 6”
+                    return None
                 if (
                     said
                     and rest
@@ -241,7 +275,7 @@ class _Reader:
     def _cut(self, text: str) -> _Pieces:
         between = "|".join(grammar.between for grammar in grammars())
         words = rf"(?:{between})\s*,?\s+"
-        cuts = rf"(?:\s*[;,.!?]+\s+|\s*;\s*)(?:{words})*|\s+{words}(?:{words})*|\s*(?:->|→|=>)\s*"
+        cuts = rf"(?:\s*[;,.!?{_LINE}]+\s+|\s*;\s*)(?:{words})*|\s+{words}(?:{words})*|\s*(?:->|→|=>)\s*"
         found = re.finditer(cuts, text, re.IGNORECASE)
         return _Pieces(text, [cut for cut in found if cut.start() > 0 and cut.end() < len(text)])
 
@@ -262,6 +296,8 @@ class _Reader:
                 clause = elided
             if clause is None:
                 continue
+            if clause.is_doubtful:
+                return Refusal("ambiguous", clip_line(self._shown(text), _SHOWN))
             if clause.is_open and (doubt := pieces.doubt(first, last)):
                 return Refusal("ambiguous", clip_line(self._shown(doubt), _SHOWN))
             if last + 1 == len(pieces):
@@ -269,7 +305,7 @@ class _Reader:
             rest = self._from(pieces, last + 1, clause, read)
             if isinstance(rest, Refusal):
                 return rest
-            if rest and clause.is_open and rest[0].sure < _PLAUSIBLE:
+            if rest and clause.is_open and (rest[0].sure < _PLAUSIBLE or rest[0].acts[0].intent not in _AFTER_TEXT):
                 return Refusal("ambiguous", clip_line(self._shown(pieces.text(first, len(pieces) - 1)), _SHOWN))
             if rest:
                 is_menu = rest[0].acts[0].intent == "choose_menu" and rest[0].head == clause.head
@@ -323,10 +359,13 @@ class _Reader:
                 if is_declined and not match.head:  # or else “don't” would be a part of the name behind it
                     continue
                 clause = self._fitting(grammar, match)
-                is_kept = clause is not None and (said == kept if clause.is_open else not closed)
+                opened = any(clause.is_open for clause in found)
+                is_kept = clause is not None and ((said == kept or not opened) if clause.is_open else not closed)
                 if clause is None or not is_kept or (is_asked and not _may_be_asked(clause.acts[0].intent)):
                     continue
-                found.append(clause)
+                # “type hello please”: nobody knows whether the last word is to be typed.
+                is_doubtful = clause.is_open and said == kept != text and clause.acts[0].intent in _TYPING
+                found.append(replace(clause, is_doubtful=is_doubtful and grammar.is_courteous(text)))
         return [_as_named(clause, text, plain, grammar) for clause in found]
 
     def _fitting(self, grammar: Grammar, match: Match) -> _Clause | None:
@@ -334,6 +373,8 @@ class _Reader:
         sure, given, is_open = match.weight, dict(match.fixed), False
         for (kind, argument), said in match.slots.items():
             words = self._words(said.rstrip("?") if self._is_request else said, grammar)
+            if kind == "text" and _ends_in_courtesy(match.head, grammar):
+                return None
             given[argument], fits = fit(kind, words)
             if not fits:
                 return None
@@ -346,6 +387,7 @@ class _Reader:
 
     def _plain(self, said: str) -> str:
         """Return words with the quoted texts in them as they were, without their marks."""
+        said = re.sub(rf" ?{_LINE} ?", "\n", said)
         return _MARKED.sub(lambda mark: self._quotes[int(mark[1])], said)
 
     def _shown(self, said: str, *, raw: bool = False) -> str:
@@ -365,11 +407,10 @@ class _Reader:
                 continue
             most = 1 if len(low) < _LONG else 2
             near = [(OSA.distance(low, known), known) for known in vocabulary if abs(len(known) - len(low)) <= most]
-            nearest = [
-                one
-                for one in sorted(near)
-                if one[0] <= most and (len(one[1]) >= _SHORTEST or sorted(one[1]) == sorted(low))
-            ][:_MOST_NEAR]
+            # Another first letter makes another word: “undelete” is no slip of “delete”.
+            near = [one for one in near if one[0] <= most and one[1][0] == low[0] and len(one[1]) >= _SHORTEST]
+            swapped = [(1, known) for known in vocabulary if sorted(known) == sorted(low)]
+            nearest = sorted({*near, *swapped})[:_MOST_NEAR]
             for _, known in reversed(nearest):  # so that the nearest stands while the words behind it are corrected
                 words[at] = word.casefold().replace(low, known)
                 yield " ".join(words)
@@ -387,6 +428,13 @@ class _Reader:
     def _is_done(self, part: str) -> bool:
         clause = self._best(part)
         return clause is not None and is_deed(clause.acts[0].intent) and clause.sure >= _PLAUSIBLE
+
+
+def _ends_in_courtesy(head: str, grammar: Grammar) -> bool:
+    """Return whether a polite word with a capital stands before a text: it belongs to “tippe Bitte nicht stören”."""
+    before, _, last = head.rstrip().rpartition(" ")
+    polite = grammar.words["polite"]
+    return bool(before) and last[:1].isupper() and last.casefold() in (*polite["always"], *polite["before"])
 
 
 def _as_named(clause: _Clause, text: str, plain: str, grammar: Grammar) -> _Clause:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,8 @@ NO: Fit = ("", 0.0)
 IT = "\x00it"
 """Stands for the file or folder that was named last."""
 _PLAIN_NAME = re.compile(r"[\w+#&'’.:/ -]+")
+_CLAUSE = re.compile(r"[,;:!?]\s|\.\s")
+"""Marks that no name holds without quotation marks."""
 _MOST_WORDS = 6
 _LIKE = 80
 _FILE = re.compile(r"[^\s/\\][^/\\\n]*\.(?=\w*[a-z])\w{1,5}", re.IGNORECASE)
@@ -29,7 +32,7 @@ _ADDRESS = re.compile(
 _POINT = re.compile(r"\(? ?(?:x ?[=:]? ?)?(-?\d{1,5}) ?(?:,| |and|und|by) ?(?:y ?[=:]? ?)?(-?\d{1,5}) ?\)?")
 _DECIMAL = re.compile(r"\d{1,6}(?:[.,]\d{1,6})?")
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d\d)| ?uhr ?(\d\d)?)? ?(am|pm|a\.m\.|p\.m\.|o'clock|uhr)?", re.IGNORECASE)
-_KEYWORDS = ("ctrl", "shift", "alt", "super")
+_LAST_HOUR, _A_YEAR = 23, 366
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class Words:
         if name.casefold().replace("’", "'") in self.grammar.words["labels"]:
             return True
         is_short = 0 < len(name.split()) <= _MOST_WORDS and len(name) <= 80
+        if _CLAUSE.search(name):
+            return False
         is_place = name.partition(" ")[0].casefold() in self.grammar.words["prepositions"]
         return (
             is_short
@@ -358,8 +363,17 @@ def clock(said: str, grammar: Grammar) -> str:
     """Return a time of day such as `9`, `9.30 pm` or `noon` as hours and minutes, `21:30`; "" for other words."""
     if named := grammar.words["clock"].get(said.casefold()):
         return str(named)
+    for words, minutes in grammar.words["past"].items():  # “half past 9”, “halb zehn”
+        hour = (
+            number(said.casefold().removeprefix(f"{words} "), grammar)
+            if said.casefold().startswith(f"{words} ")
+            else None
+        )
+        if hour is not None and 1 <= hour <= _LAST_HOUR:
+            told = int(hour) * 60 + int(minutes)
+            return f"{told // 60}:{told % 60:02}"
     found = _CLOCK.fullmatch(said.strip())
-    if not found or int(found[1]) > 23 or int(found[2] or found[3] or 0) > 59:
+    if not found or int(found[1]) > _LAST_HOUR or int(found[2] or found[3] or 0) > 59:
         return ""
     hour = int(found[1])
     half = (found[4] or "").casefold().replace(".", "")
@@ -375,7 +389,7 @@ def when(said: str, grammar: Grammar) -> str:
         found = re.fullmatch(_time_shape(shape), said)
         if not found:
             continue
-        parts = {name: _time_part(name, text, grammar) for name, text in found.groupdict("").items()}
+        parts = {name: _time_part(name, text, said, grammar) for name, text in found.groupdict("").items()}
         if all(parts.values()):
             return str(means.format(**parts))
     return _date(said, grammar)
@@ -385,9 +399,10 @@ def _time_shape(shape: str) -> str:
     return re.sub(r"\{(\w+)\}", r"(?P<\1>.+?)", shape)
 
 
-def _time_part(name: str, text: str, grammar: Grammar) -> str:
+def _time_part(name: str, text: str, said: str, grammar: Grammar) -> str:
     if name == "time":
-        return clock(text, grammar)
+        time = clock(text, grammar)
+        return _later_in_day(time, said, grammar) if time else ""
     if name == "day":
         return grammar.listed("days", text) or grammar.listed("days", text.removesuffix("s"))
     if name == "count":
@@ -397,14 +412,27 @@ def _time_part(name: str, text: str, grammar: Grammar) -> str:
 
 
 def _date(said: str, grammar: Grammar) -> str:
-    """Return a date and a time such as `next friday at 3 pm` in the form of ISO 8601; "" for other words."""
-    if not re.search(r"\d", said) or not re.match(grammar.words["dates"], said) or len(said.split()) < 2:
+    """Return a date with a time of day, such as `next friday at 3 pm`, in the form of ISO 8601; "" for other words."""
+    found = re.fullmatch(grammar.words["dated"], said)
+    time = clock(found["time"], grammar) if found else ""
+    if not found or not time or not re.search(grammar.words["dates"], said):
         return ""
     import dateparser  # slow to import, and rarely needed
 
-    plain = re.sub(grammar.words["undated"], " ", said).strip()
-    found = dateparser.parse(plain, languages=[grammar.language], settings={"PREFER_DATES_FROM": "future"})
-    return found.strftime("%Y-%m-%dT%H:%M") if found else ""
+    plain = re.sub(grammar.words["undated"], "", found["date"]).strip(" ,")
+    day = dateparser.parse(plain, languages=[grammar.language], settings={"PREFER_DATES_FROM": "future"})
+    today = datetime.date.today()
+    if day is None or not 0 <= (day.date() - today).days <= _A_YEAR:  # it was read as something else
+        return ""
+    hour, _, minute = _later_in_day(time, said, grammar).partition(":")
+    return f"{day:%Y-%m-%d}T{int(hour):02}:{minute}"
+
+
+def _later_in_day(time: str, said: str, grammar: Grammar) -> str:
+    """Return `20:00` for `8:00` where the words tell of the evening or the afternoon."""
+    hour, _, minute = time.partition(":")
+    is_later = any(word in said.split() for word in grammar.words["evening"])
+    return f"{int(hour) + 12}:{minute}" if is_later and 0 < int(hour) < 12 else time
 
 
 def _city(words: Words) -> Fit:
@@ -441,7 +469,6 @@ def _unit(words: Words) -> Fit:
 _KINDS: dict[str, Callable[[Words], Fit]] = {
     "program": _program,
     "known": _known,
-    "browser": _known,
     "opened": _opened,
     "window": _window,
     "control": _control,
@@ -472,7 +499,6 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "sum": _sum,
     "measure": _measure,
     "unit": _unit,
-    "skill": _bare_label,
     "app": _bare_label,
 }
 OPEN_TEXTS = frozenset({"text", "fact"})
