@@ -106,22 +106,23 @@ def _check(row: Row, screen: Screen, said: str) -> None:
     if "front" in row:
         assert eventually(lambda: row["front"] in _printed(screen, "xdotool", "getactivewindow", "getwindowname")), said
     if "fills" in row:
-        assert eventually(lambda: _fills(*row["fills"], screen)), said + _printed(screen, "wmctrl", "-lG")
+        assert eventually(lambda: _fills(row["fills"], screen)), said + _printed(screen, "wmctrl", "-lG")
     if "clipboard" in row:
         assert eventually(lambda: _printed(screen, "xclip", "-o", "-selection", "clipboard") == row["clipboard"]), said
     if "shows" in row:
         assert eventually(lambda: _holds(row["in"], row["shows"], screen)), said
 
 
-def _fills(title: str, side: str, screen: Screen) -> bool:
-    """Tell whether the window stands in that half of the screen, or fills `screen`; a frame takes a few pixels."""
+def _fills(wanted: list[str], screen: Screen) -> bool:
+    """Tell whether the window of that title stands in that half of the screen, or fills `screen`; a frame takes a few pixels."""
+    title, side = wanted
+    edges = {"left": (0, _WIDTH // 2), "right": (_WIDTH // 2, _WIDTH), "screen": (0, _WIDTH)}[side]
     for line in _printed(screen, "wmctrl", "-lG").splitlines():
         _, _, x, y, width, height, _, name = line.split(maxsplit=7)
         if title in name:
             left, right = int(x), int(x) + int(width)
-            wanted = {"left": (0, _WIDTH // 2), "right": (_WIDTH // 2, _WIDTH), "screen": (0, _WIDTH)}[side]
             tall = int(height) > _HEIGHT - 60 and int(y) < 60
-            return tall and abs(left - wanted[0]) < 15 and abs(right - wanted[1]) < 15
+            return tall and abs(left - edges[0]) < 15 and abs(right - edges[1]) < 15
     return False
 
 

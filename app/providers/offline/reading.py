@@ -11,7 +11,7 @@ from app.base import resources
 from app.base.texts import clip_line
 from app.base.values import dataclass, field, replace
 from app.providers.offline.grammar import ENGLISH, Grammar, Match, grammars
-from app.providers.offline.slots import OPEN_TEXTS, Words, fit, program_names, when
+from app.providers.offline.slots import IT, OPEN_TEXTS, Words, fit, program_names, when
 from app.providers.offline.world import World
 
 _QUOTED = re.compile(
@@ -427,7 +427,9 @@ class _Reader:
 
     def _is_done(self, part: str) -> bool:
         clause = self._best(part)
-        return clause is not None and is_deed(clause.acts[0].intent) and clause.sure >= _PLAUSIBLE
+        if clause is None or clause.sure < _PLAUSIBLE:
+            return False
+        return all(is_deed(act.intent) and IT not in act.arguments.values() for act in clause.acts)
 
 
 def _ends_in_courtesy(head: str, grammar: Grammar) -> bool:
