@@ -114,7 +114,7 @@ def _check(row: Row, screen: Screen, said: str) -> None:
 
 
 def _fills(wanted: list[str], screen: Screen) -> bool:
-    """Tell whether the window of that title stands in that half of the screen, or fills `screen`; a frame takes a few pixels."""
+    """Tell whether the window of that title fills that part of the screen; a frame takes a few pixels."""
     title, side = wanted
     edges = {"left": (0, _WIDTH // 2), "right": (_WIDTH // 2, _WIDTH), "screen": (0, _WIDTH)}[side]
     for line in _printed(screen, "wmctrl", "-lG").splitlines():

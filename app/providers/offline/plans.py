@@ -127,11 +127,20 @@ def _steps(act: Act, world: World) -> Made:
     given = dict(act.arguments)
     if act.intent == "close_all":
         return _close_all(world)
+    if act.intent == "go_into" or (act.intent == "type_into" and "name" in given):
+        return _gone_into(given, world)
     if special := _SPECIAL.get(act.intent):
         return special(given)
     if act.intent in ("move_file", "copy_file", "rename", "delete_file"):
         return _files(act.intent, given)
     return _made(act.intent, _placed(given))
+
+
+def _gone_into(given: Mapping[str, Any], world: World) -> Made:
+    """Return the steps that go to an open window, or open the program where none is, and type what is to be typed."""
+    name = given["name"]
+    known = _made("focus_window", {"title": name}) if world.is_open(name) else _made("open_app", {"name": name})
+    return [*known, *(_made("computer_type", given) if "text" in given else [])]
 
 
 def _close_all(world: World) -> Made:
@@ -235,8 +244,6 @@ def _click(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
 
 
 def _typed_into(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
-    if "name" in given:
-        return _made("type_into_program", given)
     if "replace" in given:
         return _made("set_field", given)
     named = str(given["field"]).casefold().endswith(_FIELDS)

@@ -31,7 +31,7 @@ _MOST_CHARS, _MOST_STEPS, _SHOWN = 4000, 40, 60
 _SURE, _PLAUSIBLE, _CORRECTED = 0.85, 0.6, 0.71
 _SHORTEST, _LONG, _SIGN, _MOST_JOINED = 4, 7, 2, 6
 _ELIDING = ("open_app", "close_window", "computer_key", "computer_click")
-_MADE = frozenset({"computer_click", "computer_key", "type_into", "scroll", "close_all", "undo"})
+_MADE = frozenset({"computer_click", "computer_key", "type_into", "scroll", "close_all", "undo", "go_into"})
 _AFTER_TEXT = frozenset(
     {
         "computer_key",
@@ -233,7 +233,7 @@ class _Reader:
                     rest = " ".join([*words[:at], *words[end:]])
                     read = self._chain(rest) if fits and rest else None
                     if read and not isinstance(read, Refusal) and (at == 0 or not read[-1].is_open):
-                        return [_Clause((Act("open_app", {"name": name}),), fits, 0, grammar.language), *read]
+                        return [_Clause((Act("go_into", {"name": name}),), fits, 0, grammar.language), *read]
         return None
 
     def _later(self, text: str) -> list[_Clause] | None:

@@ -123,17 +123,11 @@ def _known(words: Words) -> Fit:
     return (value, sure) if sure >= 0.9 or is_command else NO
 
 
-def _is_open(name: str, world: World) -> bool:
-    return len(name) > 2 and any(
-        name.casefold() in f"{title}\n{program}".casefold() for title, program in world.windows
-    )
-
-
 def _window(words: Words) -> Fit:
     if words.low in words.grammar.words["pronouns"]:
         return "active", 1.0
     name = words.bare
-    if _is_open(name, words.world):
+    if words.world.is_open(name):
         return name, 1.0
     value, sure = _program(words)
     if sure >= 0.9:
@@ -143,7 +137,7 @@ def _window(words: Words) -> Fit:
 
 def _opened(words: Words) -> Fit:
     """A program or a window that is there."""
-    if _is_open(words.bare, words.world):
+    if words.world.is_open(words.bare):
         return words.bare, 1.0
     return _known(words)
 

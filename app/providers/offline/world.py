@@ -23,6 +23,11 @@ class World:
     controls: tuple[str, ...] = ()
     workspace: str = ""
 
+    def is_open(self, name: str) -> bool:
+        """Return whether a window of that title or program is open. A part of either is enough."""
+        low = name.casefold()
+        return len(low) > _SHORTEST and any(low in f"{title}\n{program}".casefold() for title, program in self.windows)
+
     def file(self, name: str) -> str:
         """Return the path of the one file with this name in the workspace or a known folder; "" for none or several."""
         if "/" in name or not self.workspace:
@@ -35,6 +40,7 @@ class World:
         return found[0] if len(found) == 1 else ""
 
 
+_SHORTEST = 2
 _FOLDERS = ("Desktop", "Documents", "Downloads", "Pictures", "Music", "Videos")
 
 
