@@ -171,7 +171,7 @@ def test_what_the_person_said_themselves_is_done_without_a_question(
 
 def test_a_reminder_is_kept_by_the_person_s_own_words_and_told_once(screen: Screen) -> None:
     made = screen.wisp("do", "remind me in 10 minutes to stretch")
-    assert (made.returncode, "I set a reminder, “stretch”." in made.stdout) == (0, True), made.stdout
+    assert (made.returncode, "I will remind you: “stretch”" in made.stdout) == (0, True), made.stdout
     screen.wisp("schedule", "run", "1")
     inbox = screen.wisp("schedule", "inbox").stdout.splitlines()
     assert [line.partition("  ")[2] for line in inbox] == ["stretch"]
@@ -216,7 +216,7 @@ def test_a_command_that_is_said_runs_in_the_sandbox_and_its_output_is_told(scree
     (tmp_path / "work" / "letter.txt").touch()
     wish = "run ls and then run the command `cat letter.txt`"
     done = screen.wisp("do", wish, "--workspace", str(tmp_path / "work"))
-    assert (done.returncode, "It printed:\nletter.txt\nIt printed nothing." in done.stdout) == (0, True), done.stdout
+    assert (done.returncode, "```\nletter.txt\n```\nIt printed nothing." in done.stdout) == (0, True), done.stdout
 
 
 def test_a_run_that_is_killed_is_in_the_inbox_and_does_not_come_again(screen: Screen) -> None:

@@ -29,7 +29,7 @@ def _shows(screen: Screen, number: str) -> bool:
 def test_the_offline_provider_calculates_in_a_real_calculator(screen: Screen) -> None:
     done = screen.wisp("do", "open the calculator and type 12*7=")
     assert (done.returncode, _shows(screen, "84")) == (0, True), done.stdout + done.stderr
-    assert "It shows “84” now." in done.stdout
+    assert done.stdout.splitlines()[-1] == "84"
 
 
 @pytest.mark.long
@@ -148,7 +148,7 @@ def test_json_output_is_one_event_a_line_in_the_order_of_the_protocol(screen: Sc
         [
             ("open the flux capacitor", "flux capacitor"),
             ("click on Teleport", "Teleport"),
-            ("write me a poem about the sea", "I can"),
+            ("write me a poem about the sea", "needs a model"),
         ]
     ),
 )

@@ -310,7 +310,7 @@ async def test_nothing_is_done_about_a_wish_that_is_declined() -> None:
     reply = await Dialogue().say("open the calculator and email it to Bob")
     assert (reply.said, reply.calls, reply.reason) == (
         "“open the calculator and email it to Bob” needs a model, which you choose in the settings; "
-        "without one, try “open the calculator”.",
+        "without one, I cannot do it.",
         [],
         "refusal",
     )
