@@ -68,12 +68,12 @@ def understood(wish: str, world: World) -> Understood:
     read = read_wish(wish, world)
     if isinstance(read, Refusal):
         return read
-    first = read.acts[0]
+    first = read[0]
     if first.intent == "resume":
         return Resume()
     if not is_deed(first.intent):
         return Talk(first.intent, first.arguments)
-    steps = planned(read.acts, world)
+    steps = planned(read, world)
     return steps if isinstance(steps, Refusal) else Plan(steps)
 
 

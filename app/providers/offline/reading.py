@@ -10,7 +10,7 @@ from typing import Any
 from app.base import resources
 from app.base.texts import clip_line
 from app.base.values import dataclass, field, replace
-from app.providers.offline.grammar import ENGLISH, Grammar, Match, grammars
+from app.providers.offline.grammar import Grammar, Match, grammars
 from app.providers.offline.slots import IT, OPEN_TEXTS, Words, fit, program_names, when
 from app.providers.offline.world import World
 
@@ -111,22 +111,12 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The acts of a wish in order, the language it was said in, and how sure the least sure part of it is."""
-
-    acts: tuple[Act, ...]
-    language: str = ENGLISH
-    sure: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class _Clause:
     """One way to read a clause. `head` is its beginning up to the first slot, which a next clause may leave out."""
 
     acts: tuple[Act, ...]
     sure: float
     literal: int
-    language: str
     head: str = ""
     is_open: bool = False
     is_doubtful: bool = False
@@ -145,11 +135,11 @@ def _may_be_asked(intent: str) -> bool:
     return intent in _LOOKS or not is_deed(intent)
 
 
-def read_wish(wish: str, world: World | None = None) -> Reading | Refusal:
-    """Return what a wish asks for. Either all of it is read, or no part of it."""
+def read_wish(wish: str, world: World | None = None) -> tuple[Act, ...] | Refusal:
+    """Return the acts that a wish asks for, in order. Either all of it is read, or no part of it."""
     said, marked, attached = wish.partition(_ATTACHED)
     if marked and _PART in attached and (not said.strip() or _is_about_part(said)):
-        return Reading((Act("read_part"),), next((one.language for one in grammars() if _matches(one, said)), ENGLISH))
+        return (Act("read_part"),)
     if len(wish) > _MOST_CHARS:
         return Refusal("too_long")
     return _Reader(wish, world or World()).read()
@@ -187,7 +177,7 @@ class _Reader:
         self._quotes.append(next(text for text in quoted.groups() if text is not None))
         return _MARKER.format(len(self._quotes) - 1)
 
-    def read(self) -> Reading | Refusal:
+    def read(self) -> tuple[Act, ...] | Refusal:
         if unclosed := _UNCLOSED.search(self._text):
             return Refusal("quote", clip_line(unclosed[1], _SHOWN))
         text = self._text.strip(f" ;{_LINE}")
@@ -195,9 +185,10 @@ class _Reader:
         found = self._whole(short) or self._chain(short)
         if found is None and short != text:  # because “hello there” alone is a greeting
             found = self._chain(text)
-        refusal = self._refusal(text)
-        if found is None and refusal.kind != "unreadable":
-            return refusal
+        if found is None:
+            refusal = self._refusal(text)
+            if refusal.kind != "unreadable":
+                return refusal
         found = self._respelled(short, found)
         if found is None:
             return refusal
@@ -210,7 +201,7 @@ class _Reader:
             return Refusal("mixed", clip_line(self._shown(text), _SHOWN))
         if len(acts) > _MOST_STEPS:
             return Refusal("too_many")
-        return Reading(acts, found[0].language, min(clause.sure for clause in found))
+        return acts
 
     def _whole(self, text: str) -> _Chained:
         """Read what takes all of a wish: a command behind a colon, or what is to be done later."""
@@ -218,7 +209,7 @@ class _Reader:
             for intent, shape in grammar.commands.items():
                 if said := shape.fullmatch(grammar.without_polite(text)[1]):
                     act = Act(intent, {"command": self._shown(said["command"], raw=True)})
-                    return [_Clause((act,), 1.0, 0, grammar.language)]
+                    return [_Clause((act,), 1.0, 0)]
         return self._later(text) or self._within(text)
 
     def _within(self, text: str) -> list[_Clause] | None:
@@ -233,7 +224,7 @@ class _Reader:
                     rest = " ".join([*words[:at], *words[end:]])
                     read = self._chain(rest) if fits and rest else None
                     if read and not isinstance(read, Refusal) and (at == 0 or not read[-1].is_open):
-                        return [_Clause((Act("go_into", {"name": name}),), fits, 0, grammar.language), *read]
+                        return [_Clause((Act("go_into", {"name": name}),), fits, 0), *read]
         return None
 
     def _later(self, text: str) -> list[_Clause] | None:
@@ -246,15 +237,12 @@ class _Reader:
                 rest = " ".join([*words[:start], *words[end:]]).strip(" ,:")
                 if rest.rpartition(" ")[2] in grammar.words["between"]:  # “at 5 and at 6”
                     return None
-                if (
-                    said
-                    and rest
-                    and (clause := self._timed(rest, said, grammar, is_behind=start > 0 and end == len(words)))
-                ):
+                is_behind = start > 0 and end == len(words)
+                if said and rest and (clause := self._timed(rest, said, is_behind=is_behind, grammar=grammar)):
                     return [clause]
         return None
 
-    def _timed(self, rest: str, schedule: str, grammar: Grammar, *, is_behind: bool) -> _Clause | None:
+    def _timed(self, rest: str, schedule: str, *, grammar: Grammar, is_behind: bool) -> _Clause | None:
         reminders = [one for one in self._clauses(rest) if one.acts[0].intent == "remind"]
         if reminders:
             best = max(reminders, key=lambda one: one.rank)
@@ -266,7 +254,7 @@ class _Reader:
         if any(act.intent in ("remind", "planned", "unplan") for clause in read for act in clause.acts):
             return None
         act = Act("schedule", {"schedule": schedule, "task": self._shown(task, raw=True)})
-        return _Clause((act,), min(clause.sure for clause in read), 0, grammar.language)
+        return _Clause((act,), min(clause.sure for clause in read), 0)
 
     def _chain(self, text: str) -> _Chained:
         """Read the clauses of a wish. Of several ways to cut it, the one with the shortest clauses counts."""
@@ -380,7 +368,7 @@ class _Reader:
                 return None
             sure = min(sure, fits)
             is_open = is_open or (kind in OPEN_TEXTS and not words.is_quoted)
-        return _Clause((Act(match.intent, given),), sure, match.literal, grammar.language, match.head, is_open)
+        return _Clause((Act(match.intent, given),), sure, match.literal, match.head, is_open)
 
     def _words(self, said: str, grammar: Grammar) -> Words:
         return Words(self._plain(said), bool(_MARKED.fullmatch(said)), bool(_MARKED.search(said)), grammar, self._world)
@@ -456,12 +444,8 @@ def _as_named(clause: _Clause, text: str, plain: str, grammar: Grammar) -> _Clau
 
 
 def _is_about_part(said: str) -> bool:
-    return any(_matches(grammar, said) for grammar in grammars())
-
-
-def _matches(grammar: Grammar, said: str) -> bool:
-    plain, _ = grammar.without_polite(said.strip())
-    return any(match.intent == "read_part" for match in grammar.matches(plain.rstrip("?. ")))
+    plains = ((grammar, grammar.without_polite(said.strip())[0].rstrip("?. ")) for grammar in grammars())
+    return any(match.intent == "read_part" for grammar, plain in plains for match in grammar.matches(plain))
 
 
 class _Pieces:
