@@ -1,4 +1,4 @@
-"""How long the offline provider takes to read a sentence, with 200 programs and 300 visible controls there.
+"""How long the offline provider takes to read a sentence, with 200 programs there.
 
 scripts/bench/reading.py
 
@@ -23,7 +23,6 @@ from app.providers.offline.world import World  # noqa: E402
 _WORLD = World(
     tuple(f"program number {number}" for number in range(200)),
     (("report.txt - Mousepad", "mousepad"),),
-    tuple(f"control number {number}" for number in range(300)),
 )
 _TABLES = ("sentences", "held_out")
 

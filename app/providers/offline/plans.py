@@ -236,8 +236,8 @@ def _click(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
     if point := given.get("point"):
         what = f"at {point[0]}, {point[1]}"
         return [PlannedCall("computer_click", {"x": point[0], "y": point[1], "space": "screen", **extra}, phrase, what)]
-    if re.fullmatch(r"[et]\d{1,6}", str(given["target"])):
-        return [PlannedCall("computer_click", {"ref": given["target"], **extra}, phrase, str(given["target"]))]
+    if ref := given.get("ref"):
+        return [PlannedCall("computer_click", {"ref": ref, **extra}, phrase, ref)]
     names = [str(given["target"]), *([str(given["or"])] if "or" in given else [])]
     tried = [PlannedCall("computer_click", {"target": name, **extra}, phrase, f"“{name}”") for name in names]
     return [replace(tried[0], otherwise=tried[1] if tried[1:] else None)]

@@ -88,15 +88,15 @@ def fit(kind: str, words: Words) -> Fit:
     return _KINDS[kind](words)
 
 
-def _like(name: str, known: Iterable[str]) -> tuple[str, float]:
-    """Return the known name that is spelled nearly so, and how sure that is; ("", 0) for none."""
+def _like(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is spelled nearly so; "" for none."""
     from rapidfuzz import fuzz, process
 
     if len(name) < 4:
-        return "", 0.0
+        return ""
     known = [one for one in known if one.count(" ") == name.count(" ")]  # or else a word would be lost
     found = process.extractOne(name.casefold(), known, scorer=fuzz.ratio, processor=str.casefold, score_cutoff=_LIKE)
-    return (found[0], 0.9) if found else ("", 0.0)
+    return str(found[0]) if found else ""
 
 
 def _program(words: Words) -> Fit:
@@ -105,7 +105,7 @@ def _program(words: Words) -> Fit:
         return name, 1.0
     if " " not in name and shutil.which(name.casefold()):
         return name, 0.8
-    if like := _like(name, known)[0]:
+    if like := _like(name, known):
         return like, 0.9
     parts = set(name.casefold().split())
     is_plain = words.is_name and len(parts) <= 4 and _PLAIN_NAME.fullmatch(name) and not name.isdigit()
@@ -146,11 +146,6 @@ def _control(words: Words) -> Fit:
     name = words.bare
     if _POINT.fullmatch(words.low) and not words.is_quoted:
         return NO
-    known = {one.casefold(): one for one in words.world.controls}
-    if words.text.casefold() in known or name.casefold() in known:
-        return known.get(words.text.casefold(), name), 1.0
-    if like := _like(name, known)[0] if known else "":
-        return known[like.casefold()], 0.9
     return (name, 0.8 if not words.is_quoted else 0.9) if words.is_name else NO
 
 

@@ -1,4 +1,4 @@
-"""What the words of a wish may name: programs, windows, controls and files that are there now."""
+"""What the words of a wish may name: programs, windows and files that are there now."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ class World:
     """What is there. An empty tuple means that nothing is known of its kind, so that any name may be meant.
 
     `programs` are the names of installed programs, `windows` the title and program of each open window, the one in
-    front first, `controls` the names of what the window in front shows.
+    front first.
     """
 
     programs: tuple[str, ...] = ()
     windows: tuple[tuple[str, str], ...] = ()
-    controls: tuple[str, ...] = ()
     workspace: str = ""
 
     def is_open(self, name: str) -> bool:
