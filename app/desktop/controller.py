@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
@@ -28,12 +29,15 @@ from app.desktop.staleness import KeyTargets, StalenessCheck
 from app.desktop.takeover import DesktopLock, InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
 from app.desktop.targets import Aim, TargetMoved, TargetResolver
 from app.desktop.verification import (
+    PROOF_S,
     Patience,
     Proof,
     Proving,
     Receipt,
     Settled,
     SettleWatch,
+    SteadyTitles,
+    WindowChange,
     is_caused,
     proven,
     receipt,
@@ -71,12 +75,26 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The state before an action: all windows, the visible ones, and the window and area meant by the action."""
+    """The state before an action: all windows, the visible ones, and the window and area meant by the action.
+
+    `titles` tells which of the titles that changed since then stand still.
+    """
 
     windows: tuple[Window, ...]
     shown: tuple[Window, ...]
     meant: Window | None
     where: Rect | None
+    titles: SteadyTitles
+
+    def is_answered(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
+        """Return whether the dialog that was pressed has closed. All its buttons do that, whatever else they do."""
+        is_there = self.meant is None or any(window.ref == self.meant.ref for window in after)
+        return proving.may_answer(self.meant) and (asked.is_gone or not is_there)
+
+    def window_changes(self, after: Sequence[Window], *, is_answered: bool) -> list[WindowChange]:
+        is_at_a_place = self.where is not None
+        steady = self.titles.of(after)
+        return window_changes(self.windows, steady, self.meant, at_a_place=is_at_a_place, is_answered=is_answered)
 
     def is_dismissal(self, said: Changed) -> bool:
         """Return whether the reported changes may only be the closing of a pop-up that the action's point lies outside.
@@ -123,6 +141,8 @@ class DesktopController:
         self.stop = stop
         self._lock = DesktopLock(backend.name)
         self._one_at_a_time = asyncio.Lock()
+        self.keeping_fields: set[str] = set()
+        """The refs of fields that kept a text which was typed into them."""
 
     async def act(
         self,
@@ -139,7 +159,8 @@ class DesktopController:
             await self._begin()
             windows = self.backend.windows.all()
             proving = proof or Proving()
-            before = _Before(windows, self.backend.windows.shown(), proving.window or _meant(windows, where), where)
+            meant, titles = proving.window or _meant(windows, where), SteadyTitles(windows, self.clock)
+            before = _Before(windows, self.backend.windows.shown(), meant, where, titles)
             changes = await self._follow(before.meant)
             try:
                 patience = _patience(patience or _AFTER_AN_ACT, before)
@@ -198,13 +219,13 @@ class DesktopController:
         proven_by = asyncio.create_task(self._proven(before, proving, changes, answer))
         try:
             await asyncio.wait({settling, proven_by}, return_when=asyncio.FIRST_COMPLETED)
-            if proven_by.done() and not settling.done():
+            if proven_by.done() and not settling.done() and (found := proven_by.result()):
                 self.screen_capture.left_unsettled(watch, self.staleness.acted)
-                evidence, lines = proven_by.result()
+                evidence, lines = found
                 return proven(evidence, self.backend.windows.all()), lines
             settled = await settling
-            if limit_s := proving.limit_s(before.meant, is_changed=bool(settled.changed)):
-                await asyncio.wait({proven_by}, timeout=max(acted_at + limit_s - self.clock.now(), 0))
+            if left_s := self._left_s(before, proving, acted_at, is_changed=bool(settled.changed)):
+                await asyncio.wait({proven_by}, timeout=left_s)
             said = Changed() if proven_by.done() else await changes.told(before.where)
             is_moving = said.has_new_window or any(line.startswith("Gone:") for line in said.lines)
             if is_moving and self._is_under_way(before, proving, said):
@@ -213,24 +234,45 @@ class DesktopController:
             await _ended(settling, proven_by, answer)
         self.screen_capture.came_to_rest()
         self.staleness.acted(settled.frame)
-        after = self.backend.windows.all()
-        told = receipt(settled.changed, before.where, before.windows, after, before.meant)
-        found, said = await self._evidence(proving, changes, before.where)
-        lines = said.lines
-        if found.evidence or (said.is_in_sight and not before.is_dismissal(said)):
-            told = told.with_evidence(*found.evidence)
-        elif found.doubt:
-            told = told.with_doubt(found.doubt)
-        elif said.is_in_sight and told.proof != "confirmed":
-            told = told.with_doubt("What was open there closed, and it may have taken the press.")
-        elif lines and told.proof == "suspected no-op":
-            told = told.with_doubt()
-        elif before.meant and answer.cancelled() and any(window.ref == before.meant.ref for window in after):
+        told, lines, is_decided = await self._judged(before, proving, changes, settled)
+        windows = self.backend.windows.all()
+        if (
+            not is_decided
+            and before.meant
+            and answer.cancelled()
+            and any(one.ref == before.meant.ref for one in windows)
+        ):
             return told.with_doubt(f"{before.meant.title!r} has not answered yet: it is busy or frozen."), lines
-        elif (is_mute or before.where is None) and not lines and told.regions and told.proof == "unverifiable":
+        if not is_decided and (is_mute or before.where is None) and told.regions and told.proof == "unverifiable":
             settled, told = await self._seen_in_pixels(told, before, watch, settled)
         self._pixels.note(settled.frame)
         return told if settled.is_calm else told.restless(), lines
+
+    async def _judged(
+        self, before: _Before, proving: Proving, changes: FollowedChanges, settled: Settled
+    ) -> tuple[Receipt, tuple[str, ...], bool]:
+        """Return what the screen at rest, its windows and the program tell of the action.
+
+        The last value says whether the program told enough. If not, its silence and pixels are worth a look.
+        """
+        asked, said = await self._evidence(proving, changes, before.where)
+        is_answered = before.is_answered(proving, asked, self.backend.windows.all())
+        happened = before.window_changes(self.backend.windows.all(), is_answered=is_answered)
+        told = receipt(settled.changed, before.where, happened, self.active_window())
+        is_decided = is_answered or said.is_in_sight or bool(asked.evidence or asked.doubt or said.lines)
+        is_closing = said.is_weak and (is_answered or before.is_dismissal(said))
+        if asked.evidence or (said.is_in_sight and not is_closing):
+            told = told.with_evidence(*asked.evidence)
+        elif asked.doubt:
+            told = told.with_doubt(asked.doubt, is_in_vain=asked.is_in_vain)
+        elif is_answered and told.proof != "confirmed":
+            told = told.with_doubt("The dialog closed. Whether the press did anything else is not known.")
+        elif said.is_in_sight and told.proof != "confirmed":
+            told = told.with_doubt("What was open there closed, and it may have taken the press.")
+        elif said.lines and told.proof == "suspected no-op":
+            told = told.with_doubt()
+        # What lay behind a dialog of a page is told anew when it closes.
+        return told, () if is_answered and is_closing else said.lines, is_decided
 
     async def _seen_in_pixels(
         self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled
@@ -254,21 +296,35 @@ class DesktopController:
 
     async def _proven(
         self, before: _Before, proving: Proving, changes: FollowedChanges, answer: asyncio.Task[None]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Wait for a proof of the effect, and for the program to handle its input. Return the proof and changes."""
+    ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """Wait for a proof of the effect, and for the program to handle its input. Return the proof and changes.
+
+        Returns None if a dialog closed, and nothing else happened soon after.
+        """
         await asyncio.wait({answer})
         if proving.at_rest:
             await asyncio.Event().wait()  # Wait for ever, so that only the settled screen ends the race in `_watched`.
-        while True:
+        closed_at = math.inf
+        while self.clock.now() < closed_at + PROOF_S or before.titles.left_s():
             after = self.backend.windows.all()
-            windows = window_changes(before.windows, after, before.meant, at_a_place=before.where is not None)
-            found = [change.sentence for change in windows if change.is_effect]
             asked, said = await self._evidence(proving, changes, before.where)
-            found += asked.evidence
-            is_early = self._is_under_way(before, proving, said) or before.is_dismissal(said)
-            if found or (said.is_in_sight and not is_early):
+            is_answered = before.is_answered(proving, asked, after)
+            windows = before.window_changes(after, is_answered=is_answered)
+            found = [*(change.sentence for change in windows if change.is_effect), *asked.evidence]
+            is_closing = said.is_weak and (is_answered or before.is_dismissal(said))
+            if found or (said.is_in_sight and not is_closing and not self._is_under_way(before, proving, said)):
                 return tuple(found), said.lines
+            if is_answered:
+                closed_at = min(closed_at, self.clock.now())
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
+
+        return None
+
+    def _left_s(self, before: _Before, proving: Proving, acted_at: float, *, is_changed: bool) -> float:
+        """Return how long a proof may still arrive on a screen at rest."""
+        limit_s = proving.limit_s(before.meant, is_changed=is_changed)
+        left_s = acted_at + limit_s - self.clock.now() if limit_s else 0.0
+        return max(left_s, 0.0 if proving.at_rest else before.titles.left_s())
 
     def _is_under_way(self, before: _Before, proving: Proving, said: Changed) -> bool:
         """Return whether the program says that a window opens or closes, and it has not done so yet."""

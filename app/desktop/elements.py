@@ -27,6 +27,7 @@ class Element:
     `ref` names the object for as long as it exists (`e12`). `role` is AT-SPI's role name (`button`, `menu item`).
     `value` is a field's content or a slider's position, clipped. `box` is in screen pixels. `states` are AT-SPI's
     (`focused`, `checked`, `enabled`, `editable`). `window` is the title of its window, `app` and `pid` its program.
+    `is_in_dialog`: it is part of a dialog, a window of its own or a part of a page.
     """
 
     ref: str
@@ -39,6 +40,7 @@ class Element:
     app: str
     pid: int
     description: str = ""
+    is_in_dialog: bool = False
 
     def is_(self, state: str) -> bool:
         return state in self.states
@@ -143,9 +145,9 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed, in sentences. `is_in_sight` is False if the change is not visible: then it proves no effect.
+    """What changed, in sentences. `is_in_sight`: a person would see an effect. If not, it proves none.
 
-    `is_weak`: parts only went away or changed their states, as also happens when a dialog is about to close.
+    `is_weak`: parts only went away, came back, or changed their states, as also happens when a dialog closes.
     `has_new_window`: the program has made a window, which may not be on the screen yet.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Drawing, Drawn, Frame, Window
 from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_of, patched
-from app.desktop.elements import SECRET, Changed, Element
+from app.desktop.elements import SECRET, Changed, Element, NoLongerInSight
 from app.desktop.ocr.elements import is_written
 
 _CARET_WIDTH_PX = 4  # because a change this small may be only a blinking caret
@@ -170,8 +171,9 @@ class Receipt:
     """What an action did, as far as Wisp can tell.
 
     `verdict`: changed (at the place of the action, or in the active window), elsewhere, unchanged, or unseen. `proof`:
-    confirmed only if something besides pixels says so (`evidence`), suspected no-op if nothing changed at all,
-    otherwise unverifiable. `regions` are screen pixels; `focus` is the window with the keyboard afterwards.
+    confirmed only if something besides pixels says so (`evidence`), suspected no-op if nothing changed at all or a
+    field has nothing of a text, otherwise unverifiable. `regions` are screen pixels; `focus` is the window with the
+    keyboard afterwards.
     """
 
     verdict: str
@@ -212,9 +214,10 @@ class Receipt:
         """Return a copy with the changes. `unsaid` is a changed area that no program described; the model must look."""
         return replace(self, changes=tuple(changes), unsaid=unsaid)
 
-    def with_doubt(self, *sentence: str) -> Receipt:
-        """Return a copy that is unverifiable, with a sentence such as what the program says against the effect."""
-        return replace(self, proof="unverifiable", evidence=(*self.evidence, *sentence))
+    def with_doubt(self, *sentence: str, is_in_vain: bool = False) -> Receipt:
+        """Return a copy that is unverifiable, or a suspected no-op, with a sentence such as what speaks against it."""
+        proof = "suspected no-op" if is_in_vain else "unverifiable"
+        return replace(self, proof=proof, evidence=(*self.evidence, *sentence))
 
 
 _SEEN = {
@@ -227,20 +230,14 @@ UNSEEN = Receipt("unseen", "unverifiable")
 
 
 def receipt(
-    changed: Sequence[Rect],
-    where: Rect | None,
-    windows: tuple[Window, ...],
-    after: tuple[Window, ...],
-    meant: Window | None = None,
+    changed: Sequence[Rect], where: Rect | None, changes: Sequence[WindowChange], active: Window | None
 ) -> Receipt:
     """Build a receipt from the changed areas, the place of the action (None: the active window), and the windows.
 
-    `meant` is the window of the action. Changes in other programs' windows are reported, but do not prove an effect.
+    Changes in other programs' windows are reported, but do not prove an effect.
     """
     regions = tuple(merged(_without_caret(changed)))
-    active = _active(after)
     place = where or (active.area if active else None)
-    changes = window_changes(windows, after, meant, at_a_place=where is not None)
     evidence = tuple(change.sentence for change in changes)
     is_proven = any(change.is_effect for change in changes)
     verdict = "unchanged"
@@ -279,22 +276,32 @@ class WindowChange:
 
 
 def window_changes(
-    before: Sequence[Window], after: Sequence[Window], meant: Window | None, *, at_a_place: bool = False
+    before: Sequence[Window],
+    after: Sequence[Window],
+    meant: Window | None,
+    *,
+    at_a_place: bool = False,
+    is_answered: bool = False,
 ) -> list[WindowChange]:
     """Return what happened to windows: opened, closed, became active, or changed.
 
-    With `at_a_place`, it is no effect that the action's own window came to the front.
+    With `at_a_place`, it is no effect that the action's own window came to the front; with `is_answered`, that it
+    closed and gave way to another.
     """
     old, new = {w.ref: w for w in before}, {w.ref: w for w in after}
     told = [WindowChange(f"The window {w.title!r} opened.", is_caused(w, meant)) for w in after if w.ref not in old]
-    told += [WindowChange(f"The window {w.title!r} closed.", is_caused(w, meant)) for w in before if w.ref not in new]
+    for window in before:
+        if window.ref not in new:
+            is_only_answered = is_answered and meant is not None and window.ref == meant.ref
+            is_effect = is_caused(window, meant) and not is_only_answered
+            told.append(WindowChange(f"The window {window.title!r} closed.", is_effect))
     for ref, window in new.items():
         if ref in old:
             told += _differences(old[ref], window, meant)
     one, other = _active(before), _active(after)
     if one and other and one.ref != other.ref and other.ref in old:
         is_only_raised = at_a_place and meant is not None and other.ref == meant.ref
-        is_effect = not is_only_raised and (not at_a_place or is_caused(other, meant))
+        is_effect = not is_only_raised and not is_answered and (not at_a_place or is_caused(other, meant))
         told.append(WindowChange(f"{other.title!r} became active.", is_effect))
     return told
 
@@ -330,8 +337,49 @@ def _ancestors(pid: int) -> Iterator[int]:
         yield pid
 
 
+_TICKS_S = 0.4
+_COUNTS_S = 1.1
+_NUMBER = re.compile(r"\d+")
+
+
+class SteadyTitles:
+    """Finds out whether a changed title stands still. One that goes on changing by itself is no effect of an action."""
+
+    def __init__(self, before: Sequence[Window], clock: Clock) -> None:
+        self._before = {window.ref: window.title for window in before}
+        self._changed: dict[str, tuple[str, float]] = {}
+        self._clock = clock
+
+    def of(self, windows: Sequence[Window]) -> tuple[Window, ...]:
+        """Return the windows, each with its title before the action until the new one has stood still long enough."""
+        return tuple(self._steady(window) for window in windows)
+
+    def left_s(self) -> float:
+        """Return for how many seconds more a changed title must be watched; 0 if there is none."""
+        now = self._clock.now()
+        waits = (since + self._needed_s(ref, title) - now for ref, (title, since) in self._changed.items())
+        return max(0.0, *waits, 0.0)
+
+    def _steady(self, window: Window) -> Window:
+        before = self._before.get(window.ref, window.title)
+        if window.title == before:
+            self._changed.pop(window.ref, None)
+            return window
+        title, since = self._changed.get(window.ref, ("", 0.0))
+        if title != window.title:
+            title, since = self._changed[window.ref] = (window.title, self._clock.now())
+        is_steady = self._clock.now() - since >= self._needed_s(window.ref, title)
+        return window if is_steady else replace(window, title=before)
+
+    def _needed_s(self, ref: str, title: str) -> float:
+        """Return how long a title must stand still: longer than a second if only numbers changed, as in a clock."""
+        is_number = _NUMBER.sub("", title) == _NUMBER.sub("", self._before[ref])
+        return _COUNTS_S if is_number else _TICKS_S
+
+
 _LIMIT_S = 0.5
-_PROOF_S = 0.3  # because Qt shows a button pressed for 100 ms before it does what it does
+_TAKEN_BACK_S, _TAKEN_BACK_LIMIT_S = 0.3, 2.0
+PROOF_S = 0.3  # because Qt shows a button pressed for 100 ms before it does what it does
 _ANSWERED_S = 2.0  # because a dialog for files asks the file system before it goes away
 _LONGEST_CHARS = 2000
 _TELL_NO_TEXT = frozenset({"table", "table cell"})  # because LibreOffice's sheets tell their name for their text
@@ -342,11 +390,18 @@ _TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a program reports about an effect. `is_unread`: the field is secret, so its content was not read."""
+    """What a program reports about an effect.
+
+    `is_unread`: the field is secret, so its content was not read. `is_gone`: the control that was acted on is gone.
+    `field` is the ref of the field that holds the text. `is_in_vain`: the field holds nothing of it.
+    """
 
     evidence: tuple[str, ...] = ()
     doubt: str = ""
     is_unread: bool = False
+    is_gone: bool = False
+    field: str = ""
+    is_in_vain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +410,8 @@ class Proving:
 
     `ask` asks the program whether the intended effect happened. `by_changes`: any other change that the program reports
     proves it too. `at_rest`: only what holds once the screen is at rest counts. `window` is the window acted on, if the
-    place does not show it. `is_press`: a dialog may be answered with it.
+    place does not show it. `is_press`: a dialog may be answered with it. `is_in_dialog`: the control is in a dialog,
+    which may be a part of a page.
     """
 
     ask: Callable[[], Awaitable[Proof]] | None = None
@@ -363,22 +419,23 @@ class Proving:
     by_changes: bool = True
     at_rest: bool = False
     window: Window | None = None
+    is_in_dialog: bool = False
 
     def limit_s(self, meant: Window | None, *, is_changed: bool) -> float:
         """Return for how many seconds after the action its proof may still arrive, even on a screen at rest.
 
         0: nothing more is awaited. `is_changed`: the screen has changed since before the action.
         """
-        if self._may_answer(meant):
+        if self.may_answer(meant):
             return _ANSWERED_S
-        return _PROOF_S if is_changed and self.ask and self.by_changes else 0.0
+        return PROOF_S if is_changed and self.ask and self.by_changes else 0.0
 
     def is_going(self, meant: Window | None, said: Changed) -> bool:
         """Return whether a dialog may be about to close: GTK removes its parts before its window."""
-        return self._may_answer(meant) and said.is_weak
+        return self.may_answer(meant) and said.is_weak
 
-    def _may_answer(self, meant: Window | None) -> bool:
-        return self.is_press and meant is not None and meant.is_dialog
+    def may_answer(self, meant: Window | None) -> bool:
+        return self.is_press and (self.is_in_dialog or (meant is not None and meant.is_dialog))
 
 
 async def of_click(backend: Backend, before: Element | None) -> Proof:
@@ -388,6 +445,8 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
     try:
         async with asyncio.timeout(_LIMIT_S):
             after = await backend.accessibility.element(before.ref)
+    except NoLongerInSight:
+        return Proof(is_gone=True)
     except (ToolFailed, TimeoutError):  # because silence proves nothing, for or against the click
         return Proof()
     told = [
@@ -403,23 +462,26 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
     return Proof(tuple(told))
 
 
-async def of_typing(backend: Backend, text: str) -> Proof:
-    """Check whether the focused field contains the text. Without an answer in time, the proof is empty."""
+async def of_typing(backend: Backend, text: str, ref: str = "") -> Proof:
+    """Check whether a field contains the text: the one with the ref, or the one that has the keyboard.
+
+    Without an answer in time, the proof is empty.
+    """
     if len(text) > _LONGEST_CHARS:
         return Proof()
     try:
         async with asyncio.timeout(_LIMIT_S):
-            field = await backend.accessibility.focused()
+            field = await (backend.accessibility.element(ref) if ref else backend.accessibility.focused())
             if field is None or field.role == SECRET or not field.is_("editable") or field.role in _TELL_NO_TEXT:
                 return Proof(is_unread=field is not None and field.role == SECRET)
             held = await backend.accessibility.text_of(field.ref)
     except (ToolFailed, TimeoutError):  # because silence proves nothing, for or against the typing
         return Proof()
     if _plain(text) in _plain(held):
-        return Proof(("The field holds the text.",))
-    return Proof(
-        (), f"The field does not hold it as typed; it ends in {clip_line(held[-_SHOWN_CHARS:], _SHOWN_CHARS)!r}."
-    )
+        return Proof(("The field holds the text.",), field=field.ref)
+    end = clip_line(held[-_SHOWN_CHARS:], _SHOWN_CHARS)
+    doubt = f"The field does not hold it as typed; it ends in {end!r}." if held else "The field is empty."
+    return Proof((), doubt, is_in_vain=_has_nothing(held, text))
 
 
 async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Proof, str]:
@@ -432,8 +494,49 @@ async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Pro
     except (ToolFailed, TimeoutError):  # This is no failure, because only the confirmation is missing.
         return Proof((), "It could not be read back."), ""
     if held == text or _is_one_number(held, text):
-        return Proof(("It holds exactly that.",)), held
-    return Proof((), f"It holds {clip_line(held, _SHOWN_CHARS)!r} now."), held
+        return Proof(("It holds exactly that.",), field=element.ref), held
+    doubt = f"It holds {clip_line(held, _SHOWN_CHARS)!r} now."
+    return Proof((), doubt, is_in_vain=_has_nothing(held, text)), held
+
+
+class Standing:
+    """Proves that a field keeps a text: reads it, gives its program time to take the text back, and reads it again.
+
+    `read` reads the field with that ref; with "", the one that has the keyboard. A field in `kept` kept its text
+    before, and is read once.
+    """
+
+    def __init__(self, read: Callable[[str], Awaitable[Proof]], clock: Clock, kept: set[str]) -> None:
+        self._read = read
+        self._clock = clock
+        self._kept = kept
+        self._sent_at = self._stands_at = 0.0
+
+    def sent(self) -> None:
+        """Note that the text was sent just now."""
+        self._sent_at = self._clock.now()
+
+    async def proof(self) -> Proof:
+        """Return the proof of a text that stands; a doubt if the program took it back."""
+        first = await self._read("")
+        if not first.evidence or first.field in self._kept:
+            return first
+        now = self._clock.now()
+        if not self._stands_at:
+            # The later a program answers, the later it takes a text back.
+            self._stands_at = now + min(max(now - self._sent_at, _TAKEN_BACK_S), _TAKEN_BACK_LIMIT_S)
+        await asyncio.sleep(max(self._stands_at - now, 0.0))
+        second = await self._read(first.field)
+        if second.evidence:
+            self._kept.add(first.field)
+            return second
+        return replace(second, doubt=f"The program took it back. {second.doubt}".rstrip())
+
+
+def _has_nothing(held: str, text: str) -> bool:
+    """Return whether a field took nothing of a text. A text with Return may have been sent, and have left the field."""
+    letters = {letter for letter in text.casefold() if letter.isalnum()}
+    return bool(letters) and "\n" not in text and not letters & set(held.casefold())
 
 
 def _is_one_number(held: str, text: str) -> bool:

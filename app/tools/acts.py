@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
@@ -23,7 +22,7 @@ from app.desktop.programs import is_terminal
 from app.desktop.screen_capture import Spot
 from app.desktop.staleness import KeyTarget
 from app.desktop.targets import Aim
-from app.desktop.verification import Patience, Proof, Proving, Receipt
+from app.desktop.verification import Patience, Proof, Proving, Receipt, Standing
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.registry import Admit
 
@@ -113,7 +112,6 @@ _SHOWN_CHARS = 120
 _DRAG_MS = 200
 _NO_RECEIPT = "none"
 _LEAVING = "\n\r\t"
-_TAKEN_BACK_S, _TAKEN_BACK_LIMIT_S = 0.3, 2.0
 _OPENING_S = 1.0
 _LOOK_AGAIN_S = 0.1
 _PAIR = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[,;]\s*(-?\d+(?:\.\d+)?)\s*")
@@ -127,7 +125,9 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
         await controller.act_unseen(lambda: controller.press(aim, press))
         seen = verification.UNSEEN
     else:
-        proof = Proving(lambda: verification.of_click(controller.backend, aim.element), is_press=True)
+        shows = partial(verification.of_click, controller.backend, aim.element)
+        is_in_dialog = aim.element is not None and aim.element.is_in_dialog
+        proof = Proving(shows, is_press=True, is_in_dialog=is_in_dialog)
         seen = await controller.act(lambda: controller.press(aim, press), aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
@@ -226,9 +226,12 @@ async def type_text(controller: DesktopController, call: ToolCall, admit: Admit)
 
     async def do() -> None:
         routes.extend(route.value for route in await controller.input.type_text(text, steps.before_text))
+        standing.sent()
 
     into = controller.active_window()
-    proof = Proving(lambda: verification.of_typing(controller.backend, text), by_changes=False)
+    read = partial(verification.of_typing, controller.backend, text)
+    standing = Standing(read, controller.clock, controller.keeping_fields)
+    proof = Proving(standing.proof, by_changes=False)
     seen = await controller.act(do, proof=proof)
     if into and is_terminal(into.app) and seen.proof == "suspected no-op":
         seen = seen.with_doubt("A terminal takes a password, for one, without showing it.")
@@ -288,7 +291,8 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
         actions.append(await tree.press(element.ref))
 
     shows = partial(verification.of_click, controller.backend, element)
-    proof = Proving(shows, is_press=True, window=_window_of(controller, element))
+    window = _window_of(controller, element)
+    proof = Proving(shows, is_press=True, window=window, is_in_dialog=element.is_in_dialog)
     seen = await controller.act(do, element.box, proof=proof)
     payload = element_as_json(element) | {"action": actions[0]}
     return _done(call, payload, f"Pressed {_named(element)} ({actions[0]}).", seen)
@@ -299,7 +303,6 @@ async def set_value(controller: DesktopController, call: ToolCall, admit: Admit)
     text = call.text("value")
     element = await controller.preview.element(call.id, _of_a_program(call.text("ref")))
     held: list[str] = []
-    entered: list[float] = []
 
     def begin() -> Steps:
         controller.key_targets.keep(call.id, element)
@@ -312,19 +315,15 @@ async def set_value(controller: DesktopController, call: ToolCall, admit: Admit)
             await tree.set_value(element.ref, text)
         except TakesNoValue as refusal:  # because Chromium offers no way to set a field's value
             await _enter(controller, element, text, refusal, begin)
-            entered.append(controller.clock.now())
+        standing.sent()
 
-    async def read_back() -> Proof:
+    async def read_back(_: str) -> Proof:
         proof, now = await verification.of_setting(controller.backend, element, text)
-        if entered and proof.evidence:
-            # A page may take back what was typed. The later it answers, the later it does that.
-            late_s = controller.clock.now() - entered[0]
-            await asyncio.sleep(min(max(late_s, _TAKEN_BACK_S), _TAKEN_BACK_LIMIT_S))
-            proof, now = await verification.of_setting(controller.backend, element, text)
         held.append(now)
         return proof
 
-    proof = Proving(read_back, by_changes=False, at_rest=True, window=_window_of(controller, element))
+    standing = Standing(read_back, controller.clock, set())
+    proof = Proving(standing.proof, by_changes=False, at_rest=True, window=_window_of(controller, element))
     seen = await controller.act(do, element.box, proof=proof)
     private = " Passwords are not read back." if element.role == SECRET else ""
     payload = element_as_json(element) | {"value": clip_line(held[-1], _SHOWN_CHARS)}

@@ -44,6 +44,8 @@ _EFFECTS = frozenset({"checked", "selected", "expanded", _UNDECIDED, "sensitive"
 _STATES = frozenset({"StateChanged", "SelectionChanged"})
 _SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
+_MOVES_BY_ITSELF = "progress bar"
+"""Its value changes long after the act that started it. It is told, and proves nothing."""
 _DESCRIBE_LIMIT_S = 0.15  # because a receipt that comes late is worth less than one with fewer sentences
 _MOST_ASKED = 24
 _MOST_LINES = 12
@@ -53,6 +55,7 @@ _ROUNDS = 3
 _SHOWN_CHARS = 60
 _LINE_CHARS = 600
 _REMEMBERED = 400
+_MOST_SHOWN = 4000
 _RESTLESS_S = 2.5
 _RESTLESS_TIMES = 2
 _OURS_S = 1.5
@@ -89,6 +92,10 @@ class _Event:
         return self.fate == "went" or (self.fate == "changed" and self.kind in _STATES)
 
 
+Shown = tuple[str, str]
+"""Role and name of an object that was on the screen."""
+
+
 class LastRead:
     """The trees as they were last read: the name of each object, and which objects have disappeared since."""
 
@@ -96,12 +103,25 @@ class LastRead:
         self._programs: dict[str, Program] = {}
         self._nodes: dict[str, dict[Key, Node]] = {}
         self._outdated: dict[str, set[Key]] = {}
+        self._shown: dict[str, frozenset[Shown]] = {}
 
     def keep(self, program: Program) -> None:
         """Remember a tree that was read completely."""
         self._programs[program.bus_name] = program
         self._nodes.pop(program.bus_name, None)
         self._outdated.pop(program.bus_name, None)
+        before = self._shown.get(program.bus_name, frozenset())
+        now = frozenset(_shown(node) for _, node in program.walk())
+        self._shown[program.bus_name] = now | (before if len(before) < _MOST_SHOWN else frozenset())
+
+    def hidden(self, bus_names: frozenset[str]) -> frozenset[Shown]:
+        """Return what these programs showed before, and did not when they were last read.
+
+        By its words, because what comes back in a page is another object than before.
+        """
+        ever = frozenset().union(*(self._shown.get(name, frozenset()) for name in bus_names))
+        programs = [self._programs[name] for name in bus_names if name in self._programs]
+        return ever - {_shown(node) for program in programs for _, node in program.walk()}
 
     def node(self, key: Key) -> Node | None:
         """Return an object as it was last read; None if it was not visible, or if it has reported a change since."""
@@ -112,6 +132,11 @@ class LastRead:
             self._nodes[key[0]] = {node.key: node for _, node in program.walk()}
         return self._nodes[key[0]].get(key)
 
+    def is_window(self, key: Key) -> bool:
+        """Return whether the object is a window, whatever role its toolkit gives it."""
+        program = self._programs.get(key[0])
+        return program is not None and any(window.key == key for window in program.windows)
+
     def renew(self, key: Key, now: Node | None = None) -> None:
         """Note that what was known of the object is outdated. `now` is its new state, if known."""
         before = self.node(key)
@@ -121,16 +146,21 @@ class LastRead:
             self._outdated.setdefault(key[0], set()).add(key)
 
 
+def _shown(node: Node) -> Shown:
+    return node.role, node.called
+
+
 @dataclass(slots=True)
 class _Subject:
     """An object that changed: its newest event, its state before, and its state now.
 
     `holder`: to it, the object was added, or from it removed; set if the object itself does not answer.
-    `is_introduced`: the reported name is not new.
+    `is_introduced`: the reported name is not new. `is_window`: it is a window, of whose title the windows tell.
     """
 
     event: _Event
     before: Node | None
+    is_window: bool
     node: Node = field(init=False)
     holder: Node | None = None
     is_asked: bool = False
@@ -152,9 +182,18 @@ class _Subject:
         """Whether a person would see the object, or would see that it is gone."""
         if self.event.fate == "went":
             return (self.is_lost or not self.node.shows) and bool(self.names)
-        is_window = self.node.role in spi.WINDOWS  # of which the windows tell
-        has_words = not is_window if self.event.fate == "changed" else bool(self.names)
-        return not self.is_lost and self.node.shows and has_words
+        return not self.is_lost and self.node.shows and (self.event.fate == "changed" or bool(self.names))
+
+    @property
+    def is_effect(self) -> bool:
+        """Whether the change may be an effect of an action that is not told otherwise."""
+        is_window = self.is_window or self.node.role in spi.WINDOWS
+        is_retitled = is_window and self.event.fate == "changed"
+        return not (is_retitled or self.is_introduced or self.node.role in _NO_EFFECT_ROLES)
+
+    @property
+    def moves_by_itself(self) -> bool:
+        return self.node.role == _MOVES_BY_ITSELF and self.event.fate == "changed"
 
     @property
     def leaves_a_trace(self) -> bool:
@@ -170,6 +209,7 @@ class Following:
     def __init__(self, feed: ChangeFeed, programs: frozenset[str]) -> None:
         self._feed = feed
         self._programs = programs
+        self._hidden = feed.last_read.hidden(programs)
         self._events: OrderedDict[tuple[Key, str, str], _Event] = OrderedDict()
         self._subjects: dict[Key, _Subject] = {}
         self._news = asyncio.Event()
@@ -198,14 +238,20 @@ class Following:
             if len(self._events) == count:
                 break  # else the program told more while it was asked
         asked = [subject for subject in subjects if subject.is_asked]
-        told = [one for one in asked if not one.is_introduced and one.node.role not in _NO_EFFECT_ROLES]
+        told = [one for one in asked if one.is_effect]
         seen = [one for one in told if one.is_in_sight]
         if lines := _lines(seen, near):
-            is_weak = all(one.event.is_weak or not _change(one) for one in seen)
-            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], True, is_weak, self._has_new_window)
+            is_effect = any(not one.moves_by_itself for one in seen)
+            is_weak = all(self._is_weak(one) for one in seen)
+            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_effect, is_weak, self._has_new_window)
         rest = ((_rest(one), one.leaves_a_trace) for one in told if not one.is_in_sight)
         line, shows = next(((line, shows) for line, shows in rest if line), ("", False))
         return Changed((line,), shows) if line else Changed()
+
+    def _is_weak(self, one: _Subject) -> bool:
+        """Return whether something may only have closed: it went, or what lay behind it is there again."""
+        is_back = {_shown(node) for node in one.names} <= self._hidden
+        return one.event.is_weak or one.moves_by_itself or is_back or not _change(one)
 
     def _newest(self) -> list[_Subject]:
         """Return one subject for each changed object, made from the object's newest event."""
@@ -216,7 +262,8 @@ class Following:
                 latest[event.subject] = event
         for key, event in list(latest.items())[:_MOST_ASKED]:
             if key not in self._subjects:
-                self._subjects[key] = _Subject(event, self._feed.last_read.node(key))
+                last_read = self._feed.last_read
+                self._subjects[key] = _Subject(event, last_read.node(key), last_read.is_window(key))
         return [self._subjects[key] for key in latest if key in self._subjects]
 
     async def news(self) -> None:

@@ -214,7 +214,8 @@ STATES: tuple[str, ...] = (
 )
 BITS: dict[str, int] = {name: 1 << place for place, name in enumerate(STATES)}
 
-WINDOWS = frozenset({"frame", "dialog", "window", "alert", "file chooser", "color chooser", "font chooser"})
+DIALOGS = frozenset({"dialog", "alert", "file chooser", "color chooser", "font chooser"})
+WINDOWS = DIALOGS | {"frame", "window"}
 
 OPERABLE = frozenset(
     {

@@ -116,6 +116,7 @@ class RefBook:
             app=program.name,
             pid=program.pid,
             description=node.description,
+            is_in_dialog=any(above.role in spi.DIALOGS for above in node.ancestors()),
         )
         scale = program.scale_for(node)
         is_apart = node.is_in_page or scale != program.scales.get(window.key, scale)

@@ -31,7 +31,7 @@ class PlannedCall:
     """One planned call. `phrase` names the sentences about it; `what` fills them.
 
     `otherwise` is the call to make if what this call looks for is not there. `must_show` is "opened" or "closed": the
-    step has worked only if a confirmed receipt says so about a window.
+    step has worked only if the receipt says so about a window.
     """
 
     tool: str

@@ -216,7 +216,7 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
     if any(outcome.is_dry for outcome in outcomes):
         return Reply(completion(book.rehearsed(steps, found)))
     pairs = list(zip(steps, outcomes, strict=False))
-    doubted = [step for step, outcome in pairs if wording.is_doubted(step, outcome.proof)]
+    doubted = [step for step, outcome in pairs if wording.is_doubted(step, outcome)]
     for (step, _), (look, seen) in pairwise(pairs):
         if step.phrase == "copy" and book.found(look, seen.text) == book.table(look.phrase)["nothing"]:
             doubted.append(step)

@@ -75,6 +75,8 @@ class Phrasebook:
         if (title := _CALLED.search(echo)) and step.phrase != "save":
             said = str(table["called"]).format(title=title[1].lstrip("*"))
             return f"{said} {table['unsaved']}" if title[1].startswith("*") else said
+        if notes("notes")["closed"] in echo:
+            return str(table["closed"])
         value = self.value_of(step, echo)
         return str(table["shows"]).format(value=value) if len(value) > _ANSWER_CHARS else value
 
@@ -215,15 +217,17 @@ def phrasebook(language: str) -> Phrasebook:
     return Phrasebook(language)
 
 
-def is_doubted(step: PlannedCall, proof: str) -> bool:
-    """Return whether a receipt with this proof leaves open that the step had any effect.
+def is_doubted(step: PlannedCall, outcome: StepOutcome) -> bool:
+    """Return whether a step's receipt leaves open that the step had any effect.
 
-    Text and keys that changed the screen did arrive. A click that changed it may only have focused a disabled button.
+    Text and keys that changed the screen did arrive. A click that changed it may only have focused a disabled button;
+    one that closed its dialog was taken.
     """
     doubts = notes("doubts")
     return (
         step.phrase not in doubts["silent"]
-        and proof in doubts["clicks" if step.phrase in doubts["phrases"] else "acts"]
+        and notes("notes")["closed"] not in outcome.text
+        and outcome.proof in doubts["clicks" if step.phrase in doubts["phrases"] else "acts"]
     )
 
 
@@ -260,13 +264,9 @@ class StepOutcome:
         """Return the proof that the receipt claims. Of several in the text, the weakest counts."""
         return next((proof for proof in _PROOFS if f"({proof})" in self.text), "")
 
-    @property
-    def is_confirmed(self) -> bool:
-        return self.proof == _CONFIRMED
-
     def shows(self, wanted: str) -> bool:
-        """Return whether the confirmed receipt says that a window "opened" or "closed"; True if `wanted` is ""."""
-        return not wanted or (self.is_confirmed and bool(re.search(rf"""['"] {wanted}\.""", self.text)))
+        """Return whether the receipt says that a window "opened" or "closed"; True if `wanted` is ""."""
+        return not wanted or bool(re.search(rf"""['"] {wanted}\.""", self.text))
 
     @property
     def is_dry(self) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 import gi
 
 _GTK_4 = sys.argv[1] == "4"
-gi.require_version("Gtk", "4.0" if _GTK_4 else "3.0")
-from gi.repository import GLib, Gtk  # noqa: E402
+for library in ("Gtk", "Gdk"):
+    gi.require_version(library, "4.0" if _GTK_4 else "3.0")
+from gi.repository import Gdk, GLib, Gtk  # noqa: E402
 
 clicks: list[int] = []
 ticks: list[int] = []
@@ -51,11 +53,29 @@ def stalls(entry: Gtk.Entry) -> None:
     GLib.idle_add(stall)
 
 
+def puts_back(entry: Gtk.Entry) -> None:
+    if entry.get_text() not in ("", "X9"):
+        tell("tried", entry.get_text())
+        GLib.timeout_add(150, lambda: entry.set_text("X9"))
+
+
+def digits(entry: Gtk.Entry) -> None:
+    if entry.get_text() and not entry.get_text().isdigit():
+        GLib.idle_add(entry.set_text, "")
+
+
 def note(_button: object) -> None:
     dialog = Gtk.Window(title="Note", transient_for=window)
-    close = Gtk.Button(label="Dismiss")
-    close.connect("clicked", lambda _: (tell("dismissed"), dialog.destroy()))
-    put(dialog, close)
+    if _GTK_4:
+        dialog.set_modal(True)
+    else:
+        dialog.set_type_hint(Gdk.WindowTypeHint.DIALOG)
+    both = Gtk.Box(spacing=12)
+    for name, told in (("Dismiss", "dismissed"), ("Write down", "lost")):
+        button = Gtk.Button(label=name)
+        button.connect("clicked", lambda _, told=told: (tell(told), dialog.destroy()))
+        add(both, button)
+    put(dialog, both)
     dialog.set_default_size(200, 80)
     show(dialog)
     tell("note")
@@ -78,6 +98,36 @@ def tick() -> bool:
         ticks.append(0)
         hours.set_text(f"second {len(ticks)}")
     return bool(ticks)
+
+
+def starts(step: Callable[[int], object]) -> Callable[[object], None]:
+    """A button's act that starts a step every 0.3 s, and ends it the next time."""
+    steps: list[int] = []
+
+    def go() -> bool:
+        if steps:
+            steps.append(0)
+            step(len(steps))
+        return bool(steps)
+
+    def switch(_button: object) -> None:
+        steps.clear() if steps else (steps.append(0), GLib.timeout_add(300, go))
+        tell("runs", bool(steps))
+
+    return switch
+
+
+def moving() -> list[Gtk.Widget]:
+    """What changes by itself, and what does not keep what is typed."""
+    bar = named(Gtk.ProgressBar(), "Progress")
+    titles = Gtk.Button(label="Rename")
+    titles.connect("clicked", starts(lambda n: window.set_title(f"World {n} GTK {sys.argv[1]}")))
+    moves = Gtk.Button(label="Move bar")
+    moves.connect("clicked", starts(lambda n: bar.set_fraction(n % 50 / 50)))
+    code, number = named(Gtk.Entry(text="X9"), "Code"), named(Gtk.Entry(), "Number")
+    code.connect("changed", puts_back)
+    number.connect("changed", digits)
+    return [titles, moves, bar, code, number]
 
 
 def put(holder: Gtk.Window, child: Gtk.Widget) -> None:
@@ -150,10 +200,11 @@ def more() -> list[Gtk.Widget]:
 
 def build() -> None:
     both = Gtk.Box(spacing=12)
-    column, second = (Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4) for _ in range(2))
+    column, second, third = (Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4) for _ in range(3))
     put(window, both)
-    add(both, column, second)
+    add(both, column, second, third)
     add(second, *more())
+    add(third, *moving())
     buttons = {"Count": counted, "Dead": lambda _: None, "Late": later, "Show note": note}
     for name, act in buttons.items():
         button = Gtk.Button(label=name)

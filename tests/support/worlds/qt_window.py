@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 if sys.argv[1] == "5":
     from PyQt5.QtCore import Qt, QTimer
@@ -15,6 +16,7 @@ if sys.argv[1] == "5":
         QLabel,
         QLineEdit,
         QPlainTextEdit,
+        QProgressBar,
         QPushButton,
         QRadioButton,
         QScrollArea,
@@ -33,6 +35,7 @@ else:
         QLabel,
         QLineEdit,
         QPlainTextEdit,
+        QProgressBar,
         QPushButton,
         QRadioButton,
         QScrollArea,
@@ -58,9 +61,9 @@ class World(QWidget):
         self.ticks, self.hours, self.clock = 0, QLabel("second 0"), QTimer()
         self.clock.timeout.connect(self.tick)
         both = QHBoxLayout(self)
-        column, second = QVBoxLayout(), QVBoxLayout()
-        both.addLayout(column)
-        both.addLayout(second)
+        column, second, third = QVBoxLayout(), QVBoxLayout(), QVBoxLayout()
+        for each in (column, second, third):
+            both.addLayout(each)
         for name, act in (
             ("Count", self.counted), ("Dead", lambda: None), ("Late", self.later), ("Show note", self.note),
         ):  # fmt: skip
@@ -71,6 +74,39 @@ class World(QWidget):
             column.addWidget(widget)
         for widget in (*self.buttons(), *self.more(), QLabel("Plain words"), self.hours):
             second.addWidget(widget)
+        for widget in self.moving():
+            third.addWidget(widget)
+
+    def moving(self) -> list[QWidget]:
+        """What changes by itself, and what does not keep what is typed."""
+        bar = QProgressBar()
+        bar.setAccessibleName("Progress")
+        title = self.windowTitle().replace("World", "World {}")
+        made = [QPushButton("Rename"), QPushButton("Move bar"), bar, QLineEdit("X9"), QLineEdit()]
+        self.starts_every(made[0], lambda n: self.setWindowTitle(title.format(n)))
+        self.starts_every(made[1], lambda n: bar.setValue(2 * n % 100))
+        code, number = made[3:]
+        code.setAccessibleName("Code")
+        code.textChanged.connect(lambda text: self.puts_back(code, text))
+        number.setAccessibleName("Number")
+        number.textChanged.connect(lambda text: text.isdigit() or QTimer.singleShot(0, number.clear))
+        return made
+
+    def starts_every(self, button: QPushButton, step: Callable[[int], object]) -> None:
+        """Let a button start a step every 0.3 s, and end it the next time."""
+        timer, steps = QTimer(self), []
+
+        def switch() -> None:
+            timer.stop() if timer.isActive() else timer.start(300)
+            tell("runs", timer.isActive())
+
+        timer.timeout.connect(lambda: (steps.append(0), step(len(steps))))
+        button.clicked.connect(switch)
+
+    def puts_back(self, field: QLineEdit, text: str) -> None:
+        if text not in ("", "X9"):
+            tell("tried", text)
+            QTimer.singleShot(150, lambda: field.setText("X9"))
 
     def buttons(self) -> list[QWidget]:
         made = [QPushButton(name) for name in ("Off", "Save", "Keep", "Clock", "Bold")]
@@ -147,8 +183,11 @@ class World(QWidget):
     def note(self) -> None:
         dialog = QDialog(self)
         dialog.setWindowTitle("Note")
-        button = QPushButton("Dismiss", dialog)
-        button.clicked.connect(lambda: (tell("dismissed"), dialog.close()))
+        row = QHBoxLayout(dialog)
+        for name, told in (("Dismiss", "dismissed"), ("Write down", "lost")):
+            button = QPushButton(name)
+            button.clicked.connect(lambda _on=False, told=told: (tell(told), dialog.close()))
+            row.addWidget(button)
         dialog.resize(200, 80)
         dialog.show()
         tell("note")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.base.geometry import Rect
 from app.desktop.backends import Window
-from app.desktop.verification import Receipt, receipt
+from app.desktop.verification import Receipt, receipt, window_changes
 
 _BELOW = Window("w1", "Notes", "Mousepad", Rect(0, 0, 400, 300), is_active=True)
 _DIALOG = Window("w2", "Save As", "Mousepad", Rect(50, 50, 100, 100), is_active=True, is_dialog=True)
@@ -12,34 +12,39 @@ _INACTIVE = Window("w1", "Notes", "Mousepad", Rect(0, 0, 400, 300))
 _SPOT = Rect(100, 100, 20, 10)
 
 
+def _receipt(changed: list[Rect], where: Rect, before: tuple[Window, ...], after: tuple[Window, ...]) -> Receipt:
+    active = next(window for window in after if window.is_active)
+    return receipt(changed, where, window_changes(before, after, None, at_a_place=True), active)
+
+
 def test_a_change_at_the_place_is_no_proof_by_itself() -> None:
-    told = receipt([Rect(105, 100, 30, 20)], _SPOT, (_BELOW,), (_BELOW,))
+    told = _receipt([Rect(105, 100, 30, 20)], _SPOT, (_BELOW,), (_BELOW,))
     assert told == Receipt("changed", "unverifiable", (Rect(105, 100, 30, 20),), (), "Notes")
     assert told.sentence == "The screen changed there. The keyboard is in 'Notes'. (unverifiable)"
 
 
 def test_a_change_far_away_is_told_as_such() -> None:
-    assert receipt([Rect(900, 700, 30, 20)], _SPOT, (_BELOW,), (_BELOW,)).verdict == "elsewhere"
+    assert _receipt([Rect(900, 700, 30, 20)], _SPOT, (_BELOW,), (_BELOW,)).verdict == "elsewhere"
 
 
 def test_nothing_at_all_is_suspected_to_be_no_effect() -> None:
-    told = receipt([], _SPOT, (_BELOW,), (_BELOW,))
+    told = _receipt([], _SPOT, (_BELOW,), (_BELOW,))
     assert (told.verdict, told.proof) == ("unchanged", "suspected no-op")
 
 
 def test_a_caret_that_blinked_is_no_change() -> None:
-    assert receipt([Rect(110, 100, 1, 16)], _SPOT, (_BELOW,), (_BELOW,)).verdict == "unchanged"
+    assert _receipt([Rect(110, 100, 1, 16)], _SPOT, (_BELOW,), (_BELOW,)).verdict == "unchanged"
 
 
 def test_a_window_that_opened_confirms() -> None:
-    told = receipt([_DIALOG.area], _SPOT, (_BELOW,), (_DIALOG, _INACTIVE))
+    told = _receipt([_DIALOG.area], _SPOT, (_BELOW,), (_DIALOG, _INACTIVE))
     assert (told.verdict, told.proof, told.focus) == ("changed", "confirmed", "Save As")
     assert told.evidence == ("The window 'Save As' opened.",)
 
 
 def test_a_window_that_closed_and_a_new_title_confirm() -> None:
     after = (Window("w1", "*Notes", "Mousepad", Rect(0, 0, 400, 300), is_active=True),)
-    told = receipt([_DIALOG.area], _SPOT, (_DIALOG, _INACTIVE), after)
+    told = _receipt([_DIALOG.area], _SPOT, (_DIALOG, _INACTIVE), after)
     assert told.proof == "confirmed"
     assert told.evidence == (
         "The window 'Save As' closed.",
@@ -49,18 +54,18 @@ def test_a_window_that_closed_and_a_new_title_confirm() -> None:
 
 
 def test_what_a_program_denies_is_never_confirmed() -> None:
-    told = receipt([_SPOT], _SPOT, (_BELOW,), (_BELOW,)).with_evidence("It is ticked.").with_doubt("It is empty.")
+    told = _receipt([_SPOT], _SPOT, (_BELOW,), (_BELOW,)).with_evidence("It is ticked.").with_doubt("It is empty.")
     assert told.proof == "unverifiable"
     assert told.evidence == ("It is ticked.", "It is empty.")
 
 
 def test_a_screen_that_still_moves_is_told() -> None:
-    told = receipt([_SPOT], _SPOT, (_BELOW,), (_BELOW,)).restless()
+    told = _receipt([_SPOT], _SPOT, (_BELOW,), (_BELOW,)).restless()
     assert "The screen is still moving." in told.sentence
 
 
 def test_a_few_changes_stand_in_the_line_and_many_below_it() -> None:
-    told = receipt([], _SPOT, (_BELOW,), (_BELOW,)).with_evidence()
+    told = _receipt([], _SPOT, (_BELOW,), (_BELOW,)).with_evidence()
     assert told.with_changes(['label "0" became "1".']).sentence == (
         'label "0" became "1". The keyboard is in \'Notes\'. (confirmed)'
     )
