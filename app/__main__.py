@@ -15,8 +15,10 @@ def main() -> int:
     if sys.argv[1:2] == [ENTRY]:
         return run_worker(sys.argv[2:])
     try:
+        from app.base.output import make_lasting
         from app.cli import main as run
 
+        make_lasting()
         return run()
     finally:
         # An event loop gives SIGINT back to Python, which would write a traceback while the interpreter ends.

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.base import logs
+from app.base import logs, output
 from app.base.errors import ToolFailed, WispError
 from app.base.startup import STOPPED
 
@@ -46,6 +46,8 @@ COMMANDS = {
     "help": "`help words`: the sentences that are understood without a model",
     "gallery": "all states and cards of the presence with sample data",
 }
+_TASKS = frozenset({"do", "tool"})
+"""Commands whose exit code tells how a task ended, whether or not its words could be printed."""
 _log = logging.getLogger(__name__)
 
 
@@ -131,10 +133,6 @@ def _guarded(options: argparse.Namespace) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         return STOPPED
-    except BrokenPipeError:
-        # The reader of our output has gone: nothing more to say, also not when Python closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except WispError as error:
         print(f"wisp: {_spoken(error)}", file=sys.stderr)
         return FAILED
@@ -146,4 +144,14 @@ def _guarded(options: argparse.Namespace) -> int:
         _log.exception("The command %s failed.", options.command)
         print(f"wisp: something went wrong inside Wisp. The log says what: {logs.path()}", file=sys.stderr)
         return FAILED
-    return code
+    return _with_output(options.command, code)
+
+
+def _with_output(command: str, code: int) -> int:
+    """Return the exit code, and tell if output was lost. A command whose task was only to print has then failed."""
+    lost = output.lost()
+    if lost is None:
+        return code
+    if command in _TASKS or not isinstance(lost, BrokenPipeError):
+        print(f"wisp: not everything could be printed: {lost.strerror}.", file=sys.stderr)
+    return code if command in _TASKS else code or FAILED

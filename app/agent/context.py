@@ -56,18 +56,22 @@ def picture_tokens(media: Media) -> int:
     return math.ceil(media.width / _PATCH_PX) * math.ceil(media.height / _PATCH_PX)
 
 
+def text_tokens(text: str) -> float:
+    return len(text) / _CHARS_A_TOKEN
+
+
 def _part_tokens(part: Part) -> float:
     match part:
         case TextPart():
-            return len(part.text) / _CHARS_A_TOKEN
+            return text_tokens(part.text)
         case ImagePart():
             return picture_tokens(part.media)
         case ResultPart():
-            return len(part.text) / _CHARS_A_TOKEN + sum(map(picture_tokens, part.media))
+            return text_tokens(part.text) + sum(map(picture_tokens, part.media))
         case CallPart():
-            return len(str(part.args)) / _CHARS_A_TOKEN
+            return text_tokens(str(part.args))
         case OpaquePart():
-            return len(str(part.value)) / _CHARS_A_TOKEN
+            return text_tokens(str(part.value))
 
 
 def estimated_tokens(history: History) -> int:

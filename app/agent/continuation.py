@@ -9,6 +9,7 @@ from app.agent.cards import Cards
 from app.agent.prompt import told
 from app.protocol.call import Block, tool_error
 from app.protocol.dialects.native import NativeCalls
+from app.protocol.dialects.tags import AFTER_NAME, NAME
 from app.protocol.message import (
     CallClosed,
     CallCut,
@@ -62,10 +63,12 @@ class Transcript:
         self._flush()
         self._parts.append(part)
 
-    def call(self, block: Block, toolset: str = "") -> None:
-        """Add a complete call, which will be answered by its id."""
+    def call(self, block: Block, toolset: str = "", body: str = "") -> None:
+        """Add a complete call, which will be answered by its id. `body` names the argument between its tags."""
         self._flush()
         written = {**block.attrs, **{child.name: child.text for child in block.children}}
+        if body and block.body:
+            written[body] = block.body
         self._parts.append(CallPart(block.call_id, block.name, written if block.args is None else block.args, toolset))
 
     def cut(self, position: int) -> None:
@@ -113,16 +116,19 @@ class Continuation:
     """Join a continued answer to the text before it.
 
     `written` is the open call so far (only its end if it is long), or the end of the prose; `opening` is the call's
-    beginning. `restarted` says that the model wrote the call from the start again.
+    beginning. `tags` are the names of the tags that begin another call; none if no call is open. `restarted` says that
+    the model wrote the call from the start again, `is_left` that it began another call instead of going on.
     """
 
-    def __init__(self, written: str, opening: str = "") -> None:
+    def __init__(self, written: str, opening: str = "", tags: frozenset[str] = frozenset()) -> None:
         self._written = written
         self._opening = (opening or written)[:_OPENING]
         self._is_whole = written.startswith(self._opening)
+        self._tags = tags
         self._held = ""
         self._decided = False
         self.restarted = False
+        self.is_left = False
 
     def feed(self, chunk: str) -> str:
         """Take a chunk of the continued answer, and return the text that is new and can be shown by now."""
@@ -140,6 +146,9 @@ class Continuation:
             is_short = len(self._held.lstrip()) < len(self._written)
             waits = self._is_whole and not final and is_short and self._is_copy_so_far()
             return "" if waits else self._copied()
+        if self._begins_another(final=final):
+            self.is_left = True
+            return self._settle(self._held.lstrip())
         if not final and len(self._held) < _LOOK:
             return ""
         return self._settle(self._held[self._overlap() :])
@@ -147,6 +156,13 @@ class Continuation:
     def _begins_anew(self) -> bool:
         opening = self._opening
         return opening.startswith("<") and len(opening) >= _SHORTEST_OPENING and self._held.lstrip().startswith(opening)
+
+    def _begins_another(self, *, final: bool) -> bool:
+        text = self._held.lstrip()
+        name = NAME.match(text)
+        if not name or name[1] not in self._tags or text[name.end() : name.end() + 1] not in AFTER_NAME:
+            return False
+        return final or not self._opening.startswith(text)
 
     def _is_copy_so_far(self) -> bool:
         return self._written.startswith(self._held.lstrip())

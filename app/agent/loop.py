@@ -6,13 +6,14 @@ The loop knows no tool by name: specs say what must be read, and results say wha
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from app.agent.agent_events import Notice, Outcome, PassStarted, State, TurnEnded
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
-from app.agent.context import Compactor
+from app.agent.context import Compactor, estimated_tokens, text_tokens
 from app.agent.deps import SessionDeps
 from app.agent.gate import REFUSALS, Approvals, PermissionGate
 from app.agent.model_pass import ModelPass
@@ -23,6 +24,7 @@ from app.agent.recording import Entry, EntryKind, History, WrittenAhead
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
 from app.base.errors import ContextOverflow, ToolsDeclined, WispError
+from app.protocol import docs
 from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
 from app.protocol.dialects.choose import by_name
@@ -42,6 +44,7 @@ class Loop:
         self._approvals = approvals
         calls = (part.name for message in history.messages for part in message.parts if isinstance(part, CallPart))
         self._met = list(dict.fromkeys(calls))
+        self._is_short = False
         self._speak(parts)
 
     def rename(self, name: str) -> None:
@@ -51,7 +54,8 @@ class Loop:
     def _speak(self, parts: SessionDeps) -> None:
         """Use these parts, and build the system prompt and the tool declarations from them.
 
-        In YOLO mode the tools that need an answer of the person are left out.
+        In YOLO mode the tools that need an answer of the person are left out. For a model that reads little at once the
+        docs are short.
         """
         self._parts = parts
         self._taught_for = is_yolo, has_servers = self._now()
@@ -60,6 +64,8 @@ class Loop:
             for spec in parts.registry.specs
             if not (spec.needs_answer and is_yolo) and (has_servers or not spec.is_added)
         )
+        if self._is_short:
+            taught = docs.shortest(taught)
         self.system, self._schemas = teaching(parts.dialect, taught, parts.settings, parts.tool_names, self._met)
         self._compactor = Compactor(parts, self._history, self.system)
 
@@ -98,12 +104,13 @@ class Loop:
     async def _fitting_pass(self, turn: Turn) -> TurnEnded | None:
         """Run one pass. After an error about size or tools, change the request so that the next pass can work.
 
-        A conversation that is too long is shortened once a turn. Declared tools are replaced by calls written as text.
+        A conversation that is too long is shortened once a turn, or else the docs of the tools. Declared tools are
+        replaced by calls written as text.
         """
         try:
             return await self._one_pass(turn)
-        except ContextOverflow:  # Make room only once, because a second overflow shows that the summary did not help.
-            if turn.made_room or not await self._compactor.make_room(turn):
+        except ContextOverflow:  # Make room only once, because a second overflow shows that it did not help.
+            if turn.made_room or not (await self._compactor.make_room(turn) or self._shorten_docs(turn)):
                 raise
             turn.made_room = True
         except ToolsDeclined:
@@ -111,6 +118,20 @@ class Loop:
                 raise
             self._speak(replace(self._parts, dialect=by_name(_WRITTEN)))
         return None
+
+    def _shorten_docs(self, turn: Turn) -> bool:
+        """Teach the tools in as few words as possible: as calls that are written as text, without declarations.
+
+        Return False if that would free little, or if native calls were made, which vendors refuse without declarations.
+        """
+        fixed_tokens = text_tokens(self.system + json.dumps(self._schemas))
+        has_calls = any(isinstance(part, CallPart) for message in self._history.messages for part in message.parts)
+        if self._is_short or has_calls or estimated_tokens(self._history) > fixed_tokens:
+            return False
+        self._is_short = True
+        self._speak(replace(self._parts, dialect=by_name(_WRITTEN)) if self._schemas else self._parts)
+        turn.tell(Notice("info", closing("short_docs")))
+        return True
 
     async def _one_pass(self, turn: Turn) -> TurnEnded | None:
         if self._taught_for != self._now():

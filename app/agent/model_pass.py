@@ -65,6 +65,7 @@ class ModelPass:
         self._seam: Continuation | None = None
         self._native = NativeHearing(cards, self._transcript)
         self._pending = self._native.pending
+        self._written: list[Block] = []
         self._batch: tuple[str, ...] = ()
         self._withheld = ProseBuffer(names_of(self._specs), is_on=parts.settings[FALLBACK_FORMATS])
         self._prose: list[str] = []
@@ -136,13 +137,14 @@ class ModelPass:
         if self._reader.is_open:
             self._forget_open_call()
         self._pending.clear()
+        self._written.clear()
         self._cut(None)
         return True
 
     @property
     def _is_speech(self) -> bool:
         """Whether the model now writes for the person: prose, or the words of a voiced call."""
-        spec = self._parts.registry.find(self._open_name) if self._reader.is_open else None
+        spec = self._parts.registry.find(self._open_name)
         return spec is None or spec.voiced
 
     async def end_stream(self) -> None:
@@ -164,7 +166,11 @@ class ModelPass:
             self._seam = None
             return ()
         is_open = self._reader.is_open
-        self._seam = Continuation(self._reader.tail(_ALL), self._opening) if is_open else Continuation(said[-_TAIL:])
+        self._seam = (
+            Continuation(self._reader.tail(_ALL), self._opening, self._others())
+            if is_open
+            else Continuation(said[-_TAIL:])
+        )
         tail = self._reader.tail(_TAIL) if is_open else said[-_TAIL:]
         return (self.message(), user(told("continue_call" if is_open else "continue_text", tail=tail)))
 
@@ -173,26 +179,51 @@ class ModelPass:
     async def _read(self, text: str) -> None:
         if self._seam and self._seam.restarted:
             self._begin_again()
+        elif self._seam and self._seam.is_left:
+            await self._end_left_call()
         if text and not self.is_cut:
             self._transcript.say(text)
             await self._handle_all(self._reader.feed(text))
 
-    def _begin_again(self) -> None:
-        """Discard the open call and close its card, because the model wrote it again from the start."""
+    def _begin_again(self) -> list[Block]:
+        """Discard the open call and close its card, because the model writes something else in its place."""
         self._seam = None
-        self._forget_open_call()
+        forgotten = self._forget_open_call()
         self._cards.close_all(told("not_run"))
         self._new_reader()
+        return forgotten
+
+    async def _end_left_call(self) -> None:
+        """End the open call, because the model began another one. Speech ends with the words that the person has heard;
+        any other call is incomplete, so it does not run.
+        """
+        self._seam = None
+        spec = self._parts.registry.find(self._open_name)
+        if spec and spec.is_speech:
+            await self._read(f"</{self._open_name}>\n")
+            return
+        for block in self._begin_again():
+            self._calls.complain(block.name, told("cut_call"))
+
+    def _others(self) -> frozenset[str]:
+        """Return the names of the tags that begin another call and cannot be a part of the open one."""
+        if self._parts.dialect.pacing is Pacing.ONE_BATCH:
+            return frozenset()
+        spec = self._parts.registry.find(self._open_name)
+        return names_of(self._specs) - {param.name for param in (spec.params if spec else ())}
 
     def _new_reader(self) -> None:
         self._origin = self._transcript.position
-        self._opening = ""
+        self._opening = self._open_name = ""
         self._reader = self._parts.dialect.reader(self._specs, has_read=self._has_read)
 
-    def _forget_open_call(self) -> None:
+    def _forget_open_call(self) -> list[Block]:
+        """Take the open call out of the message, and return it."""
         written = len(self._reader.tail(_ALL))
-        starts = [event.block.span[0] for event in self._reader.flush() if isinstance(event, CallCut)]
-        self._transcript.cut(self._origin + starts[-1] if starts else self._transcript.position - written)
+        forgotten = [event.block for event in self._reader.flush() if isinstance(event, CallCut)]
+        start = self._origin + forgotten[-1].span[0] if forgotten else self._transcript.position - written
+        self._transcript.cut(start)
+        return forgotten
 
     async def _handle_all(self, events: list[ReaderEvent]) -> None:
         for event in events:
@@ -225,9 +256,13 @@ class ModelPass:
 
     async def _note(self, event: ReaderEvent) -> None:
         """Handle events about calls."""
+        if isinstance(event, (CallClosed, CallCut, CallQuoted)):
+            self._opening = self._open_name = ""
         match event:
             case CallClosed():
                 await self._closed(event.block)
+                if self._parts.dialect.pacing is Pacing.WHOLE_MESSAGE and self._is_awaited(event.block):
+                    self._cut(event.block.span[1])
             case CallCut():
                 self._cut_off(event.block)
             case CallQuoted():
@@ -244,12 +279,19 @@ class ModelPass:
                 self.has_ended = True
                 self._cut(event.position)
 
-    async def _closed(self, block: Block) -> None:
-        if self._parts.dialect.pacing is not Pacing.ONE_FEEDBACK_CALL:
-            self._pending.append(block)
-            return
+    def _is_awaited(self, block: Block) -> bool:
+        """Return whether the model must read the result of this call before it goes on."""
         spec = self._parts.registry.find(block.name)
-        if spec is None or spec.feeds_back:
+        return spec is None or spec.feeds_back
+
+    async def _closed(self, block: Block) -> None:
+        """Take a complete call that the model wrote as text."""
+        pacing = self._parts.dialect.pacing
+        if pacing is not Pacing.ONE_FEEDBACK_CALL:
+            self._pending.append(block)
+            self._written += [block] if pacing is Pacing.WHOLE_MESSAGE else []
+            return
+        if self._is_awaited(block):
             self._pending.append(block)
             self._cut(block.span[1])
             return
@@ -272,7 +314,6 @@ class ModelPass:
             self._batch = tuple(block.call_id for block in blocks)
         for block in blocks:
             if not self.is_cut:
-                self._note_foreign(block)
                 await self._closed(block)
 
     def _foreign_calls(self) -> list[Block]:
@@ -280,10 +321,12 @@ class ModelPass:
             return []
         return read_foreign(self._transcript.text, self._specs)
 
-    def _note_foreign(self, block: Block) -> None:
-        """Add the call to the history, because native answers refer to calls by their id."""
-        if self._parts.dialect.pacing is Pacing.WHOLE_MESSAGE:
-            self._transcript.call(block)
+    def _note_written(self) -> None:
+        """Add the calls that were written as text to the history, because native answers refer to calls by their id."""
+        for block in self._written:
+            spec = self._parts.registry.find(block.name)
+            self._transcript.call(block, body=spec.body.name if spec and spec.body else "")
+        self._written.clear()
 
     def _quoted_in_a_sentence(self, block: Block) -> None:
         """Show a quoted call as text, and tell the model why it did not run."""
@@ -325,6 +368,7 @@ class ModelPass:
     # acting
 
     async def _act(self) -> None:
+        self._note_written()
         for block, why in self._native.refused:
             self._refuse(block, why, answers=block.call_id)
         for block in self._native.cut():
@@ -353,6 +397,7 @@ class ModelPass:
         self._speak(self._withheld.rest())
         if not self.is_cut and self._reader.is_open:
             self._forget_open_call()
+        self._note_written()
         answered = {answer.call_id for answer in self._calls.answers}
         for block in self._pending:
             if block.call_id not in answered:

@@ -233,6 +233,7 @@ class TurnPrinter:
             self._asked[event.call_id] = event.arguments
         if isinstance(event, TagStart) and event.voiced:
             self._speech.add(event.call_id)
+            self._line("")
         elif isinstance(event, (TagStart, ToolFinished, Notice)):
             self._release()
         if isinstance(event, ToolFinished):

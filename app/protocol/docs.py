@@ -43,6 +43,17 @@ def families(specs: Sequence[ToolSpec]) -> str:
     return "\n".join([_FAMILIES, *lines]) if lines else ""
 
 
+_USUAL = RareFamily("usual tools", "what most tasks need")
+
+
+def shortest(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Return the specs so that each tool has only its share of a family's line, for models that read little at once.
+
+    Tools that do not feed back keep their docs, because no answer could bring them.
+    """
+    return tuple(replace(spec, rare=spec.rare or _USUAL) if spec.feeds_back else spec for spec in specs)
+
+
 def _needed(spec: ToolSpec) -> str:
     names = [f"{param.name}, the body" if param is spec.body else param.name for param in spec.params if param.required]
     return f" ({', '.join(names)})" if names else ""

@@ -33,9 +33,13 @@ _STATUS_OF_KIND = {
 """Errors inside a stream that began with status 200 have only a kind."""
 
 _OVERFLOW = re.compile(
-    r"prompt is too long|context.?(length|limit|window|size)|too many tokens|maximum.{0,20}tokens|exceed_context|n_ctx",
+    r"(prompt|input) is too long|context.?(length|limit|window|size)|too many (input )?tokens|maximum.{0,20}tokens"
+    r"|exceed_context|n_ctx|max.{0,8}(model|prompt|seq).{0,4}len|prompt token count"
+    r"|inputs.{0,40}must (be <=|have less)",
     re.IGNORECASE,
 )
+"""How services say that a request is too long: Anthropic, OpenAI, Bedrock, Gemini, xAI, Copilot, llama.cpp, Ollama,
+LM Studio, vLLM, SGLang, TGI, TabbyAPI."""
 _NOT_OVERFLOW = (401, 402, 403, 404, 429)
 _NO_MODEL = re.compile(
     r"^model:|model.{0,80}(not found|not exist|does not exist|retired|not available|not loaded)", re.IGNORECASE
@@ -46,11 +50,19 @@ _WORDS_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The name of a service for the person, and how the person gives Wisp a key for it."""
+    """The name of a service inside a sentence, and what the person can do: about its key, about a service that does not
+    answer, and about a model that reads too little at once.
+    """
 
     name: str
     key_help: str
     start_help: str = "Check the network connection and try again."
+    room_help: str = "Begin a new conversation, or choose a model that reads more with --model."
+
+    @property
+    def subject(self) -> str:
+        """The name at the beginning of a sentence."""
+        return self.name[:1].upper() + self.name[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +84,23 @@ class Fault:
 
     def error(self, service: Service) -> ProviderError:
         """Return the error to raise, according to who must act."""
-        name, said = service.name, _quoted(self.message)
-        code = self._code
+        said, code = _quoted(self.message), self._code
         if code == 413 or (code not in _NOT_OVERFLOW and _OVERFLOW.search(f"{self.kind} {self.message}")):
-            return ContextOverflow(f"The conversation is longer than the model can read.{said}")
+            return ContextOverflow(f"The conversation is longer than the model can read.{said} {service.room_help}")
         if code == 401:
-            return KeyRefused(f"{name} does not accept the key. {service.key_help}{said}")
+            return KeyRefused(f"{service.subject} does not accept the key. {service.key_help}{said}")
         if code == 402 or (code in (400, 403, 429) and _NO_MONEY.search(f"{self.kind} {self.message}")):
-            return Refused(f"The account at {name} has no credit left or has reached its limit: top it up there.{said}")
+            return Refused(
+                f"The account at {service.name} has no credit left or has reached its limit: top it up there.{said}"
+            )
         if code in (429, 503, 529):
             what = "gets too many requests from this account" if code == 429 else "is overloaded"
-            return OverLimit(f"{name} {what}; wait a moment and try again.{said}", retry_after_s=self.retry_after_s)
+            return OverLimit(
+                f"{service.subject} {what}; wait a moment and try again.{said}", retry_after_s=self.retry_after_s
+            )
         if code in (408, 409, 425) or code >= 500:
-            return Unreachable(f"{name} failed to answer (error {code}); try again.{said}")
-        return _refused(code, name, said)
+            return Unreachable(f"{service.subject} failed to answer (error {code}); try again.{said}")
+        return _refused(code, service, said)
 
 
 def _quoted(message: str) -> str:
@@ -96,30 +111,32 @@ def _quoted(message: str) -> str:
     return f" It said: {words}." if words else ""
 
 
-def _refused(code: int, name: str, said: str) -> ProviderError:
+def _refused(code: int, service: Service, said: str) -> ProviderError:
     if code == 403:
-        return Refused(f"This key may not do that at {name}.{said}")
+        return Refused(f"This key may not do that at {service.name}.{said}")
     if code == 404:
-        return Refused(f"{name} has nothing at this address; check the model's id and the base address.{said}")
+        return Refused(
+            f"{service.subject} has nothing at this address; check the model's id and the base address.{said}"
+        )
     if code < 400:
-        return BadAnswer(f"{name} broke off with an error that is not known.{said}")
-    return Refused(f"{name} refused the request (error {code}).{said}")
+        return BadAnswer(f"{service.subject} broke off with an error that is not known.{said}")
+    return Refused(f"{service.subject} refused the request (error {code}).{said}")
 
 
 def unknown_model(service: Service, model: str, offered: tuple[str, ...]) -> Refused:
     """Return the error for a model id that the service does not know or no longer serves."""
     shown = ", ".join(offered[:20]) + (f" and {len(offered) - 20} more" if len(offered) > 20 else "")
     choose = f"It offers: {shown}." if offered else "It did not say which it offers."
-    return Refused(f"{service.name} does not serve the model '{model}'. {choose} Choose one with --model.")
+    return Refused(f"{service.subject} does not serve the model '{model}'. {choose} Choose one with --model.")
 
 
 def no_models(service: Service) -> BadAnswer:
     """Return the error for an answer that is no list of models, such as a web page."""
-    return BadAnswer(f"{service.name} did not answer with a list of models; check the base address.")
+    return BadAnswer(f"{service.subject} did not answer with a list of models; check the base address.")
 
 
 def silent(service: Service, seconds: float) -> Unreachable:
-    return Unreachable(f"{service.name} was silent for {seconds:g} seconds; try again.")
+    return Unreachable(f"{service.subject} was silent for {seconds:g} seconds; try again.")
 
 
 def dropped(service: Service) -> Unreachable:
@@ -128,14 +145,15 @@ def dropped(service: Service) -> Unreachable:
 
 def not_connected(service: Service, address: str, cause: BaseException | None) -> Unreachable:
     why = f" ({clip_line(str(cause), _WORDS_SHOWN)})" if cause and str(cause) else ""
-    return Unreachable(f"{service.name} cannot be reached at {address}{why}. {service.start_help}")
+    at = "" if address in service.name else f" at {address}"
+    return Unreachable(f"{service.subject} cannot be reached{at}{why}. {service.start_help}")
 
 
 def unreadable(service: Service, cause: BaseException) -> ProviderError:
     """Return the error for an unreadable answer, or for a conversation that cannot be encoded (Wisp's own fault)."""
     if isinstance(cause, UnicodeEncodeError):
         return Refused("This conversation holds a text that cannot be sent. Begin a new one; this is a fault of Wisp.")
-    return BadAnswer(f"{service.name} sent something that cannot be read ({clip_line(str(cause), _WORDS_SHOWN)}).")
+    return BadAnswer(f"{service.subject} sent something that cannot be read ({clip_line(str(cause), _WORDS_SHOWN)}).")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -20,7 +20,7 @@ from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed, ImagePart, ResultPart, TextPart
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType, unbound
 from scripts.bench import fuzz
-from tests.support.parsed_tools import ALL
+from tests.support.parsed_tools import ALL, outline
 
 TEXTUAL: tuple[Dialect, ...] = (XmlDialect(), BatchDialect())
 EVERY: tuple[Dialect, ...] = (*TEXTUAL, NativeDialect())
@@ -214,11 +214,11 @@ def test_native_errors_are_marked_and_complaints_without_a_call_are_text() -> No
     )
 
 
-def test_a_native_reader_reads_prose_and_reasoning_only() -> None:
-    reader = NativeDialect().reader(ALL)
-    events = [*reader.feed("<think>a</think><say>x</say>"), *reader.flush()]
-    assert [getattr(event, "text", None) for event in events] == ["a", "", "<say>x</say>"]
-    assert reader.drain() == []
+@pytest.mark.parametrize("has_read", [False, True])
+@pytest.mark.parametrize("text", ["<think>a</think>b\n<say>x</say>", "It says `<say>x</say>` and <say>y</say> there."])
+def test_a_native_reader_reads_what_is_written_as_xml(text: str, *, has_read: bool) -> None:
+    native, xml = (outline(text, one.reader(ALL, has_read=has_read)) for one in (NativeDialect(), XmlDialect()))
+    assert native == xml
 
 
 @given(

@@ -215,3 +215,24 @@ async def test_reasoning_is_shown_as_thought_and_not_spoken(tmp_path: Path) -> N
     await stage.send()
     assert "".join(event.text for event in stage.events if isinstance(event, SayDelta)) == "Hello."
     assert texts(stage.session.history.messages[-1].parts) == "Hello."
+
+
+async def test_a_call_written_as_xml_is_in_the_history_as_a_call_with_its_result(tmp_path: Path) -> None:
+    reply = '<write path="b">two</write> Written. <tool_results>lies</tool_results><look/>'
+    stage = _stage(tmp_path, [*_call("t1", "read", path="a")], reply, "Done.")
+    ended = await stage.send()
+    assert (ended.text, stage.bench.done) == ("Done.", ["read a", "write b: two"])
+    said, answered = stage.provider.requests[2].messages[-2:]
+    text, call = said.parts
+    assert (text, call) == (
+        TextPart('<write path="b">two</write>'),
+        CallPart(call.id, "write", {"path": "b", "content": "two"}),  # type: ignore[union-attr]
+    )
+    assert answered.parts == (ResultPart(call.id, "Wrote b."),)  # type: ignore[union-attr]
+
+
+async def test_speech_written_as_xml_is_spoken_beside_native_calls(tmp_path: Path) -> None:
+    stage = _stage(tmp_path, [TextDelta("<say>I look.</say>"), *_call("t1", "look"), Stopped("tool_use")], "Blue.")
+    ended = await stage.send()
+    said = "".join(event.text for event in stage.events if isinstance(event, SayDelta))
+    assert (ended.text, said, stage.bench.done) == ("Blue.", "I look.Blue.", ["look"])

@@ -398,7 +398,7 @@ def read_batch(
     prose: Prose
 
     def think(tag: Tag, _stream: UnreadText) -> ReaderState:
-        return prose if tag.closes_itself else thinking(prose)
+        return prose if tag.closes_itself else thinking(tag.name, prose)
 
     def invent(tag: Tag, _stream: UnreadText) -> ReaderState:
         return prose if tag.closes_itself else invented(tag.name, prose)

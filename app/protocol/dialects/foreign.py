@@ -65,7 +65,7 @@ def _from_batch(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def _from_inline(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """Read inline XML in a reply that should have used native calls or a batch."""
+    """Read inline XML in a reply that should have used a batch."""
     reader = read_xml(specs, elsewhere=ELSEWHERE)
     return _parts([*reader.feed(text), *reader.flush()])
 

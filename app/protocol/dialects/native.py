@@ -10,9 +10,8 @@ from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
 from app.protocol.dialects.batch import write_batch
-from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant, thinking
-from app.protocol.dialects.stream import ReaderState, StreamReader, UnreadText
-from app.protocol.dialects.tags import Tag, TagForm
+from app.protocol.dialects.tags import ELSEWHERE
+from app.protocol.dialects.xml import read_xml
 from app.protocol.message import (
     CallClosed,
     CallCut,
@@ -32,7 +31,9 @@ from app.protocol.spec import Param, ToolSpec
 
 
 class NativeDialect:
-    """The native dialect. Its reader reads only prose; the calls come from `native_calls.NativeCalls`.
+    """The native dialect. Its calls come from `NativeCalls`; its reader reads the prose.
+
+    A call that the model writes into its prose as XML is a call, too, by the same rules as in the XML dialect.
 
     A tool's declaration never changes between passes, because the vendor caches the declarations. Tools that are not
     `in_full` are declared with one line and the bare names and types of their arguments; their docs come with the
@@ -73,16 +74,8 @@ class NativeDialect:
     def _is_brief(self, spec: ToolSpec) -> bool:
         return self._in_full is not None and spec.name not in self._in_full
 
-    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:  # noqa: ARG002
-        prose: Prose
-
-        def think(tag: Tag, _stream: UnreadText) -> ReaderState:
-            return prose if tag.closes_itself else thinking(prose)
-
-        form = TagForm(lambda _attribute: False, is_call=False)
-        word = ProseTag(form, think, lambda _tag, _stream: None, is_text_meant)
-        prose = Prose({"think": word, "thinking": word})
-        return StreamReader(prose, self._limits)
+    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
+        return read_xml(specs, self._limits, has_read=has_read, elsewhere=ELSEWHERE)
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
         """Return the calls as text. Only transcripts use it, because vendors receive calls as parts of a message."""

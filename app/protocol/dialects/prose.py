@@ -10,6 +10,7 @@ its line is a quotation too, and so is a call in any text that `Quotations` find
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, MutableMapping
 from functools import cached_property
 
@@ -227,33 +228,36 @@ class Prose:
         return OpenTag(name[1], self.words[name[1]].form, self, stream)
 
 
-_UNFINISHED = re.compile(r"</?\w{0,24}\s{0,16}\Z|--?\Z")
+_UNFINISHED = re.compile(r"`?</?\w{0,24}\s{0,16}\Z|`\Z|--?\Z")
 
 
 class Opaque:
-    """Reads text up to a match of `close`. `piece` is called with each part of the text, `done` with the close tag (""
-    at the end of the message).
+    """Reads text up to a match of `tag` that `ends` it. `piece` is called with each part of the text, `done` with the
+    last tag ("" at the end of the message).
     """
 
     def __init__(
         self,
-        close: re.Pattern[str],
+        tag: re.Pattern[str],
         following: ReaderState,
         piece: Callable[[str, UnreadText], None],
         done: Callable[[str, UnreadText], None],
+        ends: Callable[[str], bool] = lambda _tag: True,
     ) -> None:
-        self._close = close
+        self._tag = tag
         self._following = following
         self._piece = piece
         self._done = done
+        self._ends = ends
 
     def take(self, stream: UnreadText) -> ReaderState:
-        found = self._close.search(stream.data, stream.at)
-        if found:
-            self._pass(stream, found.start())
-            stream.at = found.end()
-            self._done(found[0], stream)
-            return self._following
+        while found := self._tag.search(stream.data, stream.at):
+            if self._ends(found[0]):
+                self._pass(stream, found.start())
+                stream.at = found.end()
+                self._done(found[0], stream)
+                return self._following
+            self._pass(stream, found.end())
         unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - 48))
         self._pass(stream, unfinished.start() if unfinished else len(stream.data))
         return self
@@ -273,9 +277,26 @@ class Opaque:
         stream.at = stop
 
 
-def thinking(following: ReaderState) -> ReaderState:
-    """Return a state that reads `<think>` or `<thinking>`. Either close tag ends either. Blank thoughts are dropped."""
+_THINK = re.compile(r"(?P<tick>`?)<(?P<open>think(?:ing)?)\s{0,16}>|</(?P<close>think(?:ing)?)\s{0,16}>")
+
+
+def thinking(name: str, following: ReaderState) -> ReaderState:
+    """Return a state that reads `<think>` or `<thinking>`; blank thoughts are dropped.
+
+    A thought may hold thoughts, each with its own close tag. It ends with the close tag that is left for it: one of its
+    own name, or one of the other name that no thought in it needs. A tag behind a backtick is only mentioned.
+    """
+    open_thoughts = Counter([name])
     blank: list[str] | None = []
+
+    def ends(tag: str) -> bool:
+        found = _THINK.match(tag)
+        assert found is not None
+        if closed := found["close"]:
+            open_thoughts[closed if open_thoughts[closed] else name] -= 1
+        elif not found["tick"]:
+            open_thoughts[found["open"]] += 1
+        return not open_thoughts[name]
 
     def think(text: str, stream: UnreadText) -> None:
         nonlocal blank
@@ -291,18 +312,19 @@ def thinking(following: ReaderState) -> ReaderState:
         if blank is None:
             stream.emit(Thought("", last=True))
 
-    return Opaque(re.compile(r"</think(?:ing)?\s{0,16}>"), following, think, done)
+    return Opaque(_THINK, following, think, done, ends)
 
 
 def invented(name: str, following: ReaderState) -> ReaderState:
-    """Return a state that reads results which the model wrote itself, and reports them as one piece."""
+    """Return a state that reads results which the model wrote itself, and reports them as one piece if any."""
     pieces: list[str] = []
-    return Opaque(
-        re.compile(rf"</{name}\s{{0,16}}>"),
-        following,
-        lambda text, _stream: pieces.append(text),
-        lambda _close, stream: stream.emit(Invented("".join(pieces))),
-    )
+
+    def done(_close: str, stream: UnreadText) -> None:
+        text = "".join(pieces)
+        if text.strip():
+            stream.emit(Invented(text))
+
+    return Opaque(re.compile(rf"</{name}\s{{0,16}}>"), following, lambda text, _stream: pieces.append(text), done)
 
 
 def comment(following: ReaderState) -> ReaderState:

@@ -181,7 +181,7 @@ def _plain_word(follow: Callable[[Tag, UnreadText], ReaderState]) -> ProseTag:
 
 
 def _think(prose_of: list[Prose]) -> Callable[[Tag, UnreadText], ReaderState]:
-    return lambda tag, _stream: prose_of[0] if tag.closes_itself else thinking(prose_of[0])
+    return lambda tag, _stream: prose_of[0] if tag.closes_itself else thinking(tag.name, prose_of[0])
 
 
 def _invent(prose_of: list[Prose]) -> Callable[[Tag, UnreadText], ReaderState]:

@@ -93,6 +93,10 @@ _MODELS_S = 10.0
 _LOCAL_PATIENCE = 10
 _OPENAI = "https://api.openai.com/v1"
 Find = Callable[[], Awaitable[tuple[Endpoint, ...]]]
+_ROOM_HELP = (
+    "Give the model a longer context where it is served, 16384 tokens for example (Ollama: OLLAMA_CONTEXT_LENGTH; "
+    "llama.cpp: --ctx-size; LM Studio: Context Length; vLLM: --max-model-len), or choose another model with --model."
+)
 _KEY_HELP = "Put a valid key into the environment variable OPENAI_API_KEY or into Wisp's settings, and start again."
 
 
@@ -159,7 +163,7 @@ class OpenAICompatibleProvider:
         if self._address == _OPENAI:
             return Service("OpenAI", _KEY_HELP)
         start = "Start the model server there, or give another address with WISP_BASE_URL."
-        return Service(f"The model server at {self._address}", _KEY_HELP, start)
+        return Service(f"the model server at {self._address}", _KEY_HELP, start, _ROOM_HELP)
 
     async def _connected(self) -> openai.AsyncOpenAI:
         if not (self._key.isascii() and self._key.isprintable()):
@@ -180,7 +184,7 @@ class OpenAICompatibleProvider:
                     yield sign
             stream, chunk = await opening
             while chunk is not None:
-                for told in reading.read(chunk.to_dict()):
+                for told in reading.read(chunk.to_dict(warnings=False)):
                     yield told
                 async with asyncio.timeout(self._idle_s):
                     chunk = await anext(stream, None)
@@ -245,7 +249,7 @@ class OpenAICompatibleProvider:
     async def _first_model(self) -> str:
         listed = await self.models()
         if not listed:
-            raise Refused(f"{self._service.name} lists no model; load one there, then choose it with --model.")
+            raise Refused(f"{self._service.subject} lists no model; load one there, then choose it with --model.")
         return listed[0]
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:

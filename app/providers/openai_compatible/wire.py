@@ -133,7 +133,13 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-_CAN_BE_LEFT_OUT = ("stream_options", "max_tokens")
+_OPTIONAL = {
+    "stream_options": re.compile("stream_options"),
+    "max_tokens": re.compile("max_tokens|in the completion"),
+    "max_completion_tokens": re.compile("max_completion_tokens.{0,20}too large|in the completion"),
+}
+"""The fields that may be left out, each with the words of a refusal that means it. "In the completion" is how servers
+with a small context say that no answer of `max_tokens` fits into it."""
 _NO_TOOLS = re.compile(
     r"(not|n't) support (the )?(tools?\b|function)|unsupported param: tools|tool.calling.? is not supported|--jinja"
     r"|enable-auto-tool-choice|support tool use|supports tool calling",
@@ -156,7 +162,9 @@ def suited(body: Wire, facts: ModelFacts) -> Wire:
     if "stream_options" not in facts.declined:
         asked["stream_options"] = {"include_usage": True}
     if "max_tokens" in facts.declined:
-        asked["max_completion_tokens"] = asked.pop("max_tokens")
+        most = asked.pop("max_tokens")
+        if "max_completion_tokens" not in facts.declined:
+            asked["max_completion_tokens"] = most
     return asked
 
 
@@ -170,7 +178,7 @@ def learnt(facts: ModelFacts, message: str, request: Request) -> ModelFacts:
         return replace(facts, tools=False)
     if facts.pictures is not False and has_pictures(request) and _NO_PICTURES.search(message):
         return replace(facts, pictures=False)
-    named = next((name for name in _CAN_BE_LEFT_OUT if name in message and name not in facts.declined), "")
+    named = next((name for name, says in _OPTIONAL.items() if name not in facts.declined and says.search(message)), "")
     return facts.without(named) if named else facts
 
 
@@ -239,7 +247,7 @@ class ChunkReading:
             self._open = (index, words(call.get("id") or unique("call_")))
             self._called = True
             yield NativeCallStarted(self._open[1], words(function["name"]))
-        piece = words(function.get("arguments") or "")
+        piece = _argument_text(function.get("arguments") or "")
         if piece:
             self._arguments.append(piece)
             yield NativeCallDelta(self._open[1], piece)
@@ -248,6 +256,11 @@ class ChunkReading:
         if self._open is not None:
             yield call_ended(self._open[1], "".join(self._arguments))
         self._open, self._arguments = None, []
+
+
+def _argument_text(given: object) -> str:
+    """Return the arguments as JSON text. The format says text, but some servers send the object itself."""
+    return json.dumps(given, ensure_ascii=False) if isinstance(given, Mapping) else words(given)
 
 
 def _usage(told: Mapping[str, Any]) -> Usage:

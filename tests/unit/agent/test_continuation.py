@@ -54,6 +54,29 @@ def test_a_bracket_that_comes_twice_is_no_repetition() -> None:
     assert _joined("<x>[[1, 2]", "]", 1) == ("]", False)
 
 
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize(
+    ("continuation", "is_left"),
+    [
+        ("\n<say>Hello</say>", True),
+        ("<write_file path='b'>", True),
+        ("<write_file", False),
+        ("<sayings>", False),
+        ("<p>two</p>", False),
+        ("a <say>", False),
+        (_OPEN + "two", False),
+    ],
+)
+def test_a_tag_of_another_call_at_the_border_leaves_the_open_one(
+    continuation: str, size: int, *, is_left: bool
+) -> None:
+    seam = Continuation(_OPEN, tags=frozenset({"say", "write_file"}))
+    new = "".join(seam.feed(continuation[at : at + size]) for at in range(0, len(continuation), size)) + seam.finish()
+    assert seam.is_left is is_left
+    if is_left:
+        assert new == continuation.lstrip()
+
+
 def test_a_stream_that_only_repeats_brings_nothing_new() -> None:
     assert _joined(_OPEN, _OPEN[:30], 5) == ("", False)
 

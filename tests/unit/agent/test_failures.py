@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
 from app.base.errors import (
     BadAnswer,
@@ -141,6 +143,25 @@ async def test_a_long_call_written_again_does_no_harm(tmp_path: Path) -> None:
     assert stage.bench.done == ["write a.txt: short"]
 
 
+async def test_a_call_in_whose_middle_another_begins_is_not_run_and_the_model_is_told(tmp_path: Path) -> None:
+    stage = Stage(
+        tmp_path, ['<write path="a.txt"><![CDATA[one', _DROP], '\n<write path="b.txt">two</write>', "Written."
+    )
+    ended = await stage.send()
+    assert (stage.bench.done, ended.text) == (["write b.txt: two"], "Written.")
+    assert "write: The reply ended inside this call, so it did not run." in stage.asked(2)
+    closed = [(event.call_id, event.ok) for event in stage.of(ToolFinished) if isinstance(event, ToolFinished)]
+    assert closed == [("c1", False), ("c2", True)]
+
+
+@pytest.mark.parametrize("speech", ["<say>work", "<say><![CDATA[work", '<say tone="warm">work'])
+async def test_speech_in_whose_middle_a_call_begins_ends_there(tmp_path: Path, speech: str) -> None:
+    stage = Stage(tmp_path, [speech, _DROP], "<look/>", "Blue.")
+    ended = await stage.send()
+    assert (stage.bench.done, ended.text, _speech(stage)) == (["look"], "Blue.", "workBlue.")
+    assert len(stage.provider.requests) == 3
+
+
 async def test_a_call_that_never_ends_is_not_run_and_the_model_is_told(tmp_path: Path) -> None:
     stage = Stage(tmp_path, '<write path="a.txt"><![CDATA[a', "b", "c", "d", "I gave up.")
     ended = await stage.send()
@@ -177,7 +198,7 @@ async def test_where_no_summary_can_be_had_the_end_of_the_middle_is_kept(tmp_pat
 
 
 async def test_a_conversation_that_stays_too_long_ends_with_the_sentence(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, [Fail(ContextOverflow("Too long."))])
+    stage = Stage(tmp_path, *[[Fail(ContextOverflow("Too long."))]] * 2, "never asked")
     assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "Too long.")
 
 

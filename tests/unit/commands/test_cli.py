@@ -107,6 +107,42 @@ def _in_home(home: Path, *words: str, is_fixed: bool = False) -> subprocess.Comp
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+_NARROW = ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "cp1252"})
+_MAKE = [sys.executable, "-m", "app", "do", "make a folder called Reports", "--provider", "offline", "--no-screen"]
+
+
+@pytest.mark.parametrize("encoding", _NARROW, ids=["C", "cp1252"])
+def test_a_terminal_that_cannot_show_a_sign_shows_another(encoding: dict[str, str], tmp_path: Path) -> None:
+    command = [*_MAKE, "--workspace", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **encoding}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr, b"  OK Made" in done.stdout) == (0, b"", True)
+    assert (tmp_path / "Reports").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        (">/dev/full", "wisp: not everything could be printed: No space left on device.\n"),
+        ("--json >/dev/full", "wisp: not everything could be printed: No space left on device.\n"),
+        ("| true", "wisp: not everything could be printed: Broken pipe.\n"),
+        (">&-", ""),
+        (">/dev/full 2>&1", ""),
+    ],
+)
+def test_output_that_cannot_be_written_decides_over_no_task(output: str, sentence: str, tmp_path: Path) -> None:
+    shell = ["bash", "-c", f'"$@" {output}; exit ${{PIPESTATUS[0]}}', "bash"]
+    command = [*shell, *_MAKE, "--workspace", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, sentence)
+    assert (tmp_path / "Reports").is_dir()
+
+
+def test_a_list_that_cannot_be_printed_is_a_failure() -> None:
+    shell = ["bash", "-c", '"$@" >/dev/full', "bash", sys.executable, "-m", "app", "skills", "list"]
+    done = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "could be printed" in done.stderr) == (1, True)
+
+
 def test_a_call_that_is_nearly_one_is_answered_like_a_call(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tool", "<computer_clik/>", "--dry-run"]) == 1
     assert "There is no tool called 'computer_clik'. Did you mean computer_click" in capsys.readouterr().out

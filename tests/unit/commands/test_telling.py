@@ -45,6 +45,11 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
             id="a failure that nothing names comes before the speech",
         ),
         pytest.param(
+            [*_said("On it."), TagStart("s2", "say", voiced=True), SayDelta("s2", "", "Done."), _ended("Done.")],
+            "On it.\nDone.\n",
+            id="speech begins on a line of its own",
+        ),
+        pytest.param(
             [_finished(_LONG, ok=False), _ended("")],
             f"  ✗ Could not click a place on the screen: {_LONG[16:]}\n",
             id="a failure is told whole",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from app.base.errors import ContextOverflow, Refused, Unreachable
@@ -23,6 +25,11 @@ SERVICE = Service("Acme", "Give a key.")
         (0, "invalid_request_error", "prompt is too long"),
         (0, "", "The number of tokens to keep from the initial prompt is greater than the context length."),
         (400, "", "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"),
+        (400, "", "prompt too long; exceeded max context length by 412 tokens"),
+        (400, "", "The decoder prompt (length 5000) is longer than the maximum model length of 4096."),
+        (400, "", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+        (400, "", "Input is too long for requested model."),
+        (422, "", "`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000 `inputs` tokens"),
     ],
 )
 def test_every_servers_way_to_say_that_it_is_too_long(status: int, kind: str, message: str) -> None:
@@ -43,6 +50,19 @@ def test_every_servers_way_to_say_that_it_is_too_long(status: int, kind: str, me
 )
 def test_an_unknown_model_is_told_from_other_refusals(status: int, message: str, unknown: bool) -> None:
     assert Fault(status, "", message).is_unknown_model is unknown
+
+
+@pytest.mark.parametrize("name", ["OpenAI", "the model server at http://127.0.0.1:1/v1"])
+def test_every_sentence_about_a_service_begins_and_goes_on_as_sentences_do(name: str) -> None:
+    service = Service(name, "Give a key.")
+    errors = [Fault(code, "", "no").error(service) for code in (0, 400, 401, 402, 403, 404, 413, 418, 429, 500, 503)]
+    errors += [wire_errors.silent(service, 3), wire_errors.dropped(service), wire_errors.no_models(service)]
+    errors += [wire_errors.unknown_model(service, "x", ()), wire_errors.unreadable(service, ValueError("odd"))]
+    errors += [wire_errors.not_connected(service, "http://127.0.0.1:1/v1", None)]
+    for sentence in map(str, errors):
+        assert sentence[0].isupper()
+        assert not re.search(r"(?<![.:] )(?<!^)The ", sentence)
+        assert sentence.count("http://127.0.0.1:1/v1") <= 1
 
 
 def test_a_long_list_of_models_is_cut() -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
+from app.protocol.dialects.batch import read_batch
+from app.protocol.dialects.stream import StreamReader
 from app.protocol.dialects.xml import read_xml
-from tests.support.parsed_tools import ALL, call, outline
+from app.protocol.message import CallClosed, Text, Thought
+from tests.support.parsed_tools import ALL, call, events, outline
 
 SAID = call("say", body="x")
 
@@ -54,6 +60,36 @@ def test_a_call_whose_payload_begins_like_a_sentence_is_still_a_call() -> None:
 @pytest.mark.parametrize("name", ["think", "thinking"])
 def test_nothing_runs_in_reasoning(name: str) -> None:
     assert outline(f"<{name}>a <say>x</say></{name}>b") == [("thought", "a <say>x</say>"), "b"]
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 1000])
+@pytest.mark.parametrize(
+    ("thought", "after"),
+    [
+        ("<thinking>a <think>b</think> <say>x</say> c</thinking>", ""),
+        ("<think>a <thinking>b</thinking> <say>x</say> c</think>", ""),
+        ("<think>a <think>b</think> <say>x</say> c</think>", ""),
+        ("<thinking>Use <think> here.</thinking>", ""),
+        ("<think>Close `<think>` here.</think>", ""),
+        ("<think>a</thinking>", ""),
+        ("<think>a</think>", " b</think>"),
+    ],
+)
+def test_a_thought_ends_with_its_own_close_tag(thought: str, after: str, chunk: int) -> None:
+    reader, text = read_xml(ALL), f"{thought}<say>y</say>{after}"
+    seen = [event for at in range(0, len(text), chunk) for event in reader.feed(text[at : at + chunk])]
+    seen += reader.flush()
+    assert [event.block.body for event in seen if isinstance(event, CallClosed)] == ["y"]
+    inside = thought.partition(">")[2].rpartition("<")[0]
+    assert "".join(event.text for event in seen if isinstance(event, Thought)) == inside
+    assert "".join(event.text for event in seen if isinstance(event, Text)) == after
+
+
+@pytest.mark.parametrize("read", [partial(read_xml, ALL), read_batch], ids=["xml", "batch"])
+@pytest.mark.parametrize("name", ["think", "thinking", "results", "tool_results"])
+@pytest.mark.parametrize("blank", ["", " ", "\n\t\r\n"])
+def test_a_block_of_white_space_is_nothing(name: str, blank: str, read: Callable[[], StreamReader]) -> None:
+    assert events(f"a<{name}>{blank}</{name}>b", read()) == [Text("a"), Text("b")]
 
 
 @pytest.mark.parametrize("name", ["tool_results", "results"])
