@@ -10,13 +10,15 @@ from enum import StrEnum
 
 
 class Remedy(StrEnum):
-    """The one thing that a person can do about a failure."""
+    """The one thing that a person can do about a failure, or about what Wisp told them."""
 
     AGAIN = "again"
     KEY = "key"
     SETTINGS = "settings"
     LOG = "log"
     EXTRA = "extra"
+    PROVIDER = "provider"
+    PRESSES = "presses"
 
 
 class WispError(Exception):

@@ -244,7 +244,7 @@ async def _look_after(presence: Presence, agenda: Agenda, now: float, starter: _
     unread = [item for item in found if item.kind in ("run", "reminder")]
     for item in reversed(unread):
         words = QCoreApplication.translate("Presence", "Reminder: {text}") if item.kind == "reminder" else "{text}"
-        presence.tell("info", words.format(text=f"{item.title}\n{item.body}".strip()), planned=True)
+        presence.tell("info", words.format(text=f"{item.title}\n{item.body}".strip()), beside=True)
     if unread:
         await asyncio.to_thread(agenda.mark_read, unread)
 

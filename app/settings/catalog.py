@@ -167,7 +167,8 @@ PRIVATE_WINDOWS = Setting(
 ASSISTIVE_PRESSES = Setting(
     "trust.assistive_presses",
     False,
-    "Let on-screen keyboards and remote desktops type and press in Wisp's windows; other programs then could too.",
+    "Let on-screen keyboards and remote desktops press while a task runs, too, and answer questions; other programs "
+    "then could as well.",
 )
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
 BACKEND = Setting(

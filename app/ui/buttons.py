@@ -10,11 +10,13 @@ from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QKeyEvent, QPainte
 from PySide6.QtWidgets import QAbstractButton, QMenu, QPushButton, QWidget
 
 from app.base.values import dataclass
+from app.settings.catalog import MODE
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import View
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, placed, put
 from app.ui.theme.theme import Theme
+from app.ui.windows.floating import Accepts
 
 
 def is_return(event: QKeyEvent) -> bool:
@@ -240,6 +242,8 @@ class ChoiceChip(DrawnButton):
         super().__init__(parent)
         self._theme = theme
         self._choice = choice
+        if choice.key == MODE.key:  # because it loosens trust
+            self.accepts = Accepts.PERSONS_DEVICE
         self.setText(choice.words)
         self.setAccessibleName(f"{choice.name}: {choice.words}")
         self.setToolTip(choice.name)

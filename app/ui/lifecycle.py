@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,8 @@ _NEED_AN_AGENT = {catalog.NAME.key, catalog.PERSONALITY.key}
 _IN_THE_BAR = (catalog.PROVIDER, catalog.MODE)
 _SETTLED_MS = 50
 """A change of several settings writes the file as often."""
+_TOLD_AGAIN_S = 120.0
+"""A remote desktop sends many keys, and all of them deserve one sentence."""
 _AT_THE_NEXT_START = {catalog.LANGUAGE.key}
 
 
@@ -92,37 +95,55 @@ class Dialogs(QObject):
         self._presence.stage.show_beside(self._settings)
 
     def mend(self, remedy: Remedy) -> None:
-        """Open what the person needs to repair a failure: the folder of the log, or the settings for a missing key."""
+        """Do what the person chose about a failure, or about what Wisp told them. Most of it opens a window."""
         if remedy is Remedy.LOG:
             from app.ui.preferences.window import opened
 
             self._presence.close()  # because the folder's window may open below the bubble
             opened(paths.state_dir())
             return
+        if remedy is Remedy.PROVIDER:
+            self.ask_who()
+            return
+        if remedy is Remedy.PRESSES:
+            self._presence.in_background(self._allow_presses())
+            return
         self.settings()
         if remedy is Remedy.KEY and self._settings is not None:
             self._settings.show_editor(f"key.{self._reload()[catalog.PROVIDER] or 'anthropic'}")
 
+    async def _allow_presses(self) -> None:
+        """Let presses of programs count from now on, because the person wants it."""
+        try:
+            store.save(catalog.ASSISTIVE_PRESSES, value=True)
+        except OSError as error:
+            self._presence.tell("error", str(error))
+            return
+        WITNESS.prepare()
+        self._presence.inbox.change(offers.withdrawn)
+        words = "Saved. Keys and presses of remote desktops, on-screen keyboards and other programs count from now on."
+        self._presence.tell("info", QCoreApplication.translate("Presence", words))
+
     def welcome(self) -> None:
-        """Let Wisp introduce itself and offer a first task. After that task, Wisp asks for a provider. Note that the
+        """Let Wisp introduce itself and offer a first task, and after that task the choice of a provider. Note that the
         welcome was shown, so that it does not come again by itself."""
         found, wish = autostart.welcome()
         self._propose(found.sentence, wish.text, wish.label)
+        self._presence.unfold()
         self._presence.inbox.events_shown.connect(self._watch_first)
         try:
             autostart.note_done()
         except OSError as error:
             _log.warning("The welcome will come again: %s", error)
 
-    def _propose(self, sentence: str, wish: str, label: str) -> None:
+    def _propose(self, sentence: str, wish: str, label: str, remedy: Remedy = Remedy.AGAIN) -> None:
         tr = QCoreApplication.translate
         said = tr("Welcome", sentence).replace("{name}", self._reload()[catalog.NAME])
         does, name = wish and tr("Welcome", wish), label and tr("Welcome", label)
-        self._presence.inbox.change(lambda view: offers.proposed(view, said, does, name))
-        self._presence.unfold()
+        self._presence.inbox.change(lambda view: offers.proposed(view, said, does, name, remedy))
 
     def _watch_first(self, events: list[agent_events.AgentEvent]) -> None:
-        """After the first turn that does not fail, offer to undo it if it was the suggested task, and ask for a
+        """After the first turn that does not fail, offer to undo it if it was the suggested task, and to choose a
         provider. `events` are those that the inbox has just shown.
         """
         for event in events:
@@ -140,7 +161,7 @@ class Dialogs(QObject):
         is_suggested = self._first_words == QCoreApplication.translate("Welcome", wish.text)
         undo, label = (wish.undo, wish.undo_label) if is_suggested else ("", "")
         self._propose(found.again, undo, label)
-        self.ask_who()
+        self._propose(found.who, "", found.who_label, Remedy.PROVIDER)
 
     def ask_who(self) -> None:
         """Open the window to choose a provider, or bring it to the front."""
@@ -244,7 +265,7 @@ def run(
     presence.show()
     life = _Life(parts, presence, connect)
     made_up = InputFilter(WITNESS)
-    made_up.ignored.connect(lambda: presence.tell("warning", _made_up_is_ignored()))
+    made_up.ignored.connect(life.tell_ignored)
     WITNESS.prepare()
     parts.application.installNativeEventFilter(made_up)
     try:
@@ -252,14 +273,6 @@ def run(
             return interrupts.exit_code(eventloop.run_until(parts.application, life.live(on_ready, quit_when)))
     finally:
         parts.application.removeNativeEventFilter(made_up)
-
-
-def _made_up_is_ignored() -> str:
-    return QCoreApplication.translate(
-        "Presence",
-        "Another program sent keys or presses to Wisp. They were ignored. If they come from an on-screen keyboard or a "
-        "remote desktop of yours, write assistive_presses = true below [trust] in Wisp's settings.toml.",
-    )
 
 
 class _Life:
@@ -271,12 +284,28 @@ class _Life:
         self._connect = connect
         self._renew = asyncio.Event()
         self._conversation = ""
+        self._ignored_at = -_TOLD_AGAIN_S
+
+    def tell_ignored(self) -> None:
+        """Say that presses of a program do not count here, how the person can allow them, and after a while again."""
+        now = time.monotonic()
+        if now - self._ignored_at < _TOLD_AGAIN_S:
+            return
+        self._ignored_at = now
+        sentence = QCoreApplication.translate(
+            "Presence",
+            "Wisp ignored keys or presses of a program, such as a remote desktop or an on-screen keyboard. While a "
+            "task runs, and for answers and settings, only devices of this computer count. To change that, press the "
+            "button with one of them, or write assistive_presses = true below [trust] in {file}.",
+        ).format(file=paths.config_dir() / "settings.toml")
+        self._presence.tell("warning", sentence, beside=True, remedy=Remedy.PRESSES)
 
     async def live(self, on_ready: Callable[[Presence], None] | None, quit_when: Awaitable[object] | None) -> int:
         presence, parts = self._presence, self._parts
         system = System(parts.application, presence, parts.look, parts.settings)
         dialogs = Dialogs(presence, system, parts.outside)
         dialogs.agent_wanted.connect(self._renew.set)
+        system.hotkey.ignored.connect(self.tell_ignored)
         parts.instance.summoned.connect(lambda word: dialogs.welcome() if word == WELCOME else presence.open())
         if quit_when is not None:
             asyncio.ensure_future(quit_when).add_done_callback(lambda _: presence.quit())

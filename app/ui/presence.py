@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
 from app.base.errors import Remedy
+from app.ui.approvals.devices import WITNESS
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
 from app.ui.composer.attachments import Attached, in_words, pictures
 from app.ui.machine import Collection
@@ -86,8 +87,6 @@ _FINDER = "finder"
 _FOCUS_LOOKS = 30
 _MOST_RECENT = 50
 _FOCUS_LOOK_S = 0.01
-# The key that sent a wish is still down then, and its release counts as input.
-_RELEASED_S = 1.0
 
 
 class Presence(QObject):
@@ -117,10 +116,10 @@ class Presence(QObject):
         self._panels: Panels | None = None
         self._things: MadeThings | None = None
         self._asked = ""
-        self._told_at = 0.0
+        self._lent_at: int | None = None
+        """The number of presses when the person last sent a message from the bubble, which then lends its keyboard."""
         self._opened = 0
         """Counts when the bubble opened, closed or sent something: what was looked up before does not count after."""
-        """When the person last sent, answered or stopped something: what they did before was no work of their own."""
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
@@ -275,8 +274,7 @@ class Presence(QObject):
         `using` are the programs that Wisp may use for it.
         """
         self._opened += 1
-        self.stage.return_keyboard()
-        self._told_at = time.monotonic()
+        self._lent_at = WITNESS.presses() if self.stage.return_keyboard() else None
         words = in_words(text, attached)
         self.inbox.change(lambda view: presenter.sent(view, words))
         self.turns.send(words, pictures(attached), own, using)
@@ -292,16 +290,15 @@ class Presence(QObject):
         self.panels.toggle(name)
 
     def stop(self) -> None:
-        self._told_at = time.monotonic()
         if self._agent is not None:
             self._agent.stop()
 
-    def tell(self, level: str, sentence: str, *, planned: bool = False) -> None:
-        """Show a sentence that comes from the presence and not from the agent. `level` is info, warning or error. What
-        was `planned`, such as a reminder, shows beside the orb while the bubble is closed."""
+    def tell(self, level: str, sentence: str, *, beside: bool = False, remedy: Remedy = Remedy.AGAIN) -> None:
+        """Show a sentence that comes from the presence and not from the agent. `level` is info, warning or error. With
+        `beside` it shows beside the orb while the bubble is closed, as a reminder does. A `remedy` adds its button."""
         how = self.inbox.presenter
-        self.inbox.change(lambda view: how.noticed(view, level, sentence, time.monotonic()))
-        if planned:
+        self.inbox.change(lambda view: how.noticed(view, level, sentence, time.monotonic(), remedy))
+        if beside:
             self.stage.show_planned(self.inbox.view, sentence)
         page = self.stage.bubble.page if self.stage.is_open else None
         if page is not None:  # because the thread is not in sight, and the person would miss it
@@ -363,11 +360,12 @@ class Presence(QObject):
         return False
 
     def _take_keyboard_back(self) -> None:
-        """Give the bubble the keyboard after a turn, unless the person used mouse or keyboard meanwhile."""
-        server = self._look.around.server
-        if server is None or not (self.is_open and self.stage.has_returned()):
-            return
-        if server.idle_s() + _RELEASED_S >= time.monotonic() - self._told_at:
+        """Give the bubble the keyboard back after a turn, if the person wrote in it and nothing was pressed since.
+
+        A bubble that never had the keyboard takes none, nor does one whose person has turned to another program.
+        """
+        lent_at, self._lent_at = self._lent_at, None
+        if lent_at is not None and lent_at == WITNESS.presses() and self.is_open and self.stage.has_returned():
             self.stage.take_keyboard()
 
     def _take_in(self, composer: ComposerView) -> None:
@@ -389,7 +387,6 @@ class Presence(QObject):
         Rewriting(self).begin()
 
     def _carry_out(self, intent: Intent) -> None:
-        self._told_at = time.monotonic()
         match intent:
             case Decide() if self._agent is not None:
                 self._agent.answer(intent.approval_id, allow=intent.allow, words=intent.words, scope=intent.scope)
@@ -414,6 +411,7 @@ class Presence(QObject):
     # -- showing
 
     def _show_view(self, view: View) -> None:
+        WITNESS.is_busy = view.running
         self._sleep.start() if view.orb is Orb.IDLE else self._sleep.stop()
         share = _share(view)
         unread = 0 if view.attended else view.unread
@@ -445,7 +443,7 @@ class Presence(QObject):
             self.things.follow(self.inbox.view)
 
     def _menu(self, place: QPoint) -> None:
-        menu = drawing.Menu(self.theme)
+        menu = drawing.Menu(self.theme, self.orb)
         menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running, menu=menu).exec(place)
 
     def _note_moments(self, events: list[agent.AgentEvent]) -> None:

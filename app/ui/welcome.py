@@ -27,6 +27,7 @@ from app.ui.preferences.fields import Choice, Radio
 from app.ui.preferences.window import FindingsList, KeyRow, Questions
 from app.ui.theme.drawing import font, place_window, spaced, words_label
 from app.ui.theme.theme import Theme
+from app.ui.windows.floating import Accepts
 
 
 class AnswererPage(QWidget):
@@ -138,6 +139,7 @@ class WelcomeWindow(QWidget):
     Signals: `chosen`, another provider was saved; `left`, the window is closed.
     """
 
+    accepts = Accepts.ANY_DEVICE
     chosen = Signal()
     left = Signal()
 

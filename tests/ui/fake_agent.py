@@ -189,3 +189,9 @@ def center_of(widget: QWidget) -> tuple[int, int]:
 def focused() -> QWidget | None:
     window = QGuiApplication.focusWindow()
     return QWidget.find(int(window.winId())) if window is not None else None
+
+
+def has_keys(widget: QWidget) -> bool:
+    """Whether keys reach the widget's window. Ask the server, because Qt may count a window as active for too long."""
+    found = subprocess.run(["xdotool", "getwindowfocus", "-f"], check=False, capture_output=True, text=True)
+    return widget.isActiveWindow() and found.stdout.strip() == str(int(widget.window().winId()))

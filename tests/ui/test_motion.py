@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,10 @@ from app.commands.surface.library import AppLibrary
 from app.settings.store import Settings
 from app.ui import application
 from app.ui.buttons import BarChoice
+from app.ui.composer.home import HomeView
 from app.ui.gallery import samples
 from app.ui.presence import Presence
+from app.ui.theme.appearance import Look
 from tests.support.waiting import until
 from tests.ui.conftest import Drive, without_a_compositor
 from tests.ui.fake_agent import FakeAgent
@@ -347,6 +349,26 @@ def test_the_empty_field_offers_what_fits_and_the_last_tasks_and_arrow_and_retur
         assert not home.isVisible()
 
     drive(person())
+
+
+@pytest.mark.parametrize("is_below", [False, True])
+def test_a_task_is_offered_once_and_each_group_stands_below_its_heading(
+    qtbot: QtBot, still: Look, *, is_below: bool
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    home = HomeView(still.theme, window)
+    home.put_below(is_below=is_below)
+    recent = ("which windows are  OPEN?", "Send Anna the letter", "Which windows are open?", "An older one")
+    home.offer("some program", "Program", recent, has_model=False)
+    groups = [line.suggestion.group for line in home.lines]
+    texts = [line.text() for line in home.lines if line.suggestion.group == "Recent"]
+    assert sorted(texts) == ["Send Anna the letter", "which windows are  OPEN?"]
+    assert [text for text in (line.text().casefold() for line in home.lines) if "which windows" in text] == [
+        "which windows are  open?"
+    ]
+    assert [group for group, _ in groupby(groups)] == (["Program", "Recent"] if is_below else ["Recent", "Program"])
+    assert {line.suggestion.about for line in home.lines} == {""}
 
 
 def test_where_the_list_stands_below_the_field_what_fits_best_is_on_top_and_up_leads_back(

@@ -230,7 +230,7 @@ def _texts_of_the_welcome() -> set[str]:
     table = resources.table("welcome.toml", autostart.Welcome)
     labels = {words for wish in table.wish for words in (wish.label, wish.undo_label) if words}
     wishes = {words for wish in table.wish for words in (wish.text, wish.undo) if words}
-    return {table.sentence, table.again} | labels | wishes
+    return {table.sentence, table.again, table.who, table.who_label} | labels | wishes
 
 
 def _texts_of_what_is_offered() -> set[str]:

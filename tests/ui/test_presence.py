@@ -19,6 +19,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import JsonValue, Media
 from app.settings.store import Settings
 from app.ui import application
+from app.ui.approvals.devices import WITNESS
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.rows import OfferRow, TakeBackRow
 from app.ui.bubble.speech import SaidRow
@@ -35,7 +36,7 @@ from app.ui.theme.appearance import Look
 from scripts.device import PersonsDevices
 from tests.support.waiting import until
 from tests.ui.conftest import Drive, without_a_compositor
-from tests.ui.fake_agent import FakeAgent, center_of, hand
+from tests.ui.fake_agent import FakeAgent, center_of, hand, has_keys
 
 pytestmark = without_a_compositor
 
@@ -87,6 +88,14 @@ def test_enter_sends_and_the_answer_appears_in_the_bubble(
     drive(person())
 
 
+@pytest.fixture
+def presses() -> None:
+    """Presses are counted, by whatever device."""
+    WITNESS.use(None)
+    WITNESS.prepare()
+
+
+@pytest.mark.usefixtures("presses")
 def test_after_an_answer_the_person_goes_on_writing_without_a_click(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
@@ -632,7 +641,7 @@ def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_afte
             await until(lambda: _active_name() == "cat")
             await hand("mousemove", *center_of(presence.orb))
             devices.click()
-            await until(lambda: _has_keys(presence))
+            await until(lambda: has_keys(presence.composer))
             devices.type("hello\n")
             await until(lambda: agent.sent == ["hello"])
             assert _active_name() == "cat"
@@ -649,6 +658,7 @@ def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_afte
     drive(person())
 
 
+@pytest.mark.usefixtures("presses")
 @pytest.mark.flaky(reruns=1)  # real terminals
 def test_the_program_that_was_used_last_gets_the_keyboard_back_while_the_bubble_stays_open(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, desktop: VirtualDesktop
@@ -662,17 +672,17 @@ def test_the_program_that_was_used_last_gets_the_keyboard_back_while_the_bubble_
         try:
             await hand("mousemove", *center_of(presence.orb))
             devices.click()
-            await until(lambda: _has_keys(presence))
+            await until(lambda: has_keys(presence.composer))
             devices.type("hello\n")
             await until(lambda: agent.sent == ["hello"] and _active_name() == "second")
             agent.stop()
-            await until(lambda: not presence.inbox.view.running and _has_keys(presence))  # it takes them back
+            await until(lambda: not presence.inbox.view.running and has_keys(presence.composer))  # it takes them back
             await hand("search", "--name", "first", "windowactivate", "--sync")
             await until(lambda: _active_name() == "first")
             await hand("mousemove", *center_of(presence.composer.field))
             await until(presence.composer.field.underMouse)
             devices.click()
-            await until(lambda: _has_keys(presence))
+            await until(lambda: has_keys(presence.composer))
             devices.type("again\n")
             await until(lambda: agent.sent == ["hello", "again"])
             await until(lambda: _active_name() == "first")
@@ -694,11 +704,11 @@ def test_a_program_that_came_to_the_front_while_the_bubble_was_open_is_noted_wit
         started = [await _terminal("first", "+20+20"), await _terminal("second", "+20+320")]
         try:
             presence.open()
-            await until(lambda: _has_keys(presence))
+            await until(lambda: has_keys(presence.composer))
             await hand("search", "--name", "first", "windowactivate", "--sync")
             await until(lambda: _active_name() == "first")
             await hand("windowactivate", "--sync", int(presence.bubble.winId()))
-            await until(lambda: _has_keys(presence))
+            await until(lambda: has_keys(presence.composer))
             presence.send("hello")
             await until(lambda: agent.sent == ["hello"] and _active_name() == "first")
         finally:
@@ -714,13 +724,6 @@ async def _terminal(title: str, place: str) -> asyncio.subprocess.Process:
     made = await asyncio.create_subprocess_exec("xterm", *words)
     await until(lambda: _active_name() == title)
     return made
-
-
-def _has_keys(presence: Presence) -> bool:
-    """Ask the server, because Qt may still count a window as active whose keys go elsewhere."""
-    found = subprocess.run(["xdotool", "getwindowfocus", "-f"], check=False, capture_output=True, text=True)
-    is_active = presence.composer.isActiveWindow()
-    return is_active and found.stdout.strip() == str(int(presence.composer.window().winId()))
 
 
 def _active_name() -> str:

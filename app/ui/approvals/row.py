@@ -6,14 +6,12 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QDateTime, QEvent, QLocale, QObject, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
     QHideEvent,
     QIcon,
-    QInputEvent,
-    QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -21,10 +19,10 @@ from PySide6.QtGui import (
     QShowEvent,
     QTextCursor,
 )
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.agent.agent_events import Scope
-from app.ui.approvals.devices import WITNESS, EveryPress, Witness
+from app.ui.approvals.devices import KEYS, WITNESS, WitnessedPress
 from app.ui.bubble.rows import ProseText, RowWidget
 from app.ui.buttons import DrawnButton, GlyphButton, LinkButton, WordButton
 from app.ui.cards.contents import CardHead, paint_head
@@ -35,48 +33,9 @@ from app.ui.theme import drawing
 from app.ui.theme.drawing import font
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
+from app.ui.windows.floating import Accepts
 
 _SPACE = (Qt.Key.Key_Space,)
-_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, *_SPACE)
-
-
-class WitnessedPress(QObject):
-    """Watches a button and emits `meant` only for presses that came through the window system.
-
-    `QAbstractButton.clicked` also fires for `click()`, for an accessibility client's press action and for events posted
-    by this process. None of them is a person's decision. With a `witness`, presses that other programs made up do not
-    count either. `keys` are those that press the button.
-    """
-
-    meant = Signal()
-
-    def __init__(self, button: QAbstractButton, witness: Witness | None = None, keys: Sequence[Qt.Key] = _KEYS) -> None:
-        super().__init__(button)
-        self._button = button
-        self._keys = keys
-        self._witness = witness or EveryPress()
-        self._began = False
-        button.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.MouseButtonPress, QEvent.Type.KeyPress):
-            self._began = isinstance(event, QInputEvent) and self._is_press(event) and self._witness.is_persons(event)
-        elif event.type() in (QEvent.Type.MouseButtonRelease, QEvent.Type.KeyRelease):
-            began, self._began = self._began, False
-            if began and event.spontaneous() and self._inside(event) and self._button.isEnabled():
-                self.meant.emit()
-        return False
-
-    def _is_press(self, event: QInputEvent) -> bool:
-        if isinstance(event, QKeyEvent):
-            return event.key() in self._keys and not event.isAutoRepeat()
-        return isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton
-
-    def _inside(self, event: QEvent) -> bool:
-        place = QRect(self._button.rect())
-        return not isinstance(event, QMouseEvent) or place.contains(event.position().toPoint())
-
-
 _LONGEST_WORDS = 500
 
 
@@ -188,7 +147,7 @@ class Choices(QWidget):
             Scope.ALWAYS: QCoreApplication.translate("Approval", "Always"),
         }[scope]
         button = WordButton(self._theme, words, "check" if scope is Scope.ONCE else "", self)
-        press = WitnessedPress(button, WITNESS, _SPACE if scope is Scope.ALWAYS else _KEYS)
+        press = WitnessedPress(button, WITNESS, _SPACE if scope is Scope.ALWAYS else KEYS)
         press.meant.connect(lambda: self._say_yes(scope))
         return button
 
@@ -255,6 +214,7 @@ class ApprovalRow(RowWidget):
     Only a press by the person can allow the call.
     """
 
+    accepts = Accepts.PERSONS_DEVICE
     keyboard_wanted = Signal()
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:

@@ -32,6 +32,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from app.base.errors import Remedy
+from app.ui.approvals.devices import WITNESS, WitnessedPress
 from app.ui.buttons import WordButton
 from app.ui.presenter.view import Choose, KeepTurn, Mend, Offer, TakeBack, TakeBackTurn
 from app.ui.presenter.wording import TIMES, visible
@@ -39,6 +40,7 @@ from app.ui.theme import drawing
 from app.ui.theme.drawing import font, lines_of, placed, put
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Color, Theme
+from app.ui.windows.floating import Accepts
 
 
 class RowWidget(QWidget):
@@ -297,10 +299,13 @@ def _dressed(part: QTextFragment, theme: Theme, style: str, level: int) -> tuple
 
 
 class AnswerButton(WordButton):
-    """A button with an answer as plain text. A long answer takes several lines."""
+    """A button with an answer as plain text. A long answer takes several lines. `meant` is emitted for a press."""
+
+    meant = Signal()
 
     def __init__(self, theme: Theme, words: str, parent: QWidget) -> None:
         super().__init__(theme, words, parent=parent)
+        self._watch()
         self._lines = Qt.TextFlag.TextWordWrap
         self.setShortcut(QKeySequence())  # because an "&" is part of the answer's text here
 
@@ -312,6 +317,9 @@ class AnswerButton(WordButton):
         height = max(box.height() + 2 * theme.size("gap"), theme.size("button_height"))
         self.setFixedSize(min(box.width() + 2 * inset + 2, most), height)
 
+    def _watch(self) -> None:
+        self.clicked.connect(self.meant)
+
     def _paint_words(self, painter: QPainter, box: QRectF) -> None:
         theme = self._theme
         inset = theme.size("card_padding") - 1.5
@@ -319,6 +327,15 @@ class AnswerButton(WordButton):
         painter.setPen(QColor(*theme.color("ink")))
         flags = Qt.AlignmentFlag.AlignCenter | self._lines
         painter.drawText(box.adjusted(inset, 0, -inset, 0), flags, self.text())
+
+
+class PersonsButton(AnswerButton):
+    """An answer that only the person can give, by a device of their own."""
+
+    accepts = Accepts.PERSONS_DEVICE
+
+    def _watch(self) -> None:
+        WitnessedPress(self, WITNESS).meant.connect(self.meant)
 
 
 class OfferRow(RowWidget):
@@ -332,10 +349,11 @@ class OfferRow(RowWidget):
     def show_row(self, row: Offer) -> None:
         for old in self.buttons:
             old.deleteLater()
-        self.buttons = tuple(AnswerButton(self.theme, visible(label), self) for label in row.labels or row.answers)
+        kind = PersonsButton if row.remedy is Remedy.PRESSES else AnswerButton
+        self.buttons = tuple(kind(self.theme, visible(label), self) for label in row.labels or row.answers)
         for button, answer in zip(self.buttons, row.answers, strict=True):
             intent = Choose(answer) if row.remedy is Remedy.AGAIN else Mend(row.remedy)
-            button.clicked.connect(lambda _=False, intent=intent: self.intended.emit(intent))
+            button.meant.connect(lambda intent=intent: self.intended.emit(intent))
             button.show()
 
     def height_for(self, width: int) -> int:

@@ -24,7 +24,7 @@ from app.ui.composer.window import ComposerView
 from app.ui.pages.listing import Page
 from app.ui.presenter.view import View
 from app.ui.presenter.wording import Row
-from app.ui.theme.motion import Growth, Ticker, fade_in, fade_out
+from app.ui.theme.motion import Growth, Ticker, end_fade, fade_in, fade_out
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Floating, WindowDeps
 from app.ui.windows.orb_placement import Arrangement
@@ -320,6 +320,10 @@ class BubbleWindow(Floating):
     def hideEvent(self, event: QHideEvent) -> None:
         self.accept_focus(accepts=False)
         self._leaving = False
+        # Whoever hides it in the middle of a movement may delete it next.
+        self._growth = None
+        self._ticker.end(self._step)
+        end_fade(self, self._ticker)
         super().hideEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

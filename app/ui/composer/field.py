@@ -62,7 +62,9 @@ class Recall:
         return self._draft if self._place == len(self._sent) else self._sent[self._place]
 
 
-_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_LINEFEED = 0x0A
+"""What programs that type for the person may send for a line break, such as xdotool. Qt has no name for it."""
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter, _LINEFEED)
 _KEYPAD = Qt.KeyboardModifier.KeypadModifier
 _BREAKS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 

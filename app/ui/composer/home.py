@@ -42,13 +42,14 @@ class Suggestions:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One line of the list above the field. `about` says where the line comes from. `key` identifies a search
-    result; it is "" for a suggested task."""
+    """One line of the list above the field. `about` stands at its end. `key` identifies a search result; it is "" for
+    a suggested task. Lines of the same `group` stand below one heading."""
 
     text: str
     glyph: str
     about: str = ""
     key: str = ""
+    group: str = ""
 
 
 def fitting(window: str, *, has_model: bool) -> tuple[str, ...]:
@@ -87,7 +88,7 @@ class _Line(QAbstractButton):
         self.suggestion = suggestion
         self.setText(suggestion.text)
         self.setAccessibleName(suggestion.text)
-        self.setAccessibleDescription(suggestion.about)
+        self.setAccessibleDescription(suggestion.about or suggestion.group)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
@@ -145,23 +146,31 @@ class HomeView(QWidget):
         self.lines: list[_Line] = []
         self._offered: list[Suggestion] = []
         self._found: list[Suggestion] = []
+        self._headings: list[tuple[int, str]] = []
+        """The upper edge in pixels and the words of each."""
         self._is_below = False
         self.setAccessibleName(QCoreApplication.translate("Composer", "Suggestions"))
 
     @property
     def wanted_height(self) -> int:
-        theme = self._theme
-        keys = theme.type("small").line + theme.size("gap")
-        return len(self.lines) * theme.size("button_height") + keys if self.lines else 0
+        return self._lower_edge() + self._heading_height() if self.lines else 0
 
     def offer(self, window: str, program: str, recent: Sequence[str], *, has_model: bool) -> None:
         """Show suggestions for the front `window` (its class and title) of `program`, and the person's `recent`
-        tasks."""
+        tasks. No task is there twice, and none that the empty field shows is suggested as well."""
         tr = QCoreApplication.translate
-        fits = [Suggestion(tr("Composer", text), "spark", program) for text in fitting(window, has_model=has_model)]
-        again = tr("Composer", "Recent")
-        last = [Suggestion(text, "history", again) for text in dict.fromkeys(recent)][:_MOST_RECENT]
-        self._offered, self._found = [*last, *fits], []
+        newest: dict[str, str] = {}
+        for text in recent:
+            newest.setdefault(_bare(text), text)
+        last = list(newest.values())[:_MOST_RECENT]
+        said = {_bare(text) for text in (*last, todays())}
+        fits = [tr("Composer", text) for text in fitting(window, has_model=has_model)]
+        again, others = tr("Composer", "Recent"), program or tr("Composer", "Suggestions")
+        self._offered = [
+            *(Suggestion(text, "history", group=again) for text in last),
+            *(Suggestion(text, "spark", group=others) for text in fits if _bare(text) not in said),
+        ]
+        self._found = []
         self._show_lines()
 
     @property
@@ -206,8 +215,10 @@ class HomeView(QWidget):
         painter.setFont(font(theme, "small"))
         painter.setPen(QColor(*theme.color("muted")))
         inset, line = theme.size("padding"), theme.type("small").line
-        top = len(self.lines) * theme.size("button_height") + theme.size("grid") / 2
-        place = QRectF(inset, top, self.width() - 2 * inset, line)
+        wide, lead = self.width() - 2 * inset, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading
+        for top, words in self._headings:
+            painter.drawText(QRectF(inset, top + theme.size("grid") / 2, wide, line), lead, words)
+        place = QRectF(inset, self._lower_edge() + theme.size("grid") / 2, wide, line)
         tr = QCoreApplication.translate
         below, above = tr("Composer", "↵ ask Wisp    ↓ choose"), tr("Composer", "↵ ask Wisp    ↑ choose")
         found = below if self._is_below else above
@@ -222,6 +233,13 @@ class HomeView(QWidget):
         elif (at < 0) is self._is_below:
             self.left.emit()
 
+    def _lower_edge(self) -> int:
+        """Return where the lines end, in pixels. The keys are explained below them."""
+        return self.lines[-1].geometry().bottom() + 1 if self.lines else 0
+
+    def _heading_height(self) -> int:
+        return self._theme.type("small").line + self._theme.size("gap")
+
     def _show_lines(self) -> None:
         from_far = self._found[::-1] or self._offered
         self._show(from_far[::-1] if self._is_below else from_far)
@@ -235,10 +253,22 @@ class HomeView(QWidget):
             line.deleteLater()
         theme = self._theme
         self.lines = [_Line(theme, suggestion, self) for suggestion in suggestions]
+        self._headings = []
         high, inset = theme.size("button_height"), theme.size("gap")
-        for at, line in enumerate(self.lines):
-            line.setGeometry(inset, at * high, theme.size("bubble_width") - 2 * inset, high)
+        top, group = 0, ""
+        for line in self.lines:
+            if line.suggestion.group != group:
+                group = line.suggestion.group
+                self._headings.append((top, group))
+                top += self._heading_height()
+            line.setGeometry(inset, top, theme.size("bubble_width") - 2 * inset, high)
+            top += high
             found = line.suggestion.key
             line.clicked.connect(partial(self.opened.emit, found) if found else partial(self.chosen.emit, line.text()))
             line.show()
         self.update()
+
+
+def _bare(text: str) -> str:
+    """Return what makes a task the same as another one, however it is written."""
+    return " ".join(text.casefold().split())

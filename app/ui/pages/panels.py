@@ -33,6 +33,7 @@ from app.ui.presenter.view import Asked, Card, ShownPicture, View
 from app.ui.presenter.wording import without_attached
 from app.ui.theme.appearance import Look
 from app.ui.theme.theme import Theme
+from app.ui.windows.floating import Accepts
 from app.ui.windows.stage import Stage
 
 _ENDINGS = {ExportFormat.MARKDOWN: ".md", ExportFormat.JSON: ".json"}
@@ -353,6 +354,7 @@ def _wish_before(view: View, step: Card) -> str:
 class CollectionPage(SearchedPage):
     """Lists stored things. A press shows the whole entry; `acted` carries an action and the entry's key."""
 
+    accepts = Accepts.PERSONS_DEVICE  # because it can trust a tool server and start what is planned
     acted = Signal(str, str)
 
     def __init__(self, theme: Theme, words: CollectionWords) -> None:

@@ -30,6 +30,8 @@ _REMEDIES = {
     Remedy.SETTINGS: "Open settings",
     Remedy.LOG: "Show log",
     Remedy.EXTRA: "Get the small window engine (175 MB)",
+    Remedy.PROVIDER: "Choose who answers",
+    Remedy.PRESSES: "Allow my remote desktop",
 }
 
 
@@ -46,11 +48,11 @@ def withdrawn(view: View) -> View:
     return replace(view, items=tuple(item for item in view.items if not isinstance(item, Offer)))
 
 
-def proposed(view: View, sentence: str, wish: str, label: str) -> View:
-    """Return the view with a sentence said by Wisp and a button `label`, which sends `wish`. If `wish` is "", add no
-    button."""
+def proposed(view: View, sentence: str, wish: str, label: str, remedy: Remedy = Remedy.AGAIN) -> View:
+    """Return the view with a sentence said by Wisp and a button `label`, which sends `wish` or does what `remedy` says.
+    If `label` is "", add no button."""
     view = added(view, SpokenItem(f"i{view.serial}", "welcome", "warm", sentence, done=True))
-    return added(view, Offer(f"i{view.serial}", (wish,), (label,))) if wish else view
+    return added(view, Offer(f"i{view.serial}", (wish,), (label,), remedy)) if label else view
 
 
 def offer_remedy(view: View, remedy: Remedy, wish: str, words: Callable[[str], str]) -> View:

@@ -174,6 +174,8 @@ class Welcome:
 
     sentence: str
     again: str
+    who: str
+    who_label: str
     wish: tuple[Wish, ...]
 
 

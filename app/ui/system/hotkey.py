@@ -68,9 +68,10 @@ class Grab(Protocol):
 
 
 class Hotkey(QObject):
-    """The summon key. `pressed` is emitted on the GUI thread."""
+    """The summon key. `pressed` is emitted on the GUI thread, and `ignored` for a press that does not count."""
 
     pressed = Signal()
+    ignored = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +84,7 @@ class Hotkey(QObject):
         if not text.strip():
             return ""
         try:
-            self._grab = _grabbed(parsed(text), self.pressed.emit)
+            self._grab = _grabbed(parsed(text), self.pressed.emit, self.ignored.emit)
         except ValueError as error:
             return QCoreApplication.translate("Hotkey", "The key that calls Wisp, {keys}, does not work: {why}").format(
                 keys=text, why=error
@@ -97,10 +98,10 @@ class Hotkey(QObject):
             self._grab = None
 
 
-def _grabbed(keys: Keys, pressed: Callable[[], None]) -> Grab:
+def _grabbed(keys: Keys, pressed: Callable[[], None], ignored: Callable[[], None]) -> Grab:
     platform = QGuiApplication.platformName()
     if platform == "xcb":
-        return X11Grab(keys, pressed)
+        return X11Grab(keys, pressed, ignored)
     if platform in ("windows", "cocoa"):
         return PortableGrab(keys, pressed)
     raise ValueError(
@@ -149,13 +150,14 @@ _LATIN_1 = 0x100
 
 
 class X11Grab(QObject):
-    """A grab on X11, without a thread: it calls `pressed` on the GUI thread. Raises ValueError if the grab is
-    refused."""
+    """A grab on X11, without a thread: it calls `pressed` or `ignored` on the GUI thread. Raises ValueError if the grab
+    is refused."""
 
-    def __init__(self, keys: Keys, pressed: Callable[[], None]) -> None:
+    def __init__(self, keys: Keys, pressed: Callable[[], None], ignored: Callable[[], None]) -> None:
         super().__init__()
         self._keys = keys
         self._pressed = pressed
+        self._ignored = ignored
         self._released_at = 0
         WITNESS.prepare()
         self._display = Display()
@@ -201,8 +203,8 @@ class X11Grab(QObject):
             self._released_at = event.time
         elif event.type == X.KeyPress and event.time != self._released_at:
             # A key that is held repeats: each repetition is a release and a press of the same millisecond.
-            if WITNESS.is_persons_input(event.detail, event.time, is_key=True):
-                self._pressed()
+            counts = WITNESS.may_wish(event.detail, event.time)
+            self._pressed() if counts else self._ignored()
         elif event.type == X.MappingNotify:  # because in another layout the key may have another code
             self._display.refresh_keyboard_mapping(event)
             self._root.ungrab_key(X.AnyKey, X.AnyModifier)

@@ -134,6 +134,11 @@ def fade_out(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
     ticker.run(f"fade {id(window)}", step)
 
 
+def end_fade(window: QWidget, ticker: Ticker) -> None:
+    """End a fade of the window that still runs."""
+    ticker.end(f"fade {id(window)}")
+
+
 def _coords(rect: QRectF) -> tuple[float, float, float, float]:
     return rect.left(), rect.top(), rect.right(), rect.bottom()
 

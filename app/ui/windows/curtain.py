@@ -179,14 +179,6 @@ class XConnection:
             self._display.set_input_focus(X.NONE, X.RevertToNone, X.CurrentTime)
             self._display.flush()
 
-    def idle_s(self) -> float:
-        """Return the seconds since the last input by a person or program; 0 if the server does not report it."""
-        from Xlib.ext import screensaver
-
-        with self._lock:
-            known = self._display.has_extension(screensaver.extname)
-            return screensaver.query_info(self._display.screen().root).idle / 1000 if known else 0.0
-
     def set_input(self, window_id: int, rects: Sequence[Rect]) -> None:
         """Set the areas in which the window takes clicks, in pixels of the window."""
         from Xlib.ext import shape

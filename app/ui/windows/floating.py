@@ -11,6 +11,7 @@ import struct
 import threading
 from collections.abc import Iterable
 from concurrent.futures import Future
+from enum import Enum
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import (
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
 _SHADOW_STEPS = 14
 Marked = tuple[Rect, ...]
 """What a mark covers, in screen pixels."""
+
+
+class Accepts(Enum):
+    """Whose presses a widget takes while no task runs: its attribute `accepts` also counts for the widgets in it."""
+
+    ANY_DEVICE = "any"
+    PERSONS_DEVICE = "persons"
 
 
 class _Bell(QObject):
@@ -195,6 +203,7 @@ class Floating(QWidget):
     """A window of the presence. `body()` is its solid part; the shadow is around that."""
 
     ROLE = QAccessible.Role.Window
+    accepts = Accepts.ANY_DEVICE
 
     def __init__(self, theme: Theme, around: WindowDeps, *, takes_focus: bool = False) -> None:
         flags = Qt.WindowType.Tool | Qt.WindowType.FramelessWindowHint | Qt.WindowType.WindowStaysOnTopHint

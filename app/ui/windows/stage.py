@@ -171,11 +171,12 @@ class Stage(QObject):
         if self._watch is not None:
             self._watch.set_on(is_on=self.is_open)
 
-    def return_keyboard(self) -> None:
-        """Give the keyboard back to the window that had it before the bubble. The bubble stays visible if possible."""
+    def return_keyboard(self) -> bool:
+        """Give the keyboard back to the window that had it before the bubble. The bubble stays visible if possible.
+        Return whether the bubble had the keyboard."""
         server = self._look.around.server
         if not self.is_open or not self.bubble.isActiveWindow():
-            return
+            return False
         self.bubble.accept_focus(accepts=False)
         # Now, because Qt would say for another 400 ms that the field has the keyboard, and keys would get lost.
         self.bubble.composer.field.clearFocus()
@@ -183,6 +184,7 @@ class Stage(QObject):
             self.hide_shortly()
         elif self._before:
             server.activate(self._before)
+        return True
 
     def give_up_keyboard(self) -> None:
         """Let no window have the keyboard if none had it before the bubble. This may need several calls."""
