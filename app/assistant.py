@@ -250,6 +250,7 @@ class Assistant:
         await self.session.close()
         await self._own.browser.close()
         await self._own.servers.close()
+        await self._own.processes.close()
         self._desktop.close()
         await asyncio.to_thread(self._watch.close)
         self._own.memory.close()

@@ -42,6 +42,7 @@ COMMANDS = {
     "run-due": "run what is due now; the timer of the session starts it",
     "audit": "what was done and who allowed it: `show`, `verify`, `export`",
     "undo": "take back the newest change of a file, or all of one turn",
+    "running": "commands that Wisp started and that still run: `list`, `stop ID`",
     "doctor": "check what this machine allows, each failure with its fix",
     "help": "`help words`: the sentences that are understood without a model",
     "gallery": "all states and cards of the presence with sample data",

@@ -74,6 +74,7 @@ _WORKERS = {
     "surfaces": ("app.services.surfaces.engine", ("-I", "-c")),
     "surface-windows": ("app.ui.system.surface_windows", ("-I", "-c")),
     "drawing": ("app.ui.system.svg_worker", ("-I", "-c")),
+    "ender": ("app.services.processes.commands", ("-I", "-c")),
     "forwarder": ("app.services.processes.forwarding", ("-I", "-S", "-c")),
 }
 """The module, and Python's options. -P and -I keep Python from importing files next to the script.

@@ -84,6 +84,16 @@ def revealed(text: str) -> str:
     return _HIDDEN.sub(_written_out, text) if _SUSPICIOUS.search(text) else text
 
 
+def masked(text: str) -> str:
+    """Return the text with U+FFFD for every hidden character. Joiners stay where a script or an emoji needs them."""
+    return _HIDDEN.sub(lambda match: "\ufffd" * len(match[0]), text) if _SUSPICIOUS.search(text) else text
+
+
+def is_joiner(sign: str) -> bool:
+    """Return whether this character joins its neighbours or keeps them apart, as in Persian and in emoji."""
+    return sign in _JOINERS
+
+
 def bare(text: str) -> str:
     """Return the text without the characters that are always hidden. Any piece of a text can be cleaned alone.
 

@@ -18,28 +18,25 @@ from app.base.errors import NeedsPerson
 from app.base.texts import clip_line, for_people
 from app.commands import options as shared
 from app.services.files.workspace import workspace_of
-from app.services.mcp import imports
-from app.services.mcp.configuration import entry_of
+from app.services.mcp import imports, reach
+from app.services.mcp.configuration import at_home, entry_of
 from app.services.mcp.servers import McpServers, standard_pins
 from app.services.mcp.sign_in import forget_sign_in
 from app.settings import store
 
 _LINE_CHARS = 120
+_ADDRESS = ("http://", "https://")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
     what.add_parser("list", help="all servers, and what is wrong with any (what `wisp mcp` alone does)")
-    add = what.add_parser("add", help="add a server: `wisp mcp add [options] NAME -- COMMAND ARGS`, or --url")
-    add.add_argument("name", help="letters, digits, dots and dashes")
-    add.add_argument("--url", help="the address of a server that is not started here")
-    add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="for a server with an address")
-    add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for its process")
-    add.add_argument("--network", action="store_true", help="let its process reach the internet")
-    add.add_argument("--folder", action="append", default=[], metavar="DIR", help="a folder that it may read")
-    add.add_argument("--no-sandbox", action="store_true", help="start it with everything that you may do")
-    add.add_argument("--local", action="store_true", help="the address is of this machine or its network")
-    add.add_argument("argv", nargs="*", metavar="COMMAND", help="the command and its arguments, behind `--`")
+    add = what.add_parser(
+        "add",
+        help="add a server",
+        usage="wisp mcp add NAME [options] [--] COMMAND [ARGS …]\n       wisp mcp add NAME URL [options]",
+    )
+    _add_server_options(add)
     remove = what.add_parser("remove", help="forget a server, and what you agreed to about it")
     remove.add_argument("name")
     listed = what.add_parser("catalogue", help="servers that people often add, and what each needs")
@@ -57,13 +54,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     taken = what.add_parser("import", help="show what other programs have; with names, take those over")
     taken.add_argument("program", nargs="?", default="", choices=["", *imports.programs()], help="one of them")
     taken.add_argument("names", nargs="*", help="the servers to take over, or `all`")
+    shared.add_yes_option(taken)
+
+
+def _add_server_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", help="the address of a server that is not started here")
+    parser.add_argument(
+        "-t", "--transport", choices=("stdio", "http", "sse"), help="how it is reached, if not as usual"
+    )
+    parser.add_argument(
+        "--header", action="append", default=[], metavar="NAME=VALUE", help="for a server with an address"
+    )
+    parser.add_argument(
+        "-e", "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for its process"
+    )
+    parser.add_argument("--network", action="store_true", help="let its process reach the internet")
+    parser.add_argument("--folder", action="append", default=[], metavar="DIR", help="a folder that it may read")
+    parser.add_argument("--no-sandbox", action="store_true", help="start it with everything that you may do")
+    parser.add_argument("--local", action="store_true", help="the address is of this machine or its network")
+    shared.add_yes_option(parser)
+    parser.add_argument(
+        "words", nargs=argparse.REMAINDER, metavar="NAME", help="its name, then its command as it is typed"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     servers = McpServers(workspace_of(shared.settings_of(options)), SystemClock())
     match options.what:
         case "add":
-            _add(servers, options)
+            return _add(servers, options)
         case "catalogue":
             _catalogue(options.word)
         case "install":
@@ -104,8 +123,7 @@ def _install(servers: McpServers, options: argparse.Namespace) -> int:
     if not shared.is_agreed("Add it?", options):
         print("Nothing was added. With --yes it is added without this question.")
         return 1
-    _take(servers, one.name, told)
-    return 0
+    return _take(servers, one.name, told, options)
 
 
 def remove_server(servers: McpServers, name: str) -> str:
@@ -169,30 +187,67 @@ def _list(servers: McpServers) -> None:
         print(f"wisp: {problem}", file=sys.stderr)
 
 
-def _add(servers: McpServers, options: argparse.Namespace) -> None:
-    if bool(options.url) == bool(options.argv):
-        raise NeedsPerson("Name either a command behind `--`, or an address with --url.")
-    told: dict[str, Any] = {"type": "http", "url": options.url} if options.url else {"command": options.argv[0]}
-    told |= {"args": options.argv[1:]} if options.argv[1:] else {}
+def _add(servers: McpServers, options: argparse.Namespace) -> int:
+    name, argv = _read(options)
+    if not name or bool(options.url) == bool(argv):
+        raise NeedsPerson("Name the server, and then its command or its address: wisp mcp add NAME -- COMMAND")
+    argv = reach.with_whole_paths(argv, Path.cwd())
+    told: dict[str, Any] = {"command": argv[0]} if argv else {"type": options.transport or "http", "url": options.url}
+    told |= {"args": argv[1:]} if argv[1:] else {}
     told |= {"headers": _pairs(options.header)} if options.header else {}
     told |= {"env": _pairs(options.env)} if options.env else {}
-    told |= {"folders": options.folder} if options.folder else {}
+    told |= {"folders": [str(Path(at_home(one)).resolve()) for one in options.folder]} if options.folder else {}
     told |= {name: True for name in ("network", "local") if getattr(options, name)}
     told |= {"sandbox": False} if options.no_sandbox else {}
-    _take(servers, options.name, told)
+    return _take(servers, name, told, options)
 
 
-def _take(servers: McpServers, name: str, told: dict[str, Any]) -> None:
+def _read(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the name and the command. Options may stand before and behind the name, in front of the command.
+
+    The command begins behind `--`, or with the first word behind the name that is neither an option nor an address.
+    """
+    parser = argparse.ArgumentParser(prog="wisp mcp add", add_help=False)
+    _add_server_options(parser)
+    name, *rest = options.words or [""]
+    while rest and rest[0] != "--":
+        if rest[0].startswith("-"):
+            parser.parse_args(rest, options)
+            rest = options.words
+        elif rest[0].startswith(_ADDRESS) and not options.url:
+            options.url = rest.pop(0)
+        else:
+            break
+    return name, rest[1:] if rest[:1] == ["--"] else rest
+
+
+def _take(servers: McpServers, name: str, told: dict[str, Any], options: argparse.Namespace) -> int:
+    """Add a server, which may read what its command names. Ask first if it needs more. Returns the exit code."""
+    named = reach.of(told) if told.get("command") else reach.Reach()
+    if folders := [*told.get("folders", ()), *named.folders]:
+        told = {**told, "folders": list(dict.fromkeys(folders))}
+    lacks, why = reach.missing(told)
+    if lacks:
+        told = {**told, **lacks}
+        entry = entry_of(name, told, is_own=True, home="")
+        print(f"{name}: {entry.line}\n{'':<6}{entry.reach}\n{'':<6}{why}")
+        if not shared.is_agreed("Add it?", options):
+            option = "--no-sandbox" if "sandbox" in lacks else "--network"
+            print(f"Nothing was added. With {option} or --yes it is added without this question.")
+            return 1
     made, kept = imports.without_secrets(name, told)
     is_known = name in servers.configuration.read().servers
     entry = servers.configuration.add(name, made)
     standard_pins().forget(name)  # what was agreed to was another program
     where = f" Kept with your keys: {', '.join(kept)}." if kept else ""
     print(f"{'Replaced' if is_known else 'Added'} {name}: {entry.line}\n{'':<6}{entry.reach}.{where}")
+    for one in named.kept_back:
+        print(f"{'':<6}It may not read {one}. If it should, add it again with --folder.")
+    return 0
 
 
 def _pairs(words: list[str]) -> dict[str, str]:
-    pairs = dict(word.split("=", 1) for word in words if "=" in word)
+    pairs = dict(parts for word in words if len(parts := re.split(r"=|: ?", word, maxsplit=1)) == 2)
     if len(pairs) != len(words):
         raise NeedsPerson("Write variables and headers as NAME=VALUE, each once.")
     return pairs
@@ -201,10 +256,11 @@ def _pairs(words: list[str]) -> dict[str, str]:
 def _import(servers: McpServers, options: argparse.Namespace) -> int:
     found = imports.found(Path(workspace_of(shared.settings_of(options))), Path.home(), options.program)
     own = servers.configuration.read().servers
+    refused = 0
     for one in found:
         is_wanted = not one.why and ("all" in options.names or one.name in options.names)
         if is_wanted and one.name not in own:
-            _take(servers, one.name, dict(one.told))
+            refused += _take(servers, one.name, dict(one.told), options)
             continue
         state = one.why or ("Wisp has one of that name" if one.name in own else one.entry.line)
         print(f"{one.program:<15} {one.name:<20} {clip_line(state, _LINE_CHARS)}")
@@ -213,4 +269,4 @@ def _import(servers: McpServers, options: argparse.Namespace) -> int:
     missing = sorted(set(options.names) - {"all"} - {one.name for one in found})
     for name in missing:
         print(f"wisp: {options.program} has no server {name!r}.", file=sys.stderr)
-    return int(bool(missing))
+    return int(bool(missing or refused))

@@ -194,7 +194,12 @@ class Browsing:
         if session.url != url:
             return _Done(f"{said} The page is another one now.", CONFIRMED)
         text = call.text("text")
-        if action in ("type", "select") and text and text.strip() in (value, found.element.value + value):
+        if action == "select":
+            shown = await found.shown()
+            is_chosen = text.strip() in map(str.strip, shown.splitlines())
+            proof = CONFIRMED if is_chosen else UNPROVEN if changes else NOTHING
+            return _Done(said, proof, "\n".join([f"It shows: {clip_line(shown, _CHANGE_CHARS)}", *changes]))
+        if action == "type" and text and text.strip() in (value, found.element.value + value):
             return _Done(said, CONFIRMED)
         if changes:
             proof = UNPROVEN if action == "hover" else CONFIRMED
@@ -234,8 +239,13 @@ class Browsing:
         if action == "select":
             choice = _needed(call, "text")
             await self._judge(turn, "page_value", found, value=choice)
-            await found.select(choice)
-            return f"Chose {choice!r}."
+            if await found.is_native():
+                await found.select(choice)
+                return f"Chose {choice!r}."
+            option = await found.choice(choice)
+            await self._judge(turn, "page_press", option)
+            await option.click()
+            return f"Opened it and chose {choice!r}."
         if action == "hover":
             await self._judge(turn, "page_hover", found)
             await found.hover()

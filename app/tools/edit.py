@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_middle, named_in_short
@@ -34,7 +36,8 @@ class Edits:
             await asyncio.to_thread(self._workspace.check_writable, place)
             data = await parsing.document_of(content, place.path.name)
         else:
-            data = _encoded(content, "utf-8", "content")
+            with _charset_told("content", "utf-8"):
+                data = content.encode()
         if not data:
             await asyncio.to_thread(_refuse_emptying, place)
         done = await asyncio.to_thread(self._changes.write, place, (data,), _origin(call, turn))
@@ -53,8 +56,10 @@ class Edits:
         results: list[Edited] = []
 
         def change(before: bytes) -> bytes:
-            results.append(_applied(before, diff, place))
-            return _encoded(results[0].text, _text_of(before, place)[1], "diff")
+            text, codec = _text_of(before, place)
+            results.append(apply_diff(text, diff))
+            with _charset_told("diff", codec):
+                return reading.encoded(results[0].text, codec, before)
 
         done = await asyncio.to_thread(self._changes.edit, place, change, _origin(call, turn))
         blocks = results[0].blocks
@@ -102,11 +107,12 @@ def _origin(call: ToolCall, turn: TurnContext) -> ChangeOrigin:
     return ChangeOrigin(turn.turn_id, call.name)
 
 
-def _encoded(text: str, codec: str, argument: str) -> bytes:
+@contextmanager
+def _charset_told(argument: str, codec: str) -> Iterator[None]:
     try:
-        return text.encode(codec)
+        yield
     except UnicodeEncodeError as error:
-        sign = f"U+{ord(text[error.start]):04X}"
+        sign = f"U+{ord(error.object[error.start]):04X}"
         raise ToolFailed(
             f"{argument}: the character {sign} cannot be written in the file's charset, {codec}."
         ) from None
@@ -119,10 +125,6 @@ def _text_of(data: bytes, place: Place) -> tuple[str, str]:
             f"path: {place.shown!r} is {reading.kind_of(data)} and no text; it cannot be edited by blocks."
         )
     return found
-
-
-def _applied(before: bytes, diff: str, place: Place) -> Edited:
-    return apply_diff(_text_of(before, place)[0], diff)
 
 
 def _refuse_emptying(place: Place) -> None:
@@ -153,10 +155,23 @@ def _told(place: Place, blocks: tuple[Applied, ...]) -> str:
         return f"{place.shown!r} is as it was: SEARCH and REPLACE are the same."
     parts = []
     for block in sorted(blocks, key=lambda block: block.number):
-        where = f"line {block.first}" if block.first >= block.last else f"lines {block.first}-{block.last}"
         how = "" if block.way == "exact" else f" (found although {block.way})"
-        parts.append(f"block {block.number}: {where} became {block.added}{how}")
+        parts.append(f"block {block.number}: {_deed(block)}{how}")
     return f"Edited {place.shown!r}. " + "; ".join(parts) + "."
+
+
+def _deed(block: Applied) -> str:
+    """Return what was done to a block's lines, such as `replaced lines 2-4 with 1 line`."""
+    where = f"line {block.first}" if block.first >= block.last else f"lines {block.first}-{block.last}"
+    added = "1 line" if block.added == 1 else f"{block.added} lines"
+    if not block.changes:
+        return f"left {where} as {'it was' if block.first >= block.last else 'they were'}"
+    if not block.added:
+        return f"deleted {where}"
+    old = block.last - block.first + 1
+    if not old:
+        return f"wrote {added}"
+    return f"replaced {where}" if block.added == old else f"replaced {where} with {added}"
 
 
 _PATH = Param(

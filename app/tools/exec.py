@@ -47,8 +47,8 @@ def summary(run: Run, now: float, server: Server) -> str:
         return f"{state(run, now)}{_kept_from(run)}{left_behind(run)}"
     serves = f" It serves {server.shown}{'' if server.is_reachable else ' ' + _ALONE}." if server.shown else ""
     return (
-        f"{state(run, now)}{serves} It goes on: read_command_tail shows more, wait_until waits for it, "
-        "stop_command ends it."
+        f"{state(run, now)}{serves} It goes on{' even when Wisp ends' if run.record.keep else ''}: read_command_tail "
+        "shows more, wait_until waits for it, stop_command ends it."
     )
 
 
@@ -170,6 +170,7 @@ class Commands:
             turn=turn.turn_id,
             turn_began=turn.began_at,
             serves=call.flag("background"),
+            keep=call.flag("keep"),
         )
         walls: dict[str, JsonValue] = {"sandboxed": run.record.sandboxed, "network": wishes.network}
         await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path), **walls})
@@ -279,8 +280,8 @@ COMMANDS = Family(
             name="execute_command",
             description=(
                 "Run a command through the person's shell. Returns when it has ended, or after 60 seconds with the "
-                "output so far and a run_id while it goes on. Nothing is typed into it: it reads an empty input, "
-                "unless it was started with pty. It sees the system's programs and the workspace, where it may change "
+                "output so far and a run_id while it goes on. It reads an empty input, unless it was started with "
+                "pty. It sees the system's programs and the workspace, where it may change "
                 "files; it has no network, no screen, a home and a /tmp of its own, and what it starts ends with it. "
                 "Ask for more only where it fails without. Say what a command will do before you run one that changes "
                 "things."
@@ -292,23 +293,20 @@ COMMANDS = Family(
                 Param(
                     "background",
                     ValueType.FLAG,
-                    "true for servers: returns once it runs; this computer reaches its ports",
+                    "true for servers: returns once it runs; its ports are reached",
                 ),
+                Param("keep", ValueType.FLAG, "true if the person asked that it outlives Wisp"),
                 Param("pty", ValueType.FLAG, "true to give it a terminal, so that send_command_input can answer it"),
                 Param(
                     "timeout_seconds",
                     ValueType.NUMBER,
-                    "end it after that time; it is never ended otherwise",
+                    "end it after that time; otherwise it never is",
                     minimum=0.1,
                 ),
                 Param("timeout", ValueType.NUMBER, "the same, in YOLO mode only", minimum=0.1),
-                Param(
-                    "network", ValueType.FLAG, "true if it needs the internet or other computers; the person is asked"
-                ),
+                Param("network", ValueType.FLAG, "true if it needs the internet; the person is asked"),
                 Param("outside", ValueType.FLAG, "true if it needs other files or the screen; the person is asked"),
-                Param(
-                    "requires_approval", ValueType.FLAG, "true if it may destroy something; the person is asked then"
-                ),
+                Param("requires_approval", ValueType.FLAG, "true if it may destroy something; the person is asked"),
             ),
             body=Param(
                 "command", description="the command", required=True, close=Close.LAST, short=False, aliases=("cmd",)

@@ -23,7 +23,7 @@ _ANSWERS = {
     "new_task": "A fresh conversation begins.",
     "plan_mode_respond": "The plan was shown.",
     "read_file": "1 | export function add(a: number, b: number): number {",
-    "replace_in_file": "Edited 'src/lib/utils.ts'. block 1: lines 1-3 became 3.",
+    "replace_in_file": "Edited 'src/lib/utils.ts'. block 1: replaced lines 1-3.",
     "search_files": "1 match in 1 file.\ncore/deep/b.ts\n1: TODO()",
     "write_to_file": "Created 'src/config/app.json': 7 lines,",
 }

@@ -31,7 +31,7 @@ _WORKS: dict[str, tuple[dict[str, Any], str]] = {
     "read_batch": ({"path": ["a.txt", "b.py"]}, "a.txt:\n1 | alpha"),
     "list_files": ({"path": ".", "recursive": True}, ".:\na.txt\nb.py"),
     "write_file": ({"path": "new/c.txt", "content": "x < y && z\n\n"}, "Created 'new/c.txt': 2 lines, 12 bytes."),
-    "replace_in_file": ({"path": "a.txt", "diff": _DIFF}, "Edited 'a.txt'. block 1: line 2 became 1."),
+    "replace_in_file": ({"path": "a.txt", "diff": _DIFF}, "Edited 'a.txt'. block 1: replaced line 2."),
     "delete_file": ({"path": "a.txt"}, "'a.txt' was moved to the trash."),
     "move_file": (
         {"source": ["a.txt", "b.py"], "destination": ["old/"]},

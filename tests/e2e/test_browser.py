@@ -39,6 +39,7 @@ from app.tools.registry import DOCS, Family, Registry, ToolDocs, TurnContext, ad
 from app.tools.screen import SCREEN
 from tests.support.sampling import first_of
 from tests.support.stage import Stage
+from tests.support.waiting import until
 from tests.support.web_world import World, world
 
 pytest.importorskip("playwright", reason="the browser is an extra")
@@ -46,6 +47,25 @@ pytestmark = pytest.mark.skipif(not program(), reason="no Chromium on this machi
 
 _ECHO = "<script>for (const form of document.forms) form.onsubmit = () => { document.body.insertAdjacentHTML("
 _ECHO += "'beforeend', '<p>Got ' + new URLSearchParams(new FormData(form)) + '</p>'); return false }</script>"
+
+
+# The choices of a combobox are made on a click, elsewhere in the document. Some come only once letters are typed.
+_PORTAL = """<main></main><p>Large</p><script>
+const box = document.querySelector('[role=combobox]');
+const show = (text) => 'value' in box && box.tagName === 'INPUT' ? box.value = text : box.textContent = text;
+const open = (names) => {
+  document.querySelector('[role=listbox]')?.remove();
+  document.body.insertAdjacentHTML('beforeend', '<div><div role=listbox>' + names.map((name) =>
+    `<div role=option>${name}</div>`).join('') + '</div></div>');
+  for (const one of document.querySelectorAll('[role=option]')) one.onclick = () => {
+    if (!globalThis.stubborn) show(one.textContent);
+    document.querySelector('[role=listbox]').remove(); box.ariaExpanded = 'false';
+  };
+  box.ariaExpanded = 'true';
+};
+box.onclick = () => open(['Small', 'Large']);
+box.oninput = () => open(['Small', 'Large', 'Extra large'].filter((name) => name.startsWith(box.value)));
+</script>"""
 
 
 @dataclass(frozen=True)
@@ -228,6 +248,12 @@ TASKS = (
         (_act("scroll_down", coordinate="50,50"),),
         "the wheel would change a value",
     ),
+    Task(
+        "no such choice",
+        f"<button role=combobox aria-label=Size>Small</button>{_PORTAL}",
+        (_act("select", target="Size", text="Huge"),),
+        "shows no choice 'Huge'",
+    ),
     Task("no such ref", "<p>x", (_act("click", ref="e999"),), "e999 is no longer there"),
 )
 
@@ -284,6 +310,44 @@ async def test_honest_tasks_are_done_through_names_and_refs(here: World, space: 
         if not any(one in result.llm_echo for one in task.holds.split("|")):
             failed.append((task.name, result.llm_echo))
     assert dict(failed) == {}
+
+
+_CHOICES = (
+    ("<button role=combobox aria-label=Size>Small</button>", "Large", "confirmed"),
+    ("<input role=combobox aria-label=Size>", "Extra large", "confirmed"),
+    ("<button role=combobox aria-label=Size>Small</button><script>stubborn = 1</script>", "Large", "suspected no-op"),
+    ("<select aria-label=Size><option>Small<option value=l>Large</select><i role=combobox>", "Large", "confirmed"),
+)
+
+
+async def test_a_choice_is_made_and_read_back_however_the_page_draws_it(here: World, space: Path) -> None:
+    hands, found = Hands(here, space), []
+    for number, (page, choice, _) in enumerate(_CHOICES):
+        here.pages[f"/{number}"] = f"{page}{_PORTAL}"
+        await hands.do(action="launch", url=f"http://shop.example/{number}")
+        result = await hands.do(action="select", target="Size", text=choice)
+        found.append((result.payload.get("proof"), *re.findall("It shows: (.*)", result.llm_echo)))
+    assert found == [(proof, choice if proof == "confirmed" else "Small") for _, choice, proof in _CHOICES]
+
+
+async def test_what_the_browser_asks_for_itself_is_told_to_nobody_and_nothing_of_it_is_left_in_the_home_folder(
+    here: World, space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home := tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    here.pages["/"] = "<script>fetch('http://inner.example/').catch(() => document.title = 'Asked')</script>"
+    hands = Hands(here, space)
+    told = (await hands.do(action="launch", url="http://shop.example/")).llm_echo
+    proxy = here.browser._proxy
+    assert proxy
+    await until(lambda: "inner.example" in proxy.refused)
+    proxy.refused["update.example"] = "There is no host called update.example."
+    told += (await hands.do(action="wait")).llm_echo
+    assert ("inner.example" in told, "update.example" in told) == (True, False)
+    await here.browser.close()
+    assert not (home / ".config").exists()
 
 
 async def test_an_action_may_name_its_tab(here: World, space: Path) -> None:

@@ -84,7 +84,9 @@ async def test_a_button_whose_call_fails_shows_the_failure_and_says_so(tmp_path:
 @pytest.mark.long
 async def test_a_command_of_an_earlier_start_is_told(tmp_path: Path) -> None:
     async with assembled(Settings({}, {}), without_screen=True) as first:
-        result = await first.run(Block("c1", "execute_command", args={"command": "sleep 60", "background": True}))
+        result = await first.run(
+            Block("c1", "execute_command", args={"command": "sleep 60", "keep": True, "background": True})
+        )
         run_id = str(result.payload["run_id"])
     async with assembled(Settings({}, {}), without_screen=True) as second:
         told = await second.from_before()

@@ -280,6 +280,8 @@ def _of_what_lasts(call: ToolCall, spec: ToolSpec, act: Action) -> Iterator[Need
         yield Need(Subject.SETTINGS, f"{spec.name}\0{sorted(map(str, call.arguments.items()))}", spec.name)
     elif Consequence.PERSISTS in act.kinds:
         yield Need(Subject.KEEPING, spec.name, spec.name)
+    if call.arguments.get("keep") is True:
+        yield Need(Subject.KEEPING, act.command, act.command)
     if call.arguments.get("requires_approval") is True:
         yield Need(Subject.WARNING, act.command or spec.name, act.command or spec.name)
     if call.arguments.get("attach") is True:

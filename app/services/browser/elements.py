@@ -46,6 +46,17 @@ _ACTIVE = "() => { let found = document.activeElement; while (found && found.sha
 _ACTIVE += "found.shadowRoot.activeElement) found = found.shadowRoot.activeElement; "
 _ACTIVE += "return found || document.documentElement; }"
 
+_IS_SELECT = "(one) => ((one.tagName === 'LABEL' && one.control) || one).tagName === 'SELECT'"
+_TAKES_TEXT = "(one) => one.matches('input, textarea') && !one.readOnly"
+# A page may show the choice in its field, in the element itself, or beside it; a list that is still open is left out.
+_SHOWN = """(one) => {
+  const found = (one.tagName === 'LABEL' && one.control) || one;
+  if (found.tagName === 'SELECT') return [...found.selectedOptions].map((option) => option.label).join('\\n');
+  let text = found.value || found.innerText || '';
+  for (let node = found.parentElement, n = 0; !text.trim() && node && n < 2; node = node.parentElement, n++)
+    if (!node.querySelector('[role=option]')) text = node.innerText || '';
+  return text.trim().slice(0, 200);
+}"""
 _TURNS = "(found) => !!found.closest('input[type=number], input[type=range], select, [role=spinbutton], [role=slider]')"
 
 
@@ -105,11 +116,49 @@ class FoundElement:
         """Return whether a check box or radio button is on."""
         return bool(await self.handle.is_checked())
 
+    async def is_native(self) -> bool:
+        """Return whether the browser itself shows the choices: a `<select>`, or the label of one."""
+        return bool(await self.handle.evaluate(_IS_SELECT))
+
     async def select(self, option: str) -> None:
+        """Choose an option of a `<select>` by its text."""
         await self.check()
         chosen = await self.handle.select_option(label=option, timeout=ACT_MS)
         if not chosen:
             raise ToolFailed(f"It has no choice {option!r}.")
+
+    async def choice(self, name: str) -> FoundElement:
+        """Open a list that the page itself draws, and return its choice of that name, wherever the page has put it.
+
+        A field is typed into where the list does not show the choice at once. Raises ToolFailed if there is none.
+        """
+        from playwright.async_api import TimeoutError as TooLate
+
+        frame = await self.handle.owner_frame()
+        if frame is None:
+            raise ToolFailed("It is no longer on the page. Read the page again.")
+        if await self.handle.get_attribute("aria-expanded") != "true":
+            await self.click()
+        shown = frame.get_by_role("option").filter(visible=True)
+        wanted = frame.get_by_role("option", name=name, exact=True).filter(visible=True)
+        try:
+            if await self.handle.evaluate(_TAKES_TEXT):
+                await shown.first.wait_for(timeout=ACT_MS)
+                if not await wanted.count():
+                    await self.handle.fill(name, timeout=ACT_MS)
+            await wanted.first.wait_for(timeout=ACT_MS)
+        except TooLate:
+            raise ToolFailed(f"It shows no choice {name!r}. Read the page; it lists those that are open.") from None
+        if await wanted.count() > 1:
+            raise ToolMisuse(f"text: several choices are called {name!r}. Read the page and click one by its ref.")
+        handle = await wanted.element_handle(timeout=ACT_MS)
+        return FoundElement(handle, await described(handle))
+
+    async def shown(self) -> str:
+        """Return the text that a list of choices shows as chosen; "" for an element that is gone."""
+        with suppress(*errors()):  # because the page may have replaced it
+            return str(await self.handle.evaluate(_SHOWN))
+        return ""
 
     async def value(self) -> str:
         """Return the current content; "" for a secret field and for an element that is gone."""

@@ -41,7 +41,7 @@ async def dial(address: Address | str, port: int) -> Streams:
 class FilteringProxy:
     """A proxy that refuses private addresses. `local_ports` returns the loopback ports that may be reached now.
 
-    `find` and `dial` are replaced in tests. `refused` holds a sentence for each refused address, the newest last.
+    `find` and `dial` are replaced in tests. `refused` holds a sentence for each host that was refused, the newest last.
     """
 
     def __init__(self, local_ports: Callable[[], Collection[int]], find: Resolve = resolve, dial: Dial = dial) -> None:
@@ -50,7 +50,7 @@ class FilteringProxy:
         self._dial = dial
         self._server: asyncio.Server | None = None
         self._running: set[asyncio.Task[None]] = set()
-        self.refused: list[str] = []
+        self.refused: dict[str, str] = {}
 
     async def start(self) -> str:
         """Start to listen, and return the proxy's URL."""
@@ -86,12 +86,13 @@ class FilteringProxy:
             writer.close()
 
     async def _answer(self, head: bytes, browser: Streams) -> None:
+        host = ""
         try:
             host, port, first = _asked(head)
             there = await self._connected(host, port)
         except (ToolFailed, ToolMisuse) as error:
             sentence = str(error).removeprefix("url: ")
-            self._note(sentence)
+            self._note(host.casefold().strip("[]"), sentence)
             fields = f"{REFUSED}: 1\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close"
             browser[1].write(f"HTTP/1.1 403 Refused\r\n{fields}\r\n\r\nRefused: {sentence}\n".encode())
             await browser[1].drain()
@@ -123,9 +124,11 @@ class FilteringProxy:
                     return await self._dial(place, port)
         raise ToolFailed(f"{host} does not answer.")
 
-    def _note(self, sentence: str) -> None:
-        if sentence not in self.refused:
-            self.refused = [*self.refused[-_MOST_NOTED:], sentence]
+    def _note(self, host: str, sentence: str) -> None:
+        self.refused.pop(host, None)
+        self.refused[host] = sentence
+        if len(self.refused) > _MOST_NOTED:
+            del self.refused[next(iter(self.refused))]
 
 
 def _asked(head: bytes) -> tuple[str, int, bytes]:

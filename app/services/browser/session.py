@@ -115,7 +115,8 @@ class BrowserSession:
         self._page: Page | None = None
         self._pages: list[Page] = []
         self._lines: list[str] = []
-        self._told_refused = 0
+        self._asked: set[str] = set()
+        self._told: set[str] = set()
         self._secrets = SecretValues()
         self._may_stay = False
         self._is_dry = is_dry
@@ -166,7 +167,7 @@ class BrowserSession:
         if target:
             answer = await self._opened(target)
             if answer and REFUSED in answer.headers and self._proxy:
-                raise ToolFailed(self._proxy.refused[-1])
+                raise ToolFailed(self._proxy.refused.get(urlsplit(answer.url).hostname or "", "It was refused."))
         await self.settle()
 
     async def _opened(self, target: str) -> Response | None:
@@ -214,7 +215,7 @@ class BrowserSession:
         pages, was_attached, self.is_attached = self._pages, self.is_attached, False
         playwright, self._playwright = self._playwright, None
         proxy, self._proxy = self._proxy, None
-        self._pages, self._lines, self._secrets, self._told_refused = [], [], SecretValues(), 0
+        self._pages, self._lines, self._secrets, self._asked, self._told = [], [], SecretValues(), set(), set()
         if was_attached:
             await hide_banner(pages)
         elif context:
@@ -258,6 +259,7 @@ class BrowserSession:
         await context.clear_permissions()
         context.set_default_timeout(ACT_MS)
         context.on("page", self._met)
+        context.on("request", lambda request: self._asked.add(urlsplit(request.url).hostname or ""))
         self._page = context.pages[0] if context.pages else await context.new_page()
         self._met(self._page)
 
@@ -292,6 +294,7 @@ class BrowserSession:
         page.on("download", self._offered)
         page.on("dialog", decline)
         page.on("framenavigated", leave)
+        page.on("websocket", lambda socket: self._asked.add(urlsplit(socket.url).hostname or ""))
 
     async def _offered(self, download: Download) -> None:
         """Keep a download if an action waits for it; cancel it otherwise."""
@@ -341,14 +344,20 @@ class BrowserSession:
         # Learn again, because a secret may have been filled in while the picture was taken.
         await self._secrets.learn(page)
         lines, self._lines = tuple(map(self._secrets.blanked, self._lines)), []
-        refused = self._proxy.refused[self._told_refused :] if self._proxy else []
-        self._told_refused += len(refused)
+        refused = self._newly_refused()
         title = self._secrets.blanked(
             " ".join((await asyncio.wait_for(page.title(), _ANSWER_S)).split())[:_LONGEST_LINE]
         )
         tabs = len(self._context.pages) if self._context else 0
         url, title = map(self._secrets.blanked, (page.url, title))
         return PageLook(url, title, picture, lines, tuple(refused), tabs, await self._size(), self.is_attached)
+
+    def _newly_refused(self) -> list[str]:
+        """Return what the proxy refused to pages since the last look. What the browser itself asked for is left out."""
+        found = self._proxy.refused if self._proxy else {}
+        told = [sentence for host, sentence in found.items() if host in self._asked and sentence not in self._told]
+        self._told.update(told)
+        return told
 
     async def _size(self) -> tuple[int, int]:
         """Return the page's width and height in pixels. In the person's browser, they are those of its window."""

@@ -129,6 +129,8 @@ async def start(
         headless=not visible,
         chromium_sandbox=sys.platform == "win32" or os.geteuid() != 0,
         args=list(known_settings()["switches"]),
+        # because its crash reports would otherwise be put into the settings of the person's own browser
+        env={**os.environ, "CHROME_CONFIG_HOME": str(profile)},
         # Without this rule, Chromium sends loopback past the proxy:
         # https://chromium.googlesource.com/chromium/src/+/HEAD/net/docs/proxy.md
         proxy={"server": through, "bypass": "<-loopback>"},

@@ -126,6 +126,7 @@ class Changes:
     def write(self, place: Place, chunks: Iterable[bytes], origin: ChangeOrigin) -> WrittenFile:
         """Replace the file's content. Missing folders are created."""
         self._workspace.check_writable(place)
+        self._workspace.check_new_names(place)
         *folders, name = _parts(place)
         with self._lock, told(place.argument, place.shown), _made(place, folders) as folder:
             old = self._old(folder, name, place)

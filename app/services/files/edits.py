@@ -23,6 +23,7 @@ _REPLACE = re.compile(r"(?:\+{3,}|>{3,}) REPLACE>?")
 _ESCAPED = re.compile(r"\\+(?:(?:-{3,}|<{3,}) SEARCH>?|={3,}|(?:\+{3,}|>{3,}) REPLACE>?)")
 _BROKEN = re.compile(r"(?:[-<]{3,}\s*SEARCH.*|[+>]{3,}\s*R?E?P?L?A?C?E?\W*)", re.IGNORECASE)
 _USUAL = 7
+_MARK = "\ufeff"
 _CDATA_OPEN, _CDATA_CLOSE = "<![CDATA[", "]]>"
 _FORM = "Each block is: `------- SEARCH`, the old lines, `=======`, the new lines, `+++++++ REPLACE`."
 
@@ -317,8 +318,16 @@ class Edited:
 
 
 def apply_diff(text: str, diff: str) -> Edited:
-    """Apply a diff to a text. Raises EditRefused, which names the block and the most similar lines."""
-    blocks = parse(diff)
+    """Apply a diff to a text. Raises EditRefused, which names the block and the most similar lines.
+
+    A byte order mark stays in front and belongs to no line.
+    """
+    mark, text = (_MARK, text.removeprefix(_MARK)) if text.startswith(_MARK) else ("", text)
+    edited = _edited(text, parse(diff))
+    return Edited(mark + edited.text, edited.blocks)
+
+
+def _edited(text: str, blocks: Sequence[EditBlock]) -> Edited:
     if len(blocks) == 1 and not text and not blocks[0].search:
         return _filled(blocks[0])
     file = File(text)

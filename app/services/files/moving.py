@@ -107,6 +107,7 @@ class Moves:
         located = [self._workspace.locate(path, judged=judged) for path in paths]
         for place in located:
             self._workspace.check_writable(place)
+            self._workspace.check_new_names(place)
             if place.exists() and not place.is_folder():
                 raise ToolFailed(f"path: {place.shown!r} is a file.")
         fresh = [place for place in located if not place.exists()]
@@ -148,6 +149,9 @@ class Moves:
             raise ToolMisuse(f"source: {source.shown!r} is a folder that Wisp works in; it stays where it is.")
         (self._workspace.check_readable if copies else self._workspace.check_writable)(source)
         self._workspace.check_writable(target)
+        # A thing may keep the name that it has.
+        named = target if target.path.name != source.path.name else _parent(self._workspace, target)
+        self._workspace.check_new_names(named)
         if os.path.lexists(target.path):
             raise ToolFailed(
                 f"destination: {target.shown!r} is there already. Nothing is overwritten: choose another name."

@@ -17,12 +17,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from fnmatch import fnmatchcase, translate
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from app.base import paths, resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.base.texts import is_joiner, masked, revealed
+from app.base.texts import plain as plain_text
 from app.base.values import dataclass
 from app.services.files.safe_open import told
 
@@ -273,6 +275,7 @@ def plain(part: str) -> str:
 
 
 _FORMS = "a path relative to the workspace, an absolute one, device:/… (home) or wisp:/… (the workspace)"
+_CONTROL = re.compile("[\x00-\x1f\u2028\u2029]")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
@@ -407,6 +410,21 @@ class Workspace:
                 "wisp:/ and the temporary folder). Choose a place in one of them, or ask the person to do it."
             )
 
+    def check_new_names(self, place: Place) -> None:
+        """Raise ToolMisuse if a file or folder that does not exist yet would get a name that hides something.
+
+        Invisible characters, line breaks and marks that turn the direction of a text make a name look like another
+        one. Joiners may stand where a script or an emoji needs them.
+        """
+        for path in takewhile(lambda path: not os.path.lexists(path), (place.path, *place.path.parents)):
+            seen = _CONTROL.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", revealed(path.name))
+            if seen != path.name:
+                good = _CONTROL.sub("", plain_text(path.name)[0]) or "file"
+                raise ToolMisuse(
+                    f"{place.argument}: the name {seen!r} holds characters that nobody sees or that turn the direction "
+                    f"of the text. Nothing was made. Give it without them, for example {good!r}."
+                )
+
     def _is_secret(self, place: Place) -> bool:
         """Return whether a place is a secret, also by hard link. In projects, the policy judges local secrets."""
         if is_secret(place.path.parts) or is_known_inode(place.path):
@@ -458,8 +476,13 @@ class Workspace:
 
 
 def visible(name: str) -> str:
-    """Return the name with each unprintable character (line breaks, controls, lone surrogates) replaced by U+FFFD."""
-    return name if name.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
+    """Return the name with each unprintable character (line breaks, controls, lone surrogates) replaced by U+FFFD.
+
+    Joiners stay where a script or an emoji needs them, so that a model can write such a name again.
+    """
+    if name.isprintable():
+        return name
+    return "".join(sign if sign.isprintable() or is_joiner(sign) else "\ufffd" for sign in masked(name))
 
 
 def _check_spelling(text: str, argument: str) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import errno
+import io
 import os
 import stat
 from collections.abc import Iterator
+from locale import getencoding
 from typing import BinaryIO
 
 from app.base.errors import ToolFailed, ToolMisuse
@@ -14,7 +16,19 @@ from app.base.values import dataclass
 from app.services.files.places import Place, Workspace
 from app.services.files.safe_open import hold, told
 
-_SAMPLE_BYTES = 65_536
+SAMPLE_BYTES = 65_536
+_KEEPS_BYTES = "surrogateescape"
+_LAST = "cp1252"
+_LEGACY = [
+    *("cp866", "iso8859_2", "iso8859_5", "iso8859_7", "koi8_r", "koi8_u", "cp874", "cp1250", "cp1251"),
+    *("cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "gb18030", "big5hkscs"),
+    *("euc_jp", "cp932", "cp949"),
+]
+"""The encodings that the web still knows, without those that are rare in files: https://encoding.spec.whatwg.org/."""
+_MOST_BROKEN = 4
+_LEAST_ASCII = 10
+_ENOUGH_BYTES = 12
+_UNMARKED = ("utf-16-le", "utf-16-be")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -47,24 +61,24 @@ _KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Charset:
-    """A character set. `codec` is Python's name; `exact`: encoding the decoded text gives the same bytes."""
+def codec_of(file: BinaryIO) -> str | None:
+    """Return the codec of a text, judged by its first part that is not ASCII; None if it is no text.
 
-    codec: str
-    exact: bool = True
-
-
-def of_sample(sample: bytes, *, whole: bool) -> Charset | None:
-    """Return the character set of a text by its first bytes (with `whole`: all bytes); None if it is no text."""
+    That is UTF-8, else what the statistics are sure of, else the locale's encoding, else Windows-1252.
+    """
+    sample = file.read(SAMPLE_BYTES)
     for mark, codec in _MARKS:
         if sample.startswith(mark):
-            return Charset(codec)
+            return codec
     if b"\0" in sample:
-        return None
-    if _is_utf8(sample, whole=whole):
-        return Charset("utf-8")
-    return Charset(_guessed(sample), exact=False)
+        return next((codec for codec in _UNMARKED if _is_prose(sample, codec)), None)
+    while sample.isascii() and (more := file.read(SAMPLE_BYTES)):
+        sample = more
+    is_whole = len(sample) < SAMPLE_BYTES
+    if _fits(sample, "utf-8", whole=is_whole) or _is_mostly_utf8(sample):
+        return "utf-8"
+    own = getencoding()
+    return _guessed(sample) or (own if _fits(sample, own, whole=is_whole) else _LAST)
 
 
 def kind_of(sample: bytes) -> str:
@@ -73,22 +87,28 @@ def kind_of(sample: bytes) -> str:
 
 
 def decoded(data: bytes) -> tuple[str, str] | None:
-    """Return a whole file's text, and the codec that gives the same bytes again; None if it is no text."""
-    charset = of_sample(data, whole=True)
-    if charset is None:
+    """Return a whole file's text, and its codec for `encoded`; None if it is no text. A byte order mark stays in it."""
+    codec = codec_of(io.BytesIO(data))
+    if codec is None:
         return None
-    codec = _marked(data, charset.codec)
-    for codec_tried in (codec, "latin-1"):
-        try:
-            text = data.decode(codec_tried)
-            if text.encode(codec_tried) == data:
-                return text, codec_tried
-        except UnicodeError:  # because the file is in another encoding
-            continue
-    return None
+    codec = _mark_keeping(data, codec)
+    try:
+        return data.decode(codec, _KEEPS_BYTES), codec
+    except UnicodeDecodeError:  # because UTF-16 and UTF-32 have no form for half a character
+        return None
 
 
-def _marked(data: bytes, codec: str) -> str:
+def encoded(text: str, codec: str, before: bytes) -> bytes:
+    """Encode the text that a file gets. Lines that were in it `before` keep their bytes. Raises UnicodeEncodeError."""
+    if before.decode(codec, _KEEPS_BYTES).encode(codec, _KEEPS_BYTES) == before:
+        return text.encode(codec, _KEEPS_BYTES)
+    # Some charsets have two codes for one character: https://en.wikipedia.org/wiki/Code_page_932_(Microsoft_Windows)
+    kept = {line.decode(codec, _KEEPS_BYTES): line for line in before.split(b"\n")}
+    lines = text.split("\n")
+    return b"\n".join(kept[line] if line in kept else line.encode(codec, _KEEPS_BYTES) for line in lines)
+
+
+def _mark_keeping(data: bytes, codec: str) -> str:
     """Return a codec that keeps the byte order mark as a character, so that the mark is not lost when written."""
     orders = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
     if codec == "utf-16":
@@ -98,22 +118,46 @@ def _marked(data: bytes, codec: str) -> str:
     return "utf-8" if codec == "utf-8-sig" else codec
 
 
-def _is_utf8(sample: bytes, *, whole: bool) -> bool:
+def _fits(sample: bytes, codec: str, *, whole: bool) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample, whole)
+        codecs.getincrementaldecoder(codec)().decode(sample, whole)
     except UnicodeDecodeError:
         return False
     return True
 
 
+def _is_mostly_utf8(sample: bytes) -> bool:
+    """Return whether only a few bytes of a UTF-8 text are broken, as in a log that several programs write."""
+    beyond = [sign for sign in sample.decode("utf-8", _KEEPS_BYTES) if not sign.isascii()]
+    return len(beyond) > _MOST_BROKEN * sum("\udc80" <= sign <= "\udcff" for sign in beyond)
+
+
+def _is_prose(sample: bytes, codec: str) -> bool:
+    """Return whether bytes with NULs are a text in UTF-16: all is printable, and some of it is ASCII."""
+    try:
+        text = codecs.getincrementaldecoder(codec)().decode(sample)
+    except UnicodeDecodeError:
+        return False
+    ascii_count = sum(map(str.isascii, text))
+    return ascii_count * _LEAST_ASCII >= len(text) and all(sign.isprintable() or sign in "\t\r\n\f" for sign in text)
+
+
 def _guessed(sample: bytes) -> str:
+    """Return the codec that the statistics are sure of, else "": Windows-1252 must not fit.
+
+    They are sure of a dozen bytes or more, if nothing else fits or if they recognise the language.
+    """
+    if sum(byte > 0x7F for byte in sample) < _ENOUGH_BYTES:
+        return ""
     from charset_normalizer import from_bytes
 
-    best = from_bytes(sample[:_SAMPLE_BYTES]).best()
-    return best.encoding if best else "latin-1"
+    found = from_bytes(sample, cp_isolation=_LEGACY)
+    best = found.best()
+    if best is None or any(_LAST in match.could_be_from_charset for match in found):
+        return ""
+    return best.encoding if len(found) == 1 or best.coherence else ""
 
 
-SAMPLE_BYTES = 65_536
 MOST_CHARS = 100_000
 """The longest text of one answer; the model pays for it again on every pass."""
 LINE_CHARS = 2_000
@@ -161,13 +205,13 @@ def open_file(workspace: Workspace, place: Place) -> BinaryIO:
 
 def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, most: int) -> Slice:
     """Return lines `first` to `last` of a text, at most `most` and MOST_CHARS. Raises ToolFailed if it is no text."""
-    sample = file.read(SAMPLE_BYTES)
-    charset = of_sample(sample, whole=len(sample) < SAMPLE_BYTES)
-    if charset is None:
-        size = os.fstat(file.fileno()).st_size
-        raise ToolFailed(f"{place.argument}: {place.shown!r} is {kind_of(sample)}, {size} bytes, and no text.")
+    codec = codec_of(file)
     file.seek(0)
-    return sliced(_texts(file, charset.codec), first, last, most, charset.codec)
+    if codec is None:
+        size = os.fstat(file.fileno()).st_size
+        kind = kind_of(file.read(SAMPLE_BYTES))
+        raise ToolFailed(f"{place.argument}: {place.shown!r} is {kind}, {size} bytes, and no text.")
+    return sliced(_texts(file, codec), first, last, most, codec)
 
 
 def sliced(

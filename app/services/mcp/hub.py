@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from typing import Any
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.startup import worker_command
 from app.base.texts import clip_line, plain
+from app.services.mcp import reach
 from app.services.mcp.configuration import ServerEntry
 
 _KEPT = (
@@ -171,17 +173,20 @@ _FAULTS = {
 }
 _TELLING = re.compile(r"\b\w*(?:error|exception)\b\W*\s\w|\bcannot |\bno such ", re.IGNORECASE)
 _SHUT = (
-    " It runs without the internet and reads only its workspace, the system and its own program; if it needs more, the "
-    'person sets "network": true or names folders in "folders".'
+    " It runs without the internet and reads only its workspace, the system and what its command names. If it needs "
+    "more, `wisp mcp add` gives it that, with --network or --folder DIR."
 )
+_UNSEEN = " Its sandbox does not show {paths}. `wisp mcp add` shows it that, with {options}."
+_LOADS = " {loader} loads the server from the internet, and it has none. `wisp mcp add` gives it that, with --network."
 _AT_START = {
     "dead": "{name} ended as soon as it was started.",
     "silent": "{name} was started but said nothing.",
 }
 
 
-def explained(entry: ServerEntry, fault: ServerFault, *, is_start: bool = False) -> ToolFailed | NeedsPerson:
-    """Return a fault as a sentence about the server of this entry."""
+def explained(entry: ServerEntry, fault: ServerFault, workspace: Path | None = None) -> ToolFailed | NeedsPerson:
+    """Return a fault as a sentence about the server of this entry. With a `workspace`, it was to be started there."""
+    is_start = workspace is not None
     if fault.fault == "unsigned":
         return NeedsPerson(f"{entry.name} wants you to sign in. Do it once: wisp mcp sign-in {entry.name}")
     table = {**_FAULTS, **_AT_START} if is_start else _FAULTS
@@ -190,6 +195,17 @@ def explained(entry: ServerEntry, fault: ServerFault, *, is_start: bool = False)
     # Some programs end with a trace or their version, and say before it what is wrong.
     telling = next((line for line in reversed(said) if _TELLING.search(line)), said[-1] if said else "")
     last = f" Its last words: {telling!r}." if said else ""
-    is_shut = is_start and fault.fault in _AT_START and entry.kind == "stdio" and entry.sandbox and not entry.network
-    hint = _SHUT if is_shut else ""
+    is_sandboxed = entry.kind == "stdio" and entry.sandbox
+    hint = _lacking(entry, workspace) if workspace and fault.fault in _AT_START and is_sandboxed else ""
     return ToolFailed(f"{sentence}{last}{hint}")
+
+
+def _lacking(entry: ServerEntry, workspace: Path) -> str:
+    """Return what may have kept a server from starting in its sandbox, and what helps."""
+    if unseen := reach.unseen(entry, workspace):
+        options = " ".join(f"--folder {shlex.quote(str(path))}" for path in unseen)
+        return _UNSEEN.format(paths=", ".join(map(str, unseen)), options=options)
+    if entry.network:
+        return ""
+    loader = reach.loader((entry.command, *entry.args))
+    return _LOADS.format(loader=loader) if loader else _SHUT

@@ -359,7 +359,7 @@ class McpServers:
             live.review = None
             told = await self._opened(entry, live, launch)
         except (ServerFault, NeedsPerson) as error:
-            failure = explained(entry, error, is_start=True) if isinstance(error, ServerFault) else error
+            failure = explained(entry, error, self._workspace) if isinstance(error, ServerFault) else error
             if isinstance(error, ServerFault):
                 self._note_end(live, error.said)
             await asyncio.to_thread(self.pins.note_start, entry.pin, without_secrets(str(failure)))
@@ -434,7 +434,11 @@ class McpServers:
     def _launch(self, entry: ServerEntry) -> tuple[Mapping[str, Any], _Run | None]:
         """Return how the worker starts or reaches a server. Blocks, because the sandbox walks the workspace."""
         fill = partial(expanded, server=entry.name if entry.is_own else "", is_own=entry.is_own)
-        told: dict[str, Any] = {"kind": entry.kind, "root": self._workspace.as_uri()}
+        folders = tuple(Path(at_home(folder)) for folder in entry.folders)
+        # Some servers work in these folders only, and no longer in those that their command names.
+        roots = (self._workspace, *(folder for folder in folders if folder.is_absolute() and folder.is_dir()))
+        named = [{"uri": root.as_uri(), "name": root.name} for root in roots]
+        told: dict[str, Any] = {"kind": entry.kind, "roots": named}
         if entry.kind != "stdio":
             headers = {name: fill(value) for name, value in entry.headers.items()}
             told |= {"url": (url := fill(entry.url)), "headers": headers, "local": entry.is_local}
@@ -445,14 +449,13 @@ class McpServers:
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         private = private_folder(entry)
         cwd = folder_of(entry, self._workspace)
-        if entry.is_own:
-            # Otherwise Python would import from the current folder:
+        if entry.is_own and cwd.is_relative_to(self._workspace):
+            # Otherwise Python would import what others write in the current folder:
             # https://docs.python.org/3/using/cmdline.html#envvar-PYTHONSAFEPATH
             environment["PYTHONSAFEPATH"] = "1"
             own = {"PYTHONSAFEPATH": "1", **own}
         if not entry.sandbox:
             return {**told, "argv": argv, "environment": {**environment, **own}, "cwd": str(cwd)}, None
-        folders = tuple(Path(at_home(folder)) for folder in entry.folders)
         wall = bubblewrap.wall(self._workspace, wanted=True, readable=folders, private=private)
         if missing := wall.missing():
             raise NeedsPerson(f'{entry.name} has no sandbox here. {missing} Or let it run without: "sandbox": false.')

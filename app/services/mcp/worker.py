@@ -197,7 +197,7 @@ class _Server:
             self._tell({"event": "changed", "server": self._name})
 
     async def _roots(self, _context: Any) -> types.ListRootsResult:
-        return types.ListRootsResult.model_validate({"roots": [{"uri": self._launch["root"], "name": "workspace"}]})
+        return types.ListRootsResult.model_validate({"roots": self._launch["roots"]})
 
     async def _elicit(self, _context: Any, params: Any) -> types.ElicitResult:
         """Ask the person a server's question, as a part of the newest call. Without a call, the answer is "decline"."""

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -44,7 +44,7 @@ class RunRecord:
     `booted` is when the machine started, which moves if its clock is set. `set_aside` and `unclear` say
     what it left that could run by itself (see `SettledRun`). `deleted`, `lost` and `asks` say which files are gone (see
     `Deleted`). `unsettled` is a sentence if an error or the size of the workspace hid this. `turn_began` is when its
-    turn began.
+    turn began. `keep`: it goes on when Wisp ends.
     """
 
     id: str
@@ -71,6 +71,7 @@ class RunRecord:
     is_kept_whole: bool = True
     asks: bool = False
     unsettled: str = ""
+    keep: bool = False
 
     def save(self, folder: Path) -> None:
         beside = folder / "run.new"
@@ -145,6 +146,7 @@ class Run:
 
 
 _END_S = 5.0
+_WISP_ENDED = "Wisp ended"
 _STARTING_S = 600.0
 """A run's folder without a record that is older than this belongs to no run that is just starting."""
 
@@ -197,16 +199,18 @@ class Processes:
         turn: str = "",
         turn_began: float = 0.0,
         serves: bool = False,
+        keep: bool = False,
     ) -> Run:
         """Start a command through the person's shell, in the sandbox. Only `timeout_s` ends it, if it is given.
 
         `wishes` are granted: the policy or the person allowed them. Deleted files are saved as changes of `turn`. With
-        `serves`, this machine can reach the ports that it listens on. Raises ToolMisuse and ToolFailed.
+        `serves`, this machine can reach the ports that it listens on. It ends with Wisp, unless it is to `keep` on.
+        Raises ToolMisuse and ToolFailed.
         """
         wishes = wishes or SandboxRequest()
         run_id = unique("r")
         record = RunRecord(run_id, command, str(cwd), pty, self._clock.wall(), network=wishes.network, turn=turn)
-        record.turn_began, record.booted = turn_began, psutil.boot_time()
+        record.turn_began, record.booted, record.keep = turn_began, psutil.boot_time(), keep
         run = Run(record, self._folder / run_id)
         run.folder.mkdir(mode=0o700)
         loop = asyncio.get_running_loop()
@@ -289,6 +293,11 @@ class Processes:
         done, problems = protection.put_back(Path(run.record.before.workspace), run.record.set_aside)
         run.record.note(run.folder, SettledRun(dict.fromkeys(done, "")))
         return done, problems
+
+    async def close(self) -> None:
+        """End the runs that Wisp started, except those that go on when it ends."""
+        ending = [run for run in self._runs.values() if run.is_running and not run.record.keep]
+        await asyncio.gather(*(self.stop(run, _WISP_ENDED) for run in ending))
 
     async def stop(self, run: Run, reason: str = "it was stopped") -> int:
         """End the command and all its children. Returns how many had to be killed."""
@@ -419,6 +428,21 @@ def _is_forgotten(folder: Path) -> bool:
         return False
     shutil.rmtree(folder, ignore_errors=True)
     return True
+
+
+def run(arguments: Sequence[str]) -> int:
+    """End the run of a folder, whose Wisp has gone, unless it goes on then. The next Wisp looks at what it left."""
+    folder = Path(arguments[0])
+    record = RunRecord.load(folder)
+    if record and (record.keep or record.ended_at is not None):
+        return 0
+    if record:
+        record.stopped = _WISP_ENDED
+        record.save(folder)
+    # Without a record, Wisp was killed while it started the command. The mark in its environment finds it.
+    pid, born = (record.pid, record.born) if record else (0, 0.0)
+    asyncio.run(starting.end(folder.name, pid, born))
+    return 0
 
 
 _UNSEARCHED = (

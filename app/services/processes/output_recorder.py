@@ -1,7 +1,8 @@
 """Record what a command writes: without secrets, and only the newest part.
 
-It is a separate process, so that the output of a command that outlives Wisp is kept and limited too. It ends with the
-last process that can write to it. It starts with every command, so it imports next to nothing.
+It is a separate process, so that the output of a command that outlives Wisp is kept and limited too, and so that a
+command does not outlive a Wisp that was killed: then the recorder starts a process that ends it. It ends when the run
+is over and the last process that can write to it is gone. It starts with every command, so it imports next to nothing.
 
 A stream is stored in segments: files named by the offset of their first byte; the oldest are dropped. A command that
 writes faster than its output can be redacted is not slowed down: the oldest waiting output is dropped.
@@ -18,7 +19,7 @@ from app.base.redaction import Pattern, RedactedStream, Redaction
 TYPE_CHECKING = False  # `typing` takes longer to load than all the rest of this process
 if TYPE_CHECKING:
     from _thread import LockType
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 STREAMS = ("stdout", "stderr")
 KEPT_BYTES = 64_000_000
@@ -29,6 +30,8 @@ _CHUNK = 1 << 20
 _PIECE = 131_072
 _READING_S = 0.02
 _REST_MS = 20
+_OVER = b"!"
+"""What Wisp says when the run is over. If Wisp goes without a word, it was killed or ended in the middle of the run."""
 _SKIPPED = 24_000
 """How much to skip after a gap, because a private key that began in the gap may be this long."""
 
@@ -196,12 +199,21 @@ def record_here(recorder: OutputRecorder, lock: LockType, number: int, source: i
     os.close(source)
 
 
-def _is_answered(control: int, answers: int) -> bool:
-    """Answer Wisp's request to write everything to disk. Returns False if Wisp has ended."""
+def _is_over(control: int, answers: int, gone: Callable[[], object]) -> bool:
+    """Answer Wisp's request to write everything to disk. Returns whether Wisp says that the run is over, or has gone.
+
+    If it has gone without a word, `gone` is called.
+    """
     try:
-        return bool(os.read(control, 1)) and bool(os.write(answers, b"."))
-    except OSError:  # because Wisp may have closed its end
-        return False
+        said = os.read(control, 1)
+        if said not in (b"", _OVER):
+            os.write(answers, b".")
+            return False
+    except OSError:  # because Wisp may have gone while it waits for the answer
+        said = b""
+    if not said:
+        gone()
+    return True
 
 
 def _is_ended(recorder: OutputRecorder, number: int, source: int) -> bool:
@@ -220,8 +232,14 @@ def _is_ended(recorder: OutputRecorder, number: int, source: int) -> bool:
 
 if sys.platform != "win32":  # where `record_here` records
 
-    def record(recorder: OutputRecorder, sources: Sequence[int], control: int, answers: int) -> None:
-        """Record until the last writer has closed the `sources`. A byte on `control` asks for everything so far."""
+    def record(
+        recorder: OutputRecorder, sources: Sequence[int], control: int, answers: int, gone: Callable[[], object]
+    ) -> None:
+        """Record until the last writer has closed the `sources` and the run is over.
+
+        A byte on `control` asks for everything so far, or says that the run is over. `gone` is called if Wisp goes
+        before that.
+        """
         import select
 
         numbers = {source: number for number, source in enumerate(sources)}
@@ -229,8 +247,8 @@ if sys.platform != "win32":  # where `record_here` records
         for fd in (*sources, control):
             os.set_blocking(fd, fd == control)
             poll.register(fd, select.POLLIN)
-        is_resting = True
-        while numbers:
+        is_resting, is_over = True, False
+        while numbers or not is_over:
             ready = {fd for fd, _ in poll.poll(0 if recorder.is_waiting else None if is_resting else _REST_MS)}
             is_resting = not ready and not recorder.is_waiting
             for fd in ready & numbers.keys():
@@ -245,18 +263,27 @@ if sys.platform != "win32":  # where `record_here` records
                 for fd, number in numbers.items():
                     _is_ended(recorder, number, fd)
                 recorder.finish()
-                if not _is_answered(control, answers):
+                if _is_over(control, answers, gone):
                     poll.unregister(control)
+                    is_over = True
         recorder.finish()
 
     def run(arguments: Sequence[str]) -> int:
-        """Read the patterns from standard input, then record. Arguments: folder, limit, sources."""
+        """Read the patterns and what ends the run from standard input, then record.
+
+        Arguments: folder, limit, sources.
+        """
         import marshal
 
         size, table = int.from_bytes(os.read(0, 8), "big"), b""
         while len(table) < size and (part := os.read(0, size - len(table))):
             table += part
-        mark, rules = marshal.loads(table)
+        mark, rules, ending = marshal.loads(table)
         folder, kept_bytes, *sources = arguments
-        record(OutputRecorder(folder, redaction_of(mark, rules), int(kept_bytes)), [int(fd) for fd in sources], 0, 1)
+        recorder = OutputRecorder(folder, redaction_of(mark, rules), int(kept_bytes))
+
+        def end() -> None:
+            os.posix_spawn(ending[0], ending, os.environ)
+
+        record(recorder, [int(fd) for fd in sources], 0, 1, end)
         return 0

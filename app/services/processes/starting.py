@@ -1,7 +1,7 @@
 """Start a command: in its own session, with a recorder for its output, and with its own terminal if requested.
 
-The recorder is a separate process, so that memory stays limited whatever a command prints, and a started server goes on
-when Wisp ends.
+The recorder is a separate process, so that memory stays limited whatever a command prints, a command that was to go on
+does so when Wisp ends, and any other ends even if Wisp is killed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Recording:
                 self._threads.append(thread)
             return
         mark, _, rules = redaction_table()
-        table = marshal.dumps((mark, rules))
+        table = marshal.dumps((mark, rules, worker_command("ender", str(folder))))
         arguments = [str(folder), str(kept_bytes), *map(str, sources)]
         try:
             self._process = subprocess.Popen(
@@ -134,9 +134,11 @@ class Recording:
             thread.join(1.0)
 
     def close(self) -> None:
-        """Wait until no process can write to the recorder any more, and the recorder has ended."""
+        """Say that the run is over. Wait until no process can write to the recorder any more, and it has ended."""
         if self._process is None or self._process.stdin is None or self._process.stdout is None:
             return
+        with suppress(OSError):  # because the recorder may be killed
+            self._ask(b"!")
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()

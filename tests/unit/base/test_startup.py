@@ -15,16 +15,17 @@ from app.base.startup import NAMES, worker_command
 from app.services.surfaces import webengine
 
 _ROOT = Path(__file__).resolve().parents[3]
-_NO_RULES = marshal.dumps(("", []))
+_NO_RULES = marshal.dumps(("", [], []))
 _INPUT = {
     "ocr": ((), b"", b""),
     "documents": (("page", '{"charset": "utf-8", "url": ""}'), b"<h1>Wisp</h1>", b"# Wisp"),
     "watchdog": (("1",), b"bye\n", b""),
-    "recorder": (("/tmp", "1000"), (len(_NO_RULES).to_bytes(8, "big") + _NO_RULES), b""),
+    "recorder": (("/tmp", "1000"), (len(_NO_RULES).to_bytes(8, "big") + _NO_RULES + b"!"), b""),
     "mcp": ((), b"", b""),
     "surfaces": (("/dev/null/no-surfaces",), b"", b""),
     "surface-windows": ((), b"", b""),
     "drawing": (("1", "1"), b"no drawing", b""),
+    "ender": (("/dev/null/no-run",), b"", b""),
     "forwarder": (("/dev/null/no-sandbox",), b"", b""),
 }
 

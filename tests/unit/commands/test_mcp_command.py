@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -177,10 +179,117 @@ def test_what_is_taken_over_leaves_its_secrets_with_the_keys(wisp: Path, capsys:
 
 def test_wrong_words_are_refused_with_the_way_on(wisp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["mcp", "add", "notes"]) == 1
-    assert "Name either a command behind `--`, or an address with --url." in capsys.readouterr().err
+    assert "Name the server, and then its command or its address" in capsys.readouterr().err
     assert cli.main(["mcp", "add", "--env", "KEY", "notes", "--", "a"]) == 1
     assert "Write variables and headers as NAME=VALUE" in capsys.readouterr().err
     assert cli.main(["mcp", "remove", "notes"]) == 1
+
+
+_KEPT = {"K": "${kept:mcp/n/K}"}
+
+
+@pytest.mark.parametrize(
+    ("words", "entry"),
+    [
+        ("n --network -- npx -y p", {"command": "npx", "args": ["-y", "p"], "network": True}),
+        ("--network n npx -y p --network", {"command": "npx", "args": ["-y", "p", "--network"], "network": True}),
+        ("n -e K=V --folder / -- cmd --all", {"command": "cmd", "args": ["--all"], "env": _KEPT, "folders": ["/"]}),
+        ("n cmd -- -e K=V", {"command": "cmd", "args": ["--", "-e", "K=V"]}),
+        ("n https://a.example/mcp --header K:V", {"type": "http", "url": "https://a.example/mcp", "headers": _KEPT}),
+        ("-t sse n https://a.example/sse", {"type": "sse", "url": "https://a.example/sse"}),
+    ],
+)
+def test_options_may_stand_on_both_sides_of_the_name(wisp: Path, words: str, entry: dict[str, Any]) -> None:
+    assert cli.main(["mcp", "add", *words.split()]) == 0
+    kept = json.loads(Configuration(wisp / "work").own_file.read_text(encoding="utf-8"))["mcpServers"]["n"]
+    assert kept == entry
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "lacks"),
+    [
+        ("npx -y @scope/server {home}/docs", "--network", {"network": True, "folders": ["{home}/docs"]}),
+        ("uvx server", "--network", {"network": True}),
+        ("docker run -i --rm image", "--no-sandbox", {"sandbox": False}),
+    ],
+)
+def test_what_a_command_needs_beyond_its_sandbox_is_asked_once(
+    wisp: Path, capsys: pytest.CaptureFixture[str], command: str, option: str, lacks: dict[str, Any]
+) -> None:
+    (wisp / "home/docs").mkdir()
+    words = command.format(home=wisp / "home").split()
+    assert cli.main(["mcp", "add", "n", *words]) == 1, "nobody can be asked here"
+    assert f"Nothing was added. With {option} or --yes" in capsys.readouterr().out
+    assert Configuration(wisp / "work").read().servers == {}
+    for answer in ("--yes", option):
+        assert cli.main(["mcp", "add", "n", answer, *words]) == 0
+        kept = json.loads(Configuration(wisp / "work").own_file.read_text(encoding="utf-8"))["mcpServers"]["n"]
+        given = {name: kept[name] for name in kept if name not in ("command", "args")}
+        assert given == {**lacks, **({"folders": [str(wisp / "home/docs")]} if "folders" in lacks else {})}
+
+
+def test_a_script_brings_its_project_but_no_folder_with_keys_and_never_the_home_folder(
+    wisp: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, project, secret = wisp / "home", wisp / "home/project", wisp / "home/secret"
+    for file in (home / "a.py", project / "build/b.py", project / "package.json", secret / "c.py", secret / ".env"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    monkeypatch.chdir(project)
+    folders = {}
+    for name in (str(home / "a.py"), "build/b.py", str(secret / "c.py"), str(home)):
+        assert cli.main(["mcp", "add", "n", "python3", name]) == 0
+        folders[name] = Configuration(wisp / "work").named("n").folders
+    assert list(folders.values()) == [(str(home / "a.py"),), (str(project),), (str(secret / "c.py"),), ()]
+    told = capsys.readouterr().out
+    assert f"may not read {home}, which is your home folder" in told
+    assert f"may not read {secret}, which holds .env" in told
+
+
+@needs_wall
+def test_a_pasted_command_runs_with_its_script_its_imports_its_cache_and_the_network(
+    wisp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, programs = wisp / "home", wisp / "programs"
+    for folder in (home / "notes", home / "docs", programs):
+        folder.mkdir()
+    told = '{"tools": [{"name": "look"}], "calls": {"look": [{"read": "%s"}]}}'
+    shutil.copy(tool_server.__file__, home / "notes/helper.py")
+    (home / "notes/server.py").write_text("import sys, json, helper\nhelper._on_pipes(json.loads(sys.argv[1]))\n")
+    (home / "docs/a.txt").write_text("inside")
+    shutil.copy(tool_server.__file__, programs / "helper.py")
+    (programs / "npx").write_text(
+        "#!/usr/bin/env python3\nimport json, os, pathlib, socket, sys\n"
+        "cache = pathlib.Path.home() / '.npm'\ncache.mkdir(exist_ok=True)\n"
+        "socket.create_connection(('127.0.0.1', int(os.environ['REGISTRY']))).close()\n"
+        "(cache / 'loaded').write_text('yes')\nsys.path.insert(0, os.path.dirname(__file__))\nimport helper\n"
+        f"helper._on_pipes(json.loads({told!r} % (sys.argv[-1] + '/a.txt')))\n"
+    )
+    (programs / "npx").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    with tool_server.serve_http({}) as registry:
+        port = registry.server_address[1]
+        assert cli.main(["mcp", "add", "script", "--", "python3", f"{home}/notes/server.py", told % "/none"]) == 0
+        assert (
+            cli.main(
+                ["mcp", "add", "pasted", "-e", f"REGISTRY={port}", "--yes", "--", *f"npx -y @a/b {home}/docs".split()]
+            )
+            == 0
+        )
+        seen = asyncio.run(_looked(McpServers(wisp / "work", SystemClock()), ["script", "pasted"]))
+    assert seen == ["FileNotFoundError", "inside"]
+    assert not (home / ".npm").exists(), "the cache is the server's own"
+
+
+async def _looked(servers: McpServers, names: list[str]) -> list[str]:
+    """What the tool `look` of each server answers."""
+    try:
+        entries = [servers.configuration.named(name) for name in names]
+        for entry in entries:
+            await servers.tools(entry)
+        return [(await servers.use(entry, "look", {}, lambda *_: None)).text for entry in entries]
+    finally:
+        await servers.close()
 
 
 @pytest.mark.parametrize(("kept", "now"), [("walled", "sandboxed"), ("unwalled", "unsandboxed"), ("remote", "remote")])

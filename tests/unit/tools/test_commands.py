@@ -14,13 +14,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app import cli
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse
 from app.base.redaction import Redaction
 from app.base.texts import shown
 from app.protocol.call import ToolResult
 from app.services.processes import output_recorder, starting
-from app.services.processes.commands import CommandLimits, Processes
+from app.services.processes.commands import CommandLimits, Processes, RunRecord
 from tests.support.waiting import eventually
 from tests.support.workbench import Bench
 
@@ -377,13 +378,52 @@ async def test_what_a_command_writes_after_wisp_was_killed_is_redacted_and_bound
     pipe = tmp_path / "go"
     os.mkfifo(pipe)
     command = f"cat {pipe}; seq 1 400000; echo {_SECRETS['token'][:9]}{_SECRETS['token'][9:]}"
-    script = _KILLED.format(folder=str(tmp_path / "runs"), cwd=str(tmp_path), command=command)
+    end = "os.kill(os.getpid(), signal.SIGKILL)"
+    script = _KILLED.format(folder=str(tmp_path / "runs"), cwd=str(tmp_path), command=command, end=end, keep=True)
     await asyncio.to_thread(subprocess.run, [_PYTHON, "-c", script], check=False, timeout=30)
     run = Processes(tmp_path / "runs", SystemClock()).left_over()[0]
     await asyncio.to_thread(pipe.write_text, "go\n")
     await asyncio.to_thread(eventually, lambda: shown().encode() in run.stdout.tail(99))
     stored = _on_disk(run.folder)
     assert (run.stdout.tail(50).endswith(f"400000\n{shown()}\n".encode()), len(stored) < 1_700_000) == (True, True)
+
+
+@pytest.mark.parametrize("command", ["sleep 600", "sleep 600 >/dev/null 2>&1", "(setsid sleep 600 &) ; sleep 600"])
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "pass"], ids=["killed", "ended"])
+async def test_a_command_ends_with_the_program_that_started_it(tmp_path: Path, command: str, end: str) -> None:
+    script = _KILLED.format(folder=str(tmp_path / "runs"), cwd=str(tmp_path), command=command, end=end, keep=False)
+    await asyncio.to_thread(subprocess.run, [_PYTHON, "-c", script], check=False, timeout=30)
+    record = RunRecord.load(next((tmp_path / "runs").iterdir()))
+    assert record
+    assert await asyncio.to_thread(eventually, lambda: not starting.members(record.id, record.pid, record.born))
+    [run] = Processes(tmp_path / "runs", SystemClock()).recent(1)
+    assert (run.is_running, run.record.stopped) == (False, "Wisp ended")
+
+
+async def test_only_a_command_that_was_to_be_kept_goes_on_when_wisp_ends(bench: Bench, tmp_path: Path) -> None:
+    kept = await bench.call("execute_command", command="echo on; sleep 600", background=True, keep=True)
+    other = await bench.call("execute_command", command="echo on; sleep 600", background=True)
+    await bench.processes.close()
+    later = Processes(tmp_path / "runs", SystemClock())
+    assert [run.id for run in later.left_over()] == [_text(kept, "run_id")]
+    assert later.find(_text(other, "run_id")).record.stopped == "Wisp ended"
+
+
+def test_the_person_sees_what_runs_and_ends_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
+    folder = tmp_path / "state/commands"
+    folder.parent.mkdir()
+    script = _KILLED.format(folder=str(folder), cwd=str(tmp_path), command="sleep 600", end="pass", keep=True)
+    subprocess.run([_PYTHON, "-c", script], check=True, timeout=30)
+    [run] = Processes(folder, SystemClock()).left_over()
+    assert cli.main(["running"]) == 0
+    assert f"{run.id}  sleep 600\n    in {tmp_path}" in capsys.readouterr().out
+    assert cli.main(["running", "stop", run.id]) == 0
+    assert cli.main(["running", "list"]) == 0
+    assert capsys.readouterr().out.endswith("No command that Wisp started runs.\n")
+    assert starting.members(run.id, run.record.pid, run.record.born) == []
 
 
 _KILLED = """
@@ -393,8 +433,8 @@ from app.base.clock import SystemClock
 from app.services.processes.commands import CommandLimits, Processes
 async def main():
     processes = Processes(Path({folder!r}), SystemClock(), CommandLimits(kept_bytes=1_600_000))
-    await processes.start({command!r}, Path({cwd!r}))
-    os.kill(os.getpid(), signal.SIGKILL)
+    await processes.start({command!r}, Path({cwd!r}), keep={keep})
+    {end}
 asyncio.run(main())
 """
 
@@ -467,10 +507,9 @@ def test_a_recorder_ends_where_wisp_does_not_wait_for_its_answer(tmp_path: Path)
         os.write(fd, data)
         os.close(fd)
     os.close(unread)
-    output_recorder.record(
-        output_recorder.OutputRecorder(str(tmp_path), Redaction("*", [])), [source], control, answers
-    )
-    assert (tmp_path / "stdout.0").read_bytes() == b"kept"
+    recorder, gone = output_recorder.OutputRecorder(str(tmp_path), Redaction("*", [])), []
+    output_recorder.record(recorder, [source], control, answers, lambda: gone.append(True))
+    assert ((tmp_path / "stdout.0").read_bytes(), gone) == (b"kept", [True])
 
 
 def test_a_recorder_that_gets_only_a_part_of_its_table_ends() -> None:

@@ -101,6 +101,27 @@ async def test_an_old_charset_is_guessed(bench: Bench) -> None:
     assert "Die Straße führt über den Fluß." in result.llm_echo
 
 
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("cp1252", "café\n"),
+        ("cp1252", "x = 1  # über\nprint(x)\n"),
+        ("cp1252", "x = 1\n" * 20_000 + "# größer\n"),
+        ("cp1251", "Привет, мир. Сегодня хорошая погода, и мы идём гулять в парк.\n"),
+        ("cp932", "こんにちは世界。今日は天気がいいので、公園へ散歩に行きます。\n"),
+        ("utf-16-le", "Grüße aus Köln\nПривет, мир\n"),
+        ("utf-16-be", "Grüße aus Köln\nПривет, мир\n"),
+    ],
+)
+async def test_the_charset_of_few_letters_is_the_usual_one_and_of_enough_text_its_own(
+    bench: Bench, codec: str, text: str
+) -> None:
+    (bench.root / "a.txt").write_bytes(text.encode(codec))
+    last = text.splitlines()[-1]
+    result = await bench.call("read_file", path="a.txt", start_line=text.count("\n"))
+    assert result.llm_echo.endswith(f" | {last}")
+
+
 async def test_a_character_across_the_border_of_two_parts_stays_whole(bench: Bench) -> None:
     (bench.root / "a.txt").write_text("x" * ((1 << 20) - 1) + "é\nlast\n", encoding="utf-8")
     result = await bench.call("read_file", path="a.txt", start_line=2)

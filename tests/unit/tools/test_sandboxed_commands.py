@@ -21,7 +21,7 @@ from app.base.clock import SystemClock
 from app.base.errors import ToolFailed
 from app.services.files import places, survey
 from app.services.processes import starting
-from app.services.processes.commands import Processes
+from app.services.processes.commands import Processes, RunRecord
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import NoWall, SandboxedCommand
@@ -316,12 +316,20 @@ async def test_what_it_left_is_set_aside_also_when_wisp_was_started_again(
     assert [path.name for path in bench.root.iterdir()] == [".mcp.json"]
 
 
+def test_a_sandbox_ends_with_the_program_that_was_killed(tmp_path: Path) -> None:
+    begin = _BEGIN.replace(", keep=True", "") + "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    subprocess.run((sys.executable, "-c", begin, str(tmp_path), "echo on; sleep 600"), check=False, timeout=60)
+    record = RunRecord.load(next((tmp_path / "runs").iterdir()))
+    assert record
+    assert eventually(lambda: not starting.members(record.id, record.pid, record.born))
+
+
 _BEGIN = """
 import asyncio, sys
 from pathlib import Path
 from tests.support.workbench import Bench
 bench = Bench(Path(sys.argv[1]), sandboxed=True)
-asyncio.run(bench.call("execute_command", command=sys.argv[2], background=True))
+asyncio.run(bench.call("execute_command", command=sys.argv[2], background=True, keep=True))
 """
 
 

@@ -93,7 +93,7 @@ async def test_an_edit_changes_the_block_and_nothing_else(bench: Bench) -> None:
     (bench.root / "a.txt").write_bytes(b"one\r\ntwo\r\nthree")
     result = await bench.xml(f'<replace_in_file path="a.txt"><![CDATA[\n{_DIFF}\n]]></replace_in_file>')
     assert (bench.root / "a.txt").read_bytes() == b"one\r\nTWO\r\nthree"
-    assert result.llm_echo == "Edited 'a.txt'. block 1: line 2 became 1."
+    assert result.llm_echo == "Edited 'a.txt'. block 1: replaced line 2."
 
 
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-be", "cp1252"])
@@ -103,6 +103,87 @@ async def test_an_edit_keeps_the_charset(bench: Bench, codec: str) -> None:
     (bench.root / "a.txt").write_bytes((text + "two\n").encode(codec))
     await bench.call("replace_in_file", path="a.txt", diff=_DIFF)
     assert (bench.root / "a.txt").read_bytes() == (text + "TWO\n").encode(codec)
+
+
+async def test_a_byte_order_mark_stays_and_hides_the_first_line_from_no_edit(bench: Bench) -> None:
+    (bench.root / "a.txt").write_bytes(b"\xef\xbb\xbftwo\r\nthree\r\n")
+    result = await bench.call("replace_in_file", path="a.txt", diff=_DIFF)
+    assert (result.ok, (bench.root / "a.txt").read_bytes()) == (True, b"\xef\xbb\xbfTWO\r\nthree\r\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"caf\xe9 \x81\n",  # Windows-1252 has no character for 0x81
+        "公園へ散歩に行きます。今日は天気がいいので。".encode("cp932")
+        + b"\xed\x40\n",  # cp932 writes \xed\x40 as \xfa\x5c
+        "Grüße, Öl, Äpfel, Übung, größer, schöner\n".encode() + b"\xff\n",  # UTF-8 with one broken byte
+    ],
+)
+async def test_an_edit_keeps_the_bytes_of_all_other_lines(bench: Bench, line: bytes) -> None:
+    (bench.root / "a.txt").write_bytes(line + b"two\n" + line)
+    await bench.call("replace_in_file", path="a.txt", diff=_DIFF)
+    assert (bench.root / "a.txt").read_bytes() == line + b"TWO\n" + line
+
+
+@pytest.mark.parametrize(
+    ("new", "deed"),
+    [
+        ("", "deleted lines 2-3"),
+        ("TWO", "replaced lines 2-3 with 1 line"),
+        ("TWO\nTHREE", "replaced lines 2-3"),
+        ("two\nthree\nfour", "replaced lines 2-3 with 3 lines"),
+    ],
+)
+async def test_an_edit_says_what_was_done_to_which_lines(bench: Bench, new: str, deed: str) -> None:
+    (bench.root / "a.txt").write_text("one\ntwo\nthree\nlast\n")
+    diff = (
+        f"------- SEARCH\ntwo\nthree\n=======\n{new}\n+++++++ REPLACE"
+        if new
+        else ("------- SEARCH\ntwo\nthree\n=======\n+++++++ REPLACE")
+    )
+    result = await bench.call("replace_in_file", path="a.txt", diff=diff)
+    assert result.llm_echo == f"Edited 'a.txt'. block 1: {deed}."
+
+
+_HIDING = ["a\u202efdp.txt", "a\u200bb.txt", "pay\u200dpal.txt", "a\nb.txt", "deep\u2066/b.txt"]
+
+
+@pytest.mark.parametrize("name", _HIDING)
+async def test_a_new_name_that_hides_something_is_refused_by_every_tool(bench: Bench, name: str) -> None:
+    (bench.root / "old").write_text("old")
+    results = [
+        await bench.call("write_file", path=name, content="x"),
+        await bench.call("move_file", source=["old"], destination=[name]),
+        await bench.call("copy_file", source=["old"], destination=[name]),
+        await bench.call("make_folder", path=[name]),
+    ]
+    assert [result.ok for result in results] == [False] * 4
+    assert all("<U+" in result.llm_echo and "Give it without them" in result.llm_echo for result in results)
+    assert _state(bench.root) == {"old": b"old"}
+
+
+async def test_a_name_that_needs_a_joiner_is_made_and_found(bench: Bench) -> None:
+    names = ["نامه\u200cها.txt", "👩\u200d💻.txt"]
+    made = [(await bench.call("write_file", path=name, content="x")).ok for name in names]
+    listed = await bench.call("list_files", path=".")
+    assert (made, all(name in listed.llm_echo for name in names)) == ([True, True], True)
+
+
+async def test_what_has_a_hiding_name_already_can_be_moved_edited_and_brought_back(bench: Bench) -> None:
+    name = "a\u202eb.txt"
+    (bench.root / name).write_text("two\n")
+    (bench.root / "folder").mkdir()
+    done = [
+        await bench.call("replace_in_file", path=name, diff=_DIFF),
+        await bench.call("move_file", source=[name], destination=["folder/"]),
+        await bench.call("delete_file", path=f"folder/{name}"),
+        await bench.call("undo_last_change"),
+    ]
+    assert ([result.ok for result in done], _state(bench.root)) == (
+        [True] * 4,
+        {"folder": None, f"folder/{name}": b"TWO\n"},
+    )
 
 
 async def test_a_character_that_the_charset_lacks_is_named_and_nothing_changes(bench: Bench) -> None:
@@ -137,7 +218,7 @@ async def test_one_bad_block_leaves_the_whole_file(bench: Bench) -> None:
 async def test_what_was_found_by_indentation_is_told(bench: Bench) -> None:
     (bench.root / "a.txt").write_text("if x:\n    two\n")
     result = await bench.call("replace_in_file", path="a.txt", diff=_DIFF)
-    assert result.llm_echo == "Edited 'a.txt'. block 1: line 2 became 1 (found although indentation differs)."
+    assert result.llm_echo == "Edited 'a.txt'. block 1: replaced line 2 (found although indentation differs)."
     assert (bench.root / "a.txt").read_text() == "if x:\n    TWO\n"
 
 

@@ -120,6 +120,7 @@ def test_on_wisps_own_desktop_every_program_may_be_used_but_those_of_secrets(fol
         ("execute_command", {"command": "curl example.com"}, ASK, ASK),
         ("execute_command", {"command": "outside"}, ASK, ASK),
         ("execute_command", {"command": "make", "requires_approval": True}, ASK, ASK),
+        ("execute_command", {"command": "make", "keep": True}, ALLOW, ALLOW),
         ("write_file", {"path": "notes.md", "content": "x"}, ALLOW, ALLOW),
         ("write_file", {"path": "/var/tmp/elsewhere/notes.md", "content": "x"}, ASK, ASK),
         ("web_fetch", {"url": "https://example.com/"}, ASK, ALLOW),
@@ -133,6 +134,14 @@ def test_what_a_call_off_the_screen_needs(
     found = [decided(folder, tool, mode=mode, **arguments).decision for mode in (Mode.ASK, Mode.AUTO, Mode.YOLO)]
     assert found == [ask, auto, ALLOW]
     assert decided(folder, tool, trust=PLANNED, **arguments).decision is ALLOW
+
+
+def test_others_words_let_no_command_outlive_wisp(folder: Path) -> None:
+    read = Trust(words="tell me what the page says", tainted_by=("web",))
+    found = [
+        decided(folder, "execute_command", trust=read, command="make", keep=keep).decision for keep in (False, True)
+    ]
+    assert found == [ALLOW, ASK]
 
 
 def test_a_command_leaves_the_sandbox_in_no_mode_unless_the_person_said_it(folder: Path) -> None:

@@ -67,7 +67,7 @@ async def test_a_public_page_is_asked_for_as_a_server_expects_it(net: Net) -> No
     told = await net.ask("GET http://good.example/a?b=1 HTTP/1.1\nHost: good.example\nProxy-Connection: keep-alive\n\n")
     assert "GET /a?b=1 HTTP/1.1\r\nHost: good.example\r\nConnection: close" in told
     assert net.dialled == [f"{PUBLIC}:80"]
-    assert net.proxy.refused == []
+    assert net.proxy.refused == {}
 
 
 async def test_a_tunnel_leads_to_the_address_that_was_judged(net: Net) -> None:

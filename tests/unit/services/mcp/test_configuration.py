@@ -11,6 +11,7 @@ import pytest
 
 from app.base.errors import NeedsPerson, ToolMisuse
 from app.services.mcp.configuration import Configuration, entry_of, expanded
+from app.services.mcp.hub import ServerFault, explained
 from app.settings import store
 
 
@@ -21,6 +22,27 @@ def _files(folder: Path, own: Any = None, theirs: Any = None) -> Configuration:
         if tree is not None:
             file.write_text(tree if isinstance(tree, str) else json.dumps(tree), encoding="utf-8")
     return Configuration(workspace, folder / "mcp.json")
+
+
+@pytest.mark.parametrize(
+    ("told", "hint"),
+    [
+        (
+            {"command": "python3", "args": ["{script}"]},
+            "does not show {script}. `wisp mcp add` shows it that, with --folder",
+        ),
+        ({"command": "npx", "args": ["-y", "some"]}, "npx loads the server from the internet, and it has none."),
+        ({"command": "some"}, "It runs without the internet and reads only"),
+    ],
+)
+def test_a_server_that_did_not_start_is_told_with_what_it_lacked(
+    tmp_path: Path, told: dict[str, Any], hint: str
+) -> None:
+    (script := tmp_path / "server.py").touch()
+    filled = json.loads(json.dumps(told).replace("{script}", str(script)))
+    entry = entry_of("a", filled, is_own=True, home="")
+    fault = explained(entry, ServerFault("gone", "dead"), tmp_path / "workspace")
+    assert hint.replace("{script}", str(script)) in str(fault)
 
 
 def test_both_files_are_read_and_the_own_one_counts_first(tmp_path: Path) -> None:

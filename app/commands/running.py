@@ -1,0 +1,38 @@
+"""`wisp running`: list the commands that Wisp started and that still run, and end one."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from app.assembly import commands_of
+from app.base.clock import SystemClock
+from app.base.texts import clip_line
+from app.commands import options as shared
+
+_LINE_CHARS = 100
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    what.add_parser("list", help="all that run (what `wisp running` alone does)")
+    stop = what.add_parser("stop", help="end one with everything that it has started")
+    stop.add_argument("id", help="as `wisp running` names it")
+
+
+def run(options: argparse.Namespace) -> int:
+    clock = SystemClock()
+    processes, _ = commands_of(shared.settings_of(options), clock)
+    if options.what == "stop":
+        asyncio.run(processes.stop(processes.find(options.id)))
+        print(f"Run {options.id} and all that it started is ended.")
+        return 0
+    found = processes.left_over()
+    for one in found:
+        age_s = clock.wall() - one.record.started_at
+        goes_on = "goes on when Wisp ends" if one.record.keep else "ends with its Wisp"
+        command = clip_line(one.record.command, _LINE_CHARS)
+        print(f"{one.id}  {command}\n{'':<4}in {one.record.cwd}, for {age_s / 60:.0f} minutes; {goes_on}")
+    if not found:
+        print("No command that Wisp started runs.")
+    return 0
