@@ -98,10 +98,14 @@ class WindowCame(ToolFailed):
 
 
 class KeyboardMoved(ToolFailed):
-    """Raised instead of sending keys: the keyboard focus is no longer where the policy judged it to be."""
+    """Raised instead of sending keys: the keyboard focus is no longer where the policy judged it to be.
 
-    def __init__(self) -> None:
-        super().__init__("The keyboard went to another window at this moment.")
+    `sent_chars`: how many characters of the text at hand were sent before.
+    """
+
+    def __init__(self, sent_chars: int = 0) -> None:
+        super().__init__("The keyboard went elsewhere at this moment.")
+        self.sent_chars = sent_chars
 
 
 def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
@@ -317,8 +321,11 @@ class ExactTyping(Protocol):
         """
         ...
 
-    async def remap(self, text: str) -> None:
-        """Type the text with keys that have no symbol, which are mapped to its characters for that moment."""
+    async def remap(self, text: str, into: str = "") -> None:
+        """Type the text with keys that have no symbol, which are mapped to its characters for that moment.
+
+        `into` is the `Landing.place` that must have the keyboard; KeyboardMoved is raised if it has not.
+        """
         ...
 
 

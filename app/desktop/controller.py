@@ -18,7 +18,7 @@ from app.desktop.accessibility.outline import contents_of, dialog_in_front
 from app.desktop.backends import Backend, Curtain, Frame, Press, Window
 from app.desktop.capture import bounds_of
 from app.desktop.elements import Changed, FollowedChanges, NoChanges
-from app.desktop.input import InputController
+from app.desktop.input import InputController, apart
 from app.desktop.ocr.elements import OcrElements
 from app.desktop.ocr.evidence import PixelEvidence
 from app.desktop.ocr.rapid import Ocr
@@ -87,9 +87,10 @@ class _Before:
     titles: SteadyTitles
 
     def is_answered(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
-        """Return whether the dialog that was pressed has closed. All its buttons do that, whatever else they do."""
+        """Return whether a window or dialog closed, and that proves nothing: all buttons of a dialog do that."""
         is_there = self.meant is None or any(window.ref == self.meant.ref for window in after)
-        return proving.may_answer(self.meant) and (asked.is_gone or not is_there)
+        may_answer = proving.may_answer(self.meant)
+        return (may_answer and asked.is_gone) or (not is_there and (may_answer or not proving.may_close))
 
     def window_changes(self, after: Sequence[Window], *, is_answered: bool) -> list[WindowChange]:
         is_at_a_place = self.where is not None
@@ -266,7 +267,8 @@ class DesktopController:
         elif asked.doubt:
             told = told.with_doubt(asked.doubt, is_in_vain=asked.is_in_vain)
         elif is_answered and told.proof != "confirmed":
-            told = told.with_doubt("The dialog closed. Whether the press did anything else is not known.")
+            what = "The dialog closed" if proving.is_press else "Its window closed meanwhile"
+            told = told.with_doubt(f"{what}. Whether anything else came of it is not known.")
         elif said.is_in_sight and told.proof != "confirmed":
             told = told.with_doubt("What was open there closed, and it may have taken the press.")
         elif said.lines and told.proof == "suspected no-op":
@@ -413,12 +415,14 @@ class DesktopController:
             await self.staleness.check(aim.point, capture)
         return aim
 
-    def apart(self, aim: Aim, press: Press) -> Aim:
+    async def apart(self, aim: Aim, press: Press) -> Aim:
         """Return the aim, moved within its control if a press at its point would count as a double click."""
-        element = aim.element
+        if not self.input.is_second(aim.point, press.button):
+            return aim
+        element = aim.element or await self.preview.at(aim.point)
         if element is None or element.role not in _ALIKE_ALL_OVER:
             return aim
-        return replace(aim, point=self.input.apart(aim.point, element.box, press.button))
+        return replace(aim, point=apart(aim.point, element.box))
 
     async def press(self, aim: Aim, press: Press) -> None:
         """Click the aimed point after checking that the press arrives there. Raises OutOfReach."""

@@ -190,7 +190,7 @@ class _ExactTyping:
         self._desktop.done.append(Typed(text))
         return True
 
-    async def remap(self, text: str) -> None:
+    async def remap(self, text: str, into: str = "") -> None:  # noqa: ARG002
         self._desktop.done.append(Typed(text))
 
 

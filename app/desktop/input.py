@@ -90,6 +90,7 @@ class InputController:
         self._buttons: dict[Button, Point] = {}
         self._typed_at = -math.inf
         self._typing_into: Window | None = None
+        self._sent_chars = 0
         self._judged, self._is_field = Landing(), False
         self._checks = UNCHECKED
         self._last_click: tuple[Point, Button, float] | None = None
@@ -125,17 +126,9 @@ class InputController:
                     raise ToolFailed(f"{number} of {press.count} presses were made. {error} {_LOOK}") from None
         self._last_click = (at, press.button, self._clock.now())
 
-    def apart(self, at: Point, inside: Rect, button: Button) -> Point:
-        """Return a point of the same control where a press makes no double click; `at` if there is none or no need."""
-        if not self._is_second(at, button):
-            return at
-        shifts = ((_APART_PX, 0), (-_APART_PX, 0), (0, _APART_PX), (0, -_APART_PX))
-        core = Rect(inside.x + _EDGE_PX, inside.y + _EDGE_PX, inside.width - 2 * _EDGE_PX, inside.height - 2 * _EDGE_PX)
-        return next((there for dx, dy in shifts if core.contains(there := at.moved(dx, dy))), at)
-
     async def _keep_apart(self, at: Point, button: Button) -> None:
         """If a press now would complete a double click, wait until it no longer does."""
-        if self._last_click and self._is_second(at, button):
+        if self.is_second(at, button):
             await self.outlast_double_click()
 
     async def outlast_double_click(self) -> None:
@@ -144,7 +137,7 @@ class InputController:
         if left > 0:
             await self._clock.sleep(left)
 
-    def _is_second(self, at: Point, button: Button) -> bool:
+    def is_second(self, at: Point, button: Button) -> bool:
         """Return whether a press now would complete a double click. It would not if the person moved the mouse."""
         if self._last_click is None:
             return False
@@ -266,8 +259,8 @@ class InputController:
                         await self._hold(chord, max(hold_s, _SWITCHING_S) if chord.may_switch else hold_s)
                         if chord.may_switch:
                             await self._backend.windows.arranged(_SWITCHING_S)
-                except KeyboardMoved as error:  # because a menu may open while Alt is held alone
-                    raise _stopped(number, len(whole), "chords", error) from None
+                except KeyboardMoved:  # because a menu may open while Alt is held alone
+                    raise _stopped(number, len(whole), "chords", await self._moved()) from None
                 if chord.may_switch:
                     await self._switched()
         finally:
@@ -333,9 +326,10 @@ class InputController:
         is_dialog = self._typing_into is not None and self._typing_into.is_dialog
         left = with_lead(left) if is_dialog else left
         routes: list[Route] = []
-        done = since_pause = 0
+        self._sent_chars = since_pause = 0
         with self._backend.keyboard.plain(), self._judged_apart():
             while left:
+                done = self._sent_chars
                 if done and len(left) == 1 and left[0].text in _SUBMITS:
                     await self._before_submitting()
                 try:
@@ -350,10 +344,10 @@ class InputController:
                 try:
                     since_pause = await self._type(piece, since_pause)
                 except KeyboardMoved as error:
-                    raise ToolFailed(f"Typing stopped half way: {error} {_LOOK}") from None
+                    self._sent_chars += error.sent_chars
+                    raise _stopped(self._sent_chars, len(text), "characters", await self._moved()) from None
                 if left:
                     await self._taken(piece, taker, opens_field=is_dialog and not done)
-                done += len(piece.source)
                 routes.append(piece.route)
         self._typed_at = self._clock.now()
         return tuple(dict.fromkeys(routes))
@@ -376,12 +370,14 @@ class InputController:
     async def _type(self, piece: Piece, since_pause: int) -> int:
         if piece.route is Route.KEY:
             with self._holding((piece.text,)):
+                self._sent_chars += len(piece.source)
                 return since_pause + 1
         if piece.route is Route.EXACT:
             if since_pause:
                 await self._worked_off()
             self._check_window()
             if await self._type_exactly(piece.text):
+                self._sent_chars += len(piece.text)
                 return 0
         for part in slices(piece.text):
             if await self._takeover.free():
@@ -391,6 +387,7 @@ class InputController:
             with self._only_where_judged():
                 self._has_sent = True
                 self._backend.keyboard.type_text(part)
+            self._sent_chars += len(part)
             since_pause += len(part)
             await asyncio.sleep(0)  # so that a stop can come between two words
             if since_pause >= PACE_CHARS:
@@ -400,12 +397,20 @@ class InputController:
         return since_pause
 
     def _check_window(self) -> None:
-        """Raise ToolFailed if another window became active: the rest of the text must not land in it."""
+        """Raise KeyboardMoved if another window became active: the rest of the text must not land in it."""
         was, now = self._typing_into, self._active()
         if was and now and was.ref != now.ref:
-            raise ToolFailed(
-                f"Typing stopped half way: the keyboard went from {was.title!r} to {now.title!r}. Look before going on."
-            )
+            raise KeyboardMoved
+
+    async def _moved(self) -> ToolFailed:
+        """Return an error that says where the keyboard went. A window manager passes it on a moment later."""
+        windows = self._backend.windows
+        await windows.arranged(_ARRANGING_S)
+        there = windows.keyboard().window
+        if not there:
+            return ToolFailed("No window has the keyboard now.")
+        other = next((one for one in windows.all() if one.ref == there != self._judged.window), None)
+        return ToolFailed(f"The keyboard went to {other.title!r}.") if other else KeyboardMoved()
 
     async def _type_exactly(self, text: str) -> bool:
         """Paste the text, or type it with remapped keys. Returns False if the layout's keys should type it."""
@@ -416,7 +421,7 @@ class InputController:
             return True
         if self._backend.keyboard.can_type(text):
             return False
-        await self._backend.exact.remap(text)
+        await self._backend.exact.remap(text, self._judged.place)
         return True
 
     def _paste_chord(self) -> str:  # A terminal needs another chord, because ctrl+v quotes the next character there.
@@ -481,6 +486,13 @@ class InputController:
         right, bottom = max(p.x for p in points) + _AROUND_PX, max(p.y for p in points) + _AROUND_PX
         around = Rect(left, top, right - left + 1, bottom - top + 1)
         return self._curtain.drawn_back(around) if self._curtain.covers(around) else nullcontext()
+
+
+def apart(at: Point, inside: Rect) -> Point:
+    """Return a point of the same control, too far away to complete a double click; `at` if there is none."""
+    shifts = ((_APART_PX, 0), (-_APART_PX, 0), (0, _APART_PX), (0, -_APART_PX))
+    core = Rect(inside.x + _EDGE_PX, inside.y + _EDGE_PX, inside.width - 2 * _EDGE_PX, inside.height - 2 * _EDGE_PX)
+    return next((there for dx, dy in shifts if core.contains(there := at.moved(dx, dy))), at)
 
 
 def _stopped(done: int, whole: int, what: str, why: ToolFailed) -> ToolFailed:

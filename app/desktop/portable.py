@@ -218,7 +218,7 @@ class DirectTyping:
         self._keyboard.type_text(text)
         return True
 
-    async def remap(self, text: str) -> None:
+    async def remap(self, text: str, into: str = "") -> None:  # noqa: ARG002
         self._keyboard.type_text(text)
 
 

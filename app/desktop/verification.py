@@ -411,7 +411,7 @@ class Proving:
     `ask` asks the program whether the intended effect happened. `by_changes`: any other change that the program reports
     proves it too. `at_rest`: only what holds once the screen is at rest counts. `window` is the window acted on, if the
     place does not show it. `is_press`: a dialog may be answered with it. `is_in_dialog`: the control is in a dialog,
-    which may be a part of a page.
+    which may be a part of a page. `may_close`: its effect may be that the window closes.
     """
 
     ask: Callable[[], Awaitable[Proof]] | None = None
@@ -420,6 +420,7 @@ class Proving:
     at_rest: bool = False
     window: Window | None = None
     is_in_dialog: bool = False
+    may_close: bool = True
 
     def limit_s(self, meant: Window | None, *, is_changed: bool) -> float:
         """Return for how many seconds after the action its proof may still arrive, even on a screen at rest.

@@ -120,7 +120,7 @@ _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 
 async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
-    aim = controller.apart(await controller.aim_to_press(target_of(call), call.id), press)
+    aim = await controller.apart(await controller.aim_to_press(target_of(call), call.id), press)
     if call.text("receipt") == _NO_RECEIPT:
         await controller.act_unseen(lambda: controller.press(aim, press))
         seen = verification.UNSEEN
@@ -231,7 +231,7 @@ async def type_text(controller: DesktopController, call: ToolCall, admit: Admit)
     into = controller.active_window()
     read = partial(verification.of_typing, controller.backend, text)
     standing = Standing(read, controller.clock, controller.keeping_fields)
-    proof = Proving(standing.proof, by_changes=False)
+    proof = Proving(standing.proof, by_changes=False, may_close="\n" in text)
     seen = await controller.act(do, proof=proof)
     if into and is_terminal(into.app) and seen.proof == "suspected no-op":
         seen = seen.with_doubt("A terminal takes a password, for one, without showing it.")

@@ -110,8 +110,10 @@ async def scroll_list_to(bus: Bus, node: Node) -> bool:
 
     If three quarters of the rows are before this row, the bar is set to three quarters of its range.
     """
-    rows = node.parent.children if node.parent else [node]
-    share = rows.index(node) / max(len(rows) - 1, 1)
+    family = node.parent.children if node.parent else [node]
+    cells = [one for one in family if one.role == node.role]  # without the headers, which do not scroll along
+    columns = max(sum(one.role in spi.HEADERS for one in family), 1)
+    share = (cells.index(node) // columns) / max((len(cells) - 1) // columns, 1)
     try:
         async with asyncio.timeout(_LIMIT_S):
             bar = await _scroll_bar(bus, node)

@@ -19,7 +19,7 @@ from app.desktop.accessibility.matching import Description, normal, readings, ro
 from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.objects import Survey, Surveyor
 from app.desktop.accessibility.outline import Outliner, RefBook, Stack, held_by
-from app.desktop.accessibility.reading import OutlineReader, is_far_row, is_scrolled
+from app.desktop.accessibility.reading import OutlineReader, is_scrolled, unseen_in
 from app.desktop.accessibility.scenes import marked_item, scene_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
@@ -116,7 +116,7 @@ class AtSpi:
         nodes = (node, next((above for above in node.ancestors() if is_scrolled(above)), window))
         await self._reader.fill([(program, node) for node in nodes], self._stack())
         element, holder = (self._refs.element(program, window, node) for node in nodes)
-        return OutOfSight(element, holder, is_far_row(node))
+        return OutOfSight(element, holder, node.is_far_row)
 
     async def _one_beyond(self, query: str) -> tuple[Program, Node, Node] | None:
         """Return a control to scroll to, with its program and window. None unless exactly one has this name."""
@@ -223,7 +223,8 @@ class AtSpi:
         wanted = [program for program in programs if program.is_read]
         is_whole = request.view is OutlineView.PAGE
         beyond = [node for each in wanted for _, node in await self._reader.out_of_sight(each)] if is_whole else []
-        return self._outliner.told(wanted, self._refs, stack, request, beyond)
+        unseen = 0 if is_whole else sum(unseen_in(program) for program in wanted)
+        return self._outliner.told(wanted, self._refs, stack, request, beyond, unseen)
 
     async def element(self, ref: str) -> Element:
         return (await self._live(ref))[1]

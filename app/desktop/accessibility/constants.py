@@ -260,10 +260,15 @@ WRITTEN = frozenset({"icon", "table cell", "list item", "tree item"})
 """Roles that may carry their name as a text only (GTK 3's icon views)."""
 ROOMY = frozenset({"table", "tree table", "tree", "list", "list box", "layered pane"})
 """Roles that may hold thousands of children of which a few show."""
+VIEWS = frozenset({"scroll pane", "viewport"})
+"""Roles that show a part of what they hold."""
 PAGES = frozenset({"document web"})
 """Roles whose content is in screen pixels at any scale (Chromium)."""
 FLAGS = frozenset({"check box", "check menu item", "radio button", "radio menu item", "switch"})
 """Roles that are on or off."""
+HEADERS = frozenset({"column header", "table column header"})
+MENUS = frozenset({"menu", "popup menu"})
+"""Roles of what holds the entries of a menu."""
 SECRET = "password text"
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
 """Roles whose value is a number."""

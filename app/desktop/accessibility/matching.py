@@ -181,11 +181,18 @@ def name_fit(name: str, wanted: str) -> float:
 
 
 def _words_fit(name: str, wanted: str) -> float:
-    """Score a name in which each wanted word begins a word of the name. The more of the name they cover, the better."""
+    """Score a name in which each wanted word begins a word of the name. The more of the name they cover, the better.
+
+    Numbers are not shortened: item 1 is not item 12.
+    """
     words = name.split()
-    if not all(any(word.startswith(part) for word in words) for part in wanted.split()):
+    if not all(any(_begins(word, part) for word in words) for part in wanted.split()):
         return 0.0
     return _WORDS + _WORDS_SPAN * min(len(wanted) / len(name), 1.0)
+
+
+def _begins(word: str, part: str) -> bool:
+    return word == part if part.isdigit() else word.startswith(part)
 
 
 def _spelling_fit(name: str, wanted: str) -> float:

@@ -86,6 +86,8 @@ _CONTENT_NAMES = 4
 class Node:
     """One accessible object. `box` and `value` are None until they are read, `interfaces` until they are known.
 
+    `unseen` counts the children that are there and do not show, as they are scrolled away.
+
     `place` identifies a cell of a sheet by its table's key, its row and its column, because LibreOffice makes a new
     object for the same cell each time.
     """
@@ -102,6 +104,7 @@ class Node:
     value: str | None = None
     label: str = ""
     place: Key | None = None
+    unseen: int = 0
 
     def has(self, state: str) -> bool:
         return bool(self.states & spi.BITS[state])
@@ -114,6 +117,16 @@ class Node:
         # GTK 3 says that a viewport does not show once it was scrolled by its own height, whatever shows in it.
         is_view = self.role == "viewport" and self.has("visible")
         return (self.has("showing") or is_view) and not self.has("defunct")
+
+    @property
+    def is_far_row(self) -> bool:
+        """Return whether the node is a row that is out of sight in a list. Qt does not mark such rows as visible."""
+        return not self.shows and self.has("selectable") and self.parent is not None and self.parent.role in spi.ROOMY
+
+    @property
+    def is_scrolled_away(self) -> bool:
+        """Return whether the node shows only once it is scrolled to."""
+        return not self.shows and (self.has("visible") or self.is_far_row)
 
     @property
     def is_operable(self) -> bool:

@@ -16,7 +16,8 @@ from app.desktop.accessibility.bus import Bus, BusLost, CallRefused
 from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Key, Node, Program, role_of, states_of
 
 _VALUE_CHARACTERS = 200
-_MANY = 300
+_MANY, _VERY_MANY = 300, 4000
+"""How many children of a list are read one by one, for an outline and for a search after what must be scrolled to."""
 _SHEET = 10_000_000
 """A table with at least this many cells is a sheet, because LibreOffice reports every empty cell."""
 _COLUMNS = 16
@@ -32,14 +33,16 @@ async def read_children(bus: Bus, key: Key) -> list[Key]:
     return [(name, path) for name, path in reply[0] if path != spi.NULL]
 
 
-async def family(bus: Bus, node: Node) -> list[Key]:
+async def family(bus: Bus, node: Node, *, hidden_too: bool = False) -> list[Key]:
     """Return the children of a node. For a very long list, return only those that are visible.
 
-    Returns none for a sheet: `add_cells` reads its cells.
+    `hidden_too` allows for longer lists. Returns none for a sheet: `add_cells` reads its cells.
     """
     count = int(await bus.get(*node.key, spi.ACCESSIBLE, "ChildCount")) if node.role in spi.ROOMY else 0
-    if count > _MANY:
-        return await _in_sight(bus, node) if count < _SHEET else []
+    if count > (_VERY_MANY if hidden_too else _MANY):
+        found = await _in_sight(bus, node) if count < _SHEET else []
+        node.unseen = count - len(found) if found else 0
+        return found
     return await read_children(bus, node.key)
 
 
@@ -98,9 +101,16 @@ async def _child_at(node: Node, bus: Bus, place: int) -> Key:
     return name, path
 
 
+async def child_at(bus: Bus, key: Key, point: Point) -> Key | None:
+    """Return what an object reports at a point: a child of it, or something further inside; None if nothing."""
+    reply = await bus.call(*key, spi.COMPONENT, "GetAccessibleAtPoint", "iiu", point.x, point.y, spi.ON_SCREEN)
+    name, path = reply[0]
+    return None if path == spi.NULL else (name, path)
+
+
 async def _index_at(node: Node, bus: Bus, point: Point) -> int:
-    hit = (await bus.call(*node.key, spi.COMPONENT, "GetAccessibleAtPoint", "iiu", point.x, point.y, spi.ON_SCREEN))[0]
-    if hit[1] == spi.NULL:
+    hit = await child_at(bus, node.key, point)
+    if hit is None:
         return -1
     return int((await bus.call(*hit, spi.ACCESSIBLE, "GetIndexInParent"))[0])
 
@@ -109,9 +119,13 @@ async def described(bus: Bus, keys: Iterable[Key], parent: Node | None, *, hidde
     """Return the visible objects (with `hidden_too`, all), each with its role and name."""
     nodes = [Node(key, parent=parent) for key in keys]
     await all_of(bus, state, nodes)
+    if parent is not None and parent.has("manages-descendants"):
+        await all_of(bus, box, [node for node in nodes if node.shows])
     if parent is not None and parent.role == "scroll pane":
         await all_of(bus, role, [node for node in nodes if node.has("visible")])
     told = [node for node in nodes if hidden_too or node.shows]
+    if parent is not None:
+        parent.unseen += sum(node.is_scrolled_away for node in nodes)
     await asyncio.gather(all_of(bus, name, told), all_of(bus, role, told))
     return told
 
@@ -142,6 +156,14 @@ async def role(bus: Bus, node: Node) -> None:
     node.role = role_of((await bus.call(*node.key, spi.ACCESSIBLE, "GetRole"))[0])
 
 
+async def note_submenu(bus: Bus, entry: tuple[Node, Key]) -> None:
+    """Give a menu entry the state `has-popup` if its first child is a menu. Qt does not report it."""
+    node, child = entry[0], Node(entry[1])
+    await role(bus, child)
+    if child.role in spi.MENUS:
+        node.states |= spi.BITS["has-popup"]
+
+
 async def description(bus: Bus, node: Node) -> None:
     node.description = str(await bus.get(*node.key, spi.ACCESSIBLE, "Description"))
 
@@ -158,6 +180,10 @@ async def fill(bus: Bus, node: Node) -> None:
 
 
 async def box(bus: Bus, node: Node) -> Rect:
+    """Return the object's place as its program reports it. An object without a place does not show.
+
+    The rows of GTK 3's tree views say that they show wherever they are.
+    """
     if not node.may(spi.COMPONENT):
         return Rect(0, 0, 0, 0)
     try:
@@ -165,6 +191,7 @@ async def box(bus: Bus, node: Node) -> Rect:
     except CallRefused:  # since not every object has a place
         return Rect(0, 0, 0, 0)
     if spi.NOWHERE in (x, y):
+        node.states &= ~spi.BITS["showing"]
         return Rect(0, 0, 0, 0)
     return Rect(x, y, max(width, 0), max(height, 0))
 

@@ -182,6 +182,7 @@ _INDENT = "  "
 _ANSWERS = frozenset({"button", "push button"})
 _ASKING = _ANSWERS | {"check box", "icon", "link"}
 """The roles of the controls that a dialog has which only asks something."""
+_UNSEEN = "[at least {} more out of sight: view=page names them; click one by its name, and Wisp scrolls to it]"
 _BEYOND = "Out of sight; click one by its name, and Wisp scrolls to it:"
 
 
@@ -209,10 +210,12 @@ class Outliner:
         stack: Stack,
         request: OutlineRequest,
         beyond: Sequence[Node] = (),
+        unseen: int = 0,
     ) -> Outline:
         """Return the view `interactive`, `full`, `page` or `diff`. The caller has read and filled the trees.
 
-        `beyond` are the controls that are visible only after the page is scrolled.
+        `beyond` are the controls that are visible only after the page is scrolled; where they are not named, `unseen`
+        says how many there are at least.
         """
         windows = [(program, window) for program in programs for window in program.windows]
         windows.sort(key=lambda pair: stack.place(*pair))  # so that what a budget leaves out lies behind
@@ -228,6 +231,8 @@ class Outliner:
         self._remember(seen, is_whole=not request.window)
         silent = tuple(program.name for program in programs if program.is_silent)
         notes = [_note(program) for program in programs if program.is_silent or program.is_cut]
+        if unseen and request.view is not OutlineView.DIFF:
+            notes.append(_UNSEEN.format(unseen))
         text, left_out = _within(told, request.budget)
         empty = tuple(lines[0].element.window for lines in seen.values() if len(lines) == 1)
         elements = tuple(line.element for line in shown)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from app.base.errors import ToolFailed
@@ -94,7 +95,7 @@ class OutlineReader:
     async def out_of_sight(self, program: Program) -> list[tuple[Node, Node]]:
         """Return the controls in pages and lists that are visible only after scrolling, each with its window."""
         shown = [(window, holder) for window, holder in program.walk() if is_scrolled(holder)]
-        pages = [(window, Node(page.key, page.role, parent=page.parent)) for window, page in shown]
+        pages = [(window, Node(page.key, page.role, states=page.states, parent=page.parent)) for window, page in shown]
         try:
             async with asyncio.timeout(_PAGE_LIMIT_S):
                 known = [page for _, page in pages if page.key in program.cached]
@@ -104,9 +105,7 @@ class OutlineReader:
         except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
         controls = ((window, node) for window, page in pages for node in page.walk() if node.is_operable)
-        return [
-            (window, node) for window, node in controls if not node.shows and (node.has("visible") or is_far_row(node))
-        ]
+        return [(window, node) for window, node in controls if node.is_scrolled_away]
 
     async def again(self, seen: Seen, stack: Stack) -> Node | None:
         """Read an object again. Returns None if it is gone or hidden. Raises ToolFailed if its program is silent."""
@@ -129,9 +128,13 @@ class OutlineReader:
             return None
         except TimeoutError as late:
             raise ToolFailed(f"The program does not answer within {PROGRAM_LIMIT_S:g} s.", transient=True) from late
+        if not (node.shows or is_unsaid):  # because some objects have no place only while they are scrolled away
+            return None
         areas = stack.areas(seen.element.pid, seen.element.window)
         scale = scale_of(told, areas, stack.corners) if areas and not seen.is_apart else seen.scale
         node.box = scale.on_screen(node.box or told)
+        if node.box.overlap(seen.element.box) == seen.element.box:  # because only this part of it is in view
+            node.box = seen.element.box
         return node
 
     async def _grow(self, program: Program) -> None:
@@ -170,6 +173,7 @@ class OutlineReader:
         frames = [window for window in program.windows if window.box is None]
         is_vague = program.bus_name in self._bus.vague
         holders = [above for node in nodes for above in node.ancestors() if above.box is None] if is_vague else []
+        holders += [above for node in nodes for above in node.ancestors() if _may_clip(above) and above.box is None]
         wanted = list(dict.fromkeys([*frames, *holders, *nodes]))
         try:
             async with program.limited():
@@ -188,6 +192,8 @@ class OutlineReader:
             program.scales |= {node.key: scale for node in wanted if (scale := _of_popup(node, popups))}
         for node in wanted:
             node.box = program.scale_for(node).on_screen(node.box or Rect(0, 0, 0, 0))
+        for node in nodes:
+            node.box = _in_view(node)
 
     async def _grow_from_cache(self, program: Program) -> bool:
         """Build the tree from the program's cache. Returns False if the program has none (yet, for Chromium).
@@ -211,7 +217,9 @@ class OutlineReader:
     async def _grow_by_level(self, parents: Sequence[Node], *, hidden_too: bool = False) -> None:
         level, count = list(parents), 0
         while level and count < _NODE_LIMIT:
-            families = await objects.all_of(self._bus, objects.family, level)
+            families = await objects.all_of(self._bus, partial(objects.family, hidden_too=hidden_too), level)
+            first = [(node, keys[0]) for node, keys in zip(level, families, strict=True) if keys and _is_entry(node)]
+            await objects.all_of(self._bus, objects.note_submenu, first)
             described = await asyncio.gather(
                 *(
                     objects.described(self._bus, keys or (), node, hidden_too=hidden_too)
@@ -236,16 +244,35 @@ class OutlineReader:
             node.label = text or ""
 
 
-def is_far_row(node: Node) -> bool:
-    """Return whether a node is a row that is out of sight in a visible list. Qt does not mark such rows as visible."""
-    holder = node.parent
-    return not node.shows and node.has("selectable") and holder is not None and holder.role in spi.ROOMY
+def _is_entry(node: Node) -> bool:
+    """Return whether a node is a menu entry that may open a menu without saying so."""
+    return node.role == "menu item" and not node.has("has-popup")
+
+
+def unseen_in(program: Program) -> int:
+    """Return how many objects in the pages and lists of a program show only once they are scrolled to, at least."""
+    holders = [node for _, node in program.walk() if is_scrolled(node)]
+    return sum(node.unseen for holder in holders for node in holder.walk())
 
 
 def is_scrolled(node: Node) -> bool:
     """Return whether a node is a page or list that is not inside another page or list."""
     scrolled = spi.PAGES | spi.ROOMY
     return node.role in scrolled and not any(above.role in scrolled for above in node.ancestors())
+
+
+def _may_clip(node: Node) -> bool:
+    return node.role in spi.ROOMY | spi.VIEWS
+
+
+def _in_view(node: Node) -> Rect:
+    """Return the part of the node's box that the lists and scrolled areas around it show; all of it if none does."""
+    assert node.box is not None
+    shown = node.box
+    for above in node.ancestors():
+        if _may_clip(above) and above.box is not None:
+            shown = shown.overlap(above.box) or shown
+    return shown
 
 
 def _of_popup(node: Node, popups: Sequence[Rect]) -> Scale | None:
@@ -280,10 +307,11 @@ def _planted(windows: Iterable[Node], items: dict[Any, Any], *, hidden_too: bool
         if _is_lacking(node, len(family), items[node.key][4]):
             lacking.append(node)
             continue
-        nodes = (
+        nodes = [
             Node(tuple(item[0]), role_of(item[7]), states=states_of(item[9]), parent=node)
             for item in sorted(family, key=lambda item: int(item[3]))
-        )
+        ]
+        node.unseen = sum(child.is_scrolled_away for child in nodes)
         node.children = [child for child in nodes if hidden_too or child.shows]
         growing.extend(node.children)
     return lacking

@@ -61,6 +61,7 @@ _POPPED_UP = frozenset({"window", "popup menu", "menu", "tool tip", "combo box",
 _LISTING = frozenset({"list", "table", "tree", "tree table"})
 """Programs outside the web hold the entries of an open list in these too; pages have them anywhere."""
 _NAME_CHARACTERS = 60
+_UNDER_A_MENU = "an open list or menu lies over it; close it with Escape first, or choose one of its entries."
 
 
 async def obstacle(bus: Bus, seen: Seen, point: Point, popups: Sequence[Rect]) -> str:
@@ -76,10 +77,12 @@ async def obstacle(bus: Bus, seen: Seen, point: Point, popups: Sequence[Rect]) -
                     name = clip_line(closed.name, _NAME_CHARACTERS)
                     return f"it is a choice of a closed combo box{f' ({name!r})' if name else ''}. Open that first."
             over = next((area for area in popups if area.contains(point)), None)
-            if over is not None and await _is_behind(bus, seen, over):
-                return "an open list or menu lies over it; close it with Escape first, or choose one of its entries."
+            if over is not None:  # because what is in the open menu lies in front of its window
+                return _UNDER_A_MENU if await _is_behind(bus, seen, over) else ""
             if seen.key[0] in bus.hit_testing and seen.scale == AS_TOLD and not seen.is_apart:
                 return await _covering(bus, seen, point)
+            if seen.element.role == "table cell" and await _is_scrolled_off(bus, seen, point):
+                return "the header of its list lies over it. Scroll the list a little."
     except (CallRefused, TimeoutError):  # because a program that does not answer gives no reason against the click
         pass
     return ""
@@ -114,6 +117,15 @@ async def _is_behind(bus: Bus, seen: Seen, popup: Rect) -> bool:
     return not any(popup.size.area < 2 * box.size.area <= 2 * popup.size.area for box in boxes)
 
 
+async def _is_scrolled_off(bus: Bus, seen: Seen, point: Point) -> bool:
+    """Return whether the table around a cell says that no cell of it is at the point, as under its header in GTK 3."""
+    for key in await _above(bus, seen.key, 1):
+        table = Node(key)
+        await objects.state(bus, table)
+        return table.has("manages-descendants") and await objects.child_at(bus, key, point) is None
+    return False
+
+
 async def _extents(bus: Bus, node: Node) -> Rect:
     x, y, width, height = (await bus.call(*node.key, spi.COMPONENT, "GetExtents", "u", spi.ON_SCREEN))[0]
     return Rect(x, y, max(width, 0), max(height, 0))
@@ -144,12 +156,10 @@ async def _hit(bus: Bus, window: Key, point: Point) -> Key | None:
     found: Key | None = None
     for _ in range(_DEEPEST):
         asked = found or window
-        name, path = (
-            await bus.call(*asked, spi.COMPONENT, "GetAccessibleAtPoint", "iiu", point.x, point.y, spi.ON_SCREEN)
-        )[0]
-        if path == spi.NULL or (name, path) == asked:
+        hit = await objects.child_at(bus, asked, point)
+        if hit is None or hit == asked:
             break
-        found = (name, path)
+        found = hit
     return found
 
 

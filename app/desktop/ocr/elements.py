@@ -86,7 +86,7 @@ class OcrElements:
         told = [one for one in outline.described or outline.elements if _is_told_of(one, window)]
         shown = bounds_of(one.box for one in told if one.role in spi.WINDOWS)
         area = (shown and shown.overlap(window.area)) or window.area
-        covers = [one.box for one in told if _is_telling(one)]
+        covers = [_covered_by(one) for one in told if _is_telling(one)]
         menus = [menu for menu in self._menus(window) if not _is_described(menu, covers)]
         least_px = max(round(area.size.area * least_share), _SMALLEST_PART_PX)
         parts = [*menus, *empty_parts(area, [*covers, *self._menus(window)], least_px, _PARTS)]
@@ -222,6 +222,8 @@ _SMALLEST_PART_PX = 48 * 16
 _EDGE_PX = 3
 _MARGIN_PX = 8
 _DESCRIBED_SHARE = 0.5
+_LABELLED_BESIDE = frozenset({"check box", "radio button"})
+_LETTER_PX = 10
 
 
 def _is_told_of(element: Element, window: Window) -> bool:
@@ -233,6 +235,15 @@ def _is_telling(element: Element) -> bool:
     if element.role in spi.SURFACES:
         return False
     return bool(element.name.strip() or element.value.strip()) or element.role in spi.TEXTS
+
+
+def _covered_by(element: Element) -> Rect:
+    """Return the area of which an element tells. A page's check box is a small square with its name beside it."""
+    box = element.box
+    if element.role not in _LABELLED_BESIDE or box.width > 2 * box.height:
+        return box
+    width = box.width + len(element.name) * _LETTER_PX
+    return Rect(box.x, box.y - _MARGIN_PX, width, box.height + 2 * _MARGIN_PX)
 
 
 def _is_described(menu: Rect, told: Iterable[Rect]) -> bool:

@@ -42,7 +42,7 @@ class Ocr(Protocol):
 
 
 _LIMIT_S = 45.0
-_IDLE_S = 90.0  # because the models take half a gigabyte while the process lives
+_IDLE_S = 30.0  # because the models take half a gigabyte while the process lives
 _REMEMBERED = 64
 _SMALLEST_PX = 8
 _UNLIKELY = 0.6

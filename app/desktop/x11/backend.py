@@ -17,7 +17,7 @@ from Xlib.error import ConnectionClosedError, DisplayConnectionError
 
 from app.base.errors import NeedsPerson
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.backends import Backend, ExactTyping, Window, Windows
+from app.desktop.backends import Backend, ExactTyping, KeyboardMoved, Window, Windows
 from app.desktop.keys import UNCHECKED, Chord, KeyChecks
 from app.desktop.portable import (
     PortableKeyboard,
@@ -123,6 +123,7 @@ class PortableX11Keyboard(PortableKeyboard):
         super().__init__()
         self._layout = layout
         self._sent = sent
+        self._into = ""
 
     def key(self, name: str, *, down: bool) -> None:
         stroke = self._layout.stroke(name)
@@ -135,9 +136,10 @@ class PortableX11Keyboard(PortableKeyboard):
             self._press(self._symbol(one), down=down)
 
     def type_text(self, text: str) -> None:
-        for character in text:
+        for number, character in enumerate(text):
             stroke = self._layout.stroke(character)
             assert stroke is not None, character
+            self._check_place(number)
             held = ["Shift_L"] * stroke.shift + ["ISO_Level3_Shift"] * stroke.level_3
             symbols = [self._symbol(name) for name in (*held, character)]
             for symbol in symbols:
@@ -169,6 +171,20 @@ class PortableX11Keyboard(PortableKeyboard):
         return self._layout.symbols_of(name)
 
     @contextmanager
+    def only_into(self, place: str) -> Iterator[None]:
+        """Check the focus before each key. The server is not grabbed, because it would not serve pynput either."""
+        self._into = place
+        try:
+            self._check_place()
+            yield
+        finally:
+            self._into = ""
+
+    def _check_place(self, sent_chars: int = 0) -> None:
+        if self._into and not self._layout.is_place(self._into):
+            raise KeyboardMoved(sent_chars)
+
+    @contextmanager
     def plain(self) -> Iterator[None]:
         with ExitStack() as held:
             with self._sent.keys_by_other_means():
@@ -197,9 +213,9 @@ class _Announced:
         with self._sent.keys_by_other_means():
             return await self._exact.paste(text, chord, into, checks)
 
-    async def remap(self, text: str) -> None:
+    async def remap(self, text: str, into: str = "") -> None:
         with self._sent.keys_by_other_means():
-            await self._exact.remap(text)
+            await self._exact.remap(text, into)
 
 
 class PortableX11Listener(PortableListener):

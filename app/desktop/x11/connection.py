@@ -71,6 +71,18 @@ class Connection:
     def window(self, number: int) -> XWindow:
         return self.display.create_resource_object("window", number)
 
+    def focused(self) -> int:
+        """Return the number of the window with the input focus, X.NONE, or X.PointerRoot."""
+        focus = self.display.get_input_focus().focus
+        return focus if isinstance(focus, int) else int(focus.id)
+
+    def keyboard_place(self, focused: int) -> str:
+        """Return the `Landing.place` of the next key. While no window has the focus, it is the one at the pointer."""
+        if focused != X.PointerRoot:
+            return f"{focused:x}"
+        child = self.root.query_pointer().child
+        return f"{focused:x}:{int(child.id) if child else 0:x}"
+
     def pid_of_client(self, number: int) -> int:
         """Return the process whose connection created a window; 0 if the server does not know it."""
         if not self.display.has_extension(_X_RESOURCE):

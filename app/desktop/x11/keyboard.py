@@ -314,13 +314,16 @@ class X11Keyboard:
         """Grab the server: until the end, it serves no other program, so none can move the focus."""
         self._display.grab_server()
         try:
-            focus = self._display.get_input_focus().focus
-            if f"{focus if isinstance(focus, int) else int(focus.id):x}" != place:
+            if not self.is_place(place):
                 raise KeyboardMoved
             yield
         finally:
             self._display.ungrab_server()
             self._display.sync()
+
+    def is_place(self, place: str) -> bool:
+        """Return whether the next key goes to this `Landing.place`."""
+        return self._connection.keyboard_place(self._connection.focused()) == place
 
     def _held_modifiers(self) -> list[int]:
         """Return the codes of modifier keys that are physically down: with them, text would become shortcuts."""

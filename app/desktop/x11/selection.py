@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from typing import Any
 
@@ -19,7 +19,7 @@ from Xlib.protocol.event import SelectionNotify
 from Xlib.protocol.request import SetSelectionOwner
 
 from app.base.errors import ToolFailed
-from app.desktop.backends import Formats
+from app.desktop.backends import Formats, KeyboardMoved
 from app.desktop.keys import UNCHECKED, Check, KeyChecks, slices
 from app.desktop.keys import chord as read_chord
 from app.desktop.takeover import StopFlag
@@ -386,7 +386,7 @@ class X11ExactTyping:
             selection.own(formats, checks.taking)
         try:
             await checks.still()
-            with self._keyboard.only_into(into) if into else nullcontext():
+            with self._only_into(into):
                 self._press(chord)
             is_taken = await self._taken(used) and await self._read(used)
             for selection in used:
@@ -426,20 +426,25 @@ class X11ExactTyping:
             await used[0].read_to_the_end(_HELPERS_QUIET_S, _HELPERS_LIMIT_S)
         return True
 
-    async def remap(self, text: str) -> None:
-        rest = text
+    async def remap(self, text: str, into: str = "") -> None:
+        sent_chars = 0
         try:
-            while rest:
+            while sent_chars < len(text):
                 self._stop.check()
-                rest = await self._remap_some(rest)
+                sent_chars += await self._remap_some(text[sent_chars:], into)
+        except KeyboardMoved as error:
+            raise KeyboardMoved(sent_chars + error.sent_chars) from None
         finally:
             await self._read_off()
             self._keyboard.give_back_later(_KEPT_S)
 
-    async def _remap_some(self, text: str) -> str:
-        """Type the part of the text for which there are spare keys. Returns the rest.
+    def _only_into(self, place: str) -> AbstractContextManager[None]:
+        return self._keyboard.only_into(place) if place else nullcontext()
 
-        Characters of the layout are typed with their own keys.
+    async def _remap_some(self, text: str, into: str) -> int:
+        """Type the part of the text for which there are spare keys. Returns how many characters that are.
+
+        Characters of the layout are typed with their own keys. Raises KeyboardMoved.
         """
         foreign = list(dict.fromkeys(c for c in text if not self._keyboard.can_type(c)))
         if self._keyboard.room() < len(foreign):
@@ -449,16 +454,22 @@ class X11ExactTyping:
         count = next((n for n, c in enumerate(text) if c in foreign and c not in symbols), len(text))
         if not count:
             raise ToolFailed(f"The keyboard has no spare key for {text[0]!r}. Write the text to a file instead.")
+        sent_chars = 0
         for is_foreign, run in groupby(text[:count], symbols.__contains__):
-            if is_foreign:
-                self._keyboard.tap([lent[symbols[character]] for character in run])
-            else:
-                for part in slices("".join(run)):
-                    self._keyboard.type_text(part)
+            for part in slices("".join(run)):
+                try:
+                    with self._only_into(into):
+                        if is_foreign:
+                            self._keyboard.tap([lent[symbols[character]] for character in part])
+                        else:
+                            self._keyboard.type_text(part)
+                except KeyboardMoved:
+                    raise KeyboardMoved(sent_chars) from None
+                sent_chars += len(part)
         if count < len(text):
             await self._read_off()
             self._keyboard.give_back()
-        return text[count:]
+        return count
 
     async def _lend(self, symbols: list[int]) -> dict[int, int]:
         """Map the symbols to spare keys; for programs that read keys by Xlib alone, one symbol at a time.

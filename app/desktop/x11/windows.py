@@ -152,12 +152,17 @@ class X11Windows:
         return self._drawn
 
     def keyboard(self) -> Landing:
-        focus = self._connection.display.get_input_focus().focus
-        number = focus if isinstance(focus, int) else int(focus.id)
+        number = self._connection.focused()
+        place = self._connection.keyboard_place(number)
         known = {window.ref: window for window in self._heard()}
-        ref = self._window_around(number, known)
-        is_own = self._is_own(number) or (ref in known and known[ref].is_own)
-        return Landing(f"{number:x}", ref, is_own)
+        there = self._at_pointer() if number == X.PointerRoot else Landing()
+        ref = there.window or self._window_around(number, known)
+        is_own = there.is_own or self._is_own(number) or (ref in known and known[ref].is_own)
+        return Landing(place, ref, is_own)
+
+    def _at_pointer(self) -> Landing:
+        at = self._connection.root.query_pointer()
+        return self.under(Point(at.root_x, at.root_y))
 
     def _window_around(self, focused: int, known: Mapping[str, Window]) -> str:
         """Return the ref of the window that contains the X window `focused`, or else of the active one.
@@ -264,7 +269,7 @@ class X11Windows:
 
     def pid(self, number: int) -> int:
         """Return the process of a window, as its program (xterm does not) or the server reports it; 0 if unknown."""
-        return pid_of(self._connection, number)
+        return pid_of(self._connection, number) if number else 0
 
     def _top_of(self, focus: Any) -> int:
         """Return the number of the listed window that contains the focused X window; 0 if there is none."""

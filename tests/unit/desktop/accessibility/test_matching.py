@@ -56,6 +56,7 @@ def test_parts_and_misspellings_are_candidates(query: str, name: str) -> None:
         ("7", "77"),
         ("1", "10"),
         ("row 3", "row 13"),
+        ("Item 1", "Item 12"),
         ("C", "AC"),
         ("OK", "Book"),
         ("Delete", "Select"),

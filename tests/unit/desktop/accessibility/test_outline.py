@@ -80,6 +80,18 @@ def test_the_page_view_adds_what_one_must_scroll_to_by_its_name() -> None:
     ]
 
 
+def test_any_other_view_of_the_moment_counts_what_one_must_scroll_to() -> None:
+    told = {
+        view: Outliner().told([program("editor", a_window())], RefBook(), Stack(), OutlineRequest(view), unseen=270)
+        for view in (OutlineView.INTERACTIVE, OutlineView.FULL, OutlineView.DIFF)
+    }
+    assert {view: "at least 270 more out of sight" in outline.text for view, outline in told.items()} == {
+        OutlineView.INTERACTIVE: True,
+        OutlineView.FULL: True,
+        OutlineView.DIFF: False,
+    }
+
+
 def test_what_changed_came_and_went_is_told_since_the_last_reading_in_any_view() -> None:
     reader, window = Reader(), a_window()
     reader.read(program("editor", window), view=OutlineView.INTERACTIVE)
