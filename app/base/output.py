@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import os
 import select
 import sys
@@ -60,6 +61,11 @@ def lost() -> OSError | None:
     """Return why output could not be written, or None if all of it was."""
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.lost if isinstance(raw, _Lasting) else None
+
+
+def as_json(value: object, indent: int | None = None) -> str:
+    """Return JSON for standard output, with escapes for what its encoding may not have."""
+    return json.dumps(value, ensure_ascii=sys.stdout.encoding.casefold() != "utf-8", indent=indent)
 
 
 def _lasting(stream: TextIO | None) -> TextIO:

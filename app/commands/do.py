@@ -30,7 +30,7 @@ from app.agent.agent_events import (
 )
 from app.agent.policy.unattended import check_names
 from app.assistant import assembled
-from app.base import logs, paths, resources
+from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.texts import cleaned, for_people
@@ -159,7 +159,7 @@ def run(options: argparse.Namespace) -> int:
     if moved := why_moved(settings):
         print(f"wisp: {moved}", file=sys.stderr)
     if options.dry_run and options.json and (settings[catalog.PROVIDER] or profiles.default_name()) == profiles.OFFLINE:
-        print(json.dumps(_planned(options.task, settings), ensure_ascii=False))
+        print(output.as_json(_planned(options.task, settings)))
         return 0
     with on_a_display(needed=not (options.dry_run or options.no_screen)) as own:
         own.announce()
@@ -205,7 +205,7 @@ async def _carry_out(options: argparse.Namespace, settings: Settings, record: Tr
 
 
 def print_json(event: AgentEvent) -> None:
-    print(json.dumps(to_json(event), ensure_ascii=False), flush=True)
+    print(output.as_json(to_json(event)), flush=True)
 
 
 class TurnPrinter:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import argparse
 import codecs
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
 from typing import cast
 
+from app.base import output
 from app.base.errors import WispError
 from app.commands.tools import registered
 from app.protocol import payload
@@ -162,12 +162,7 @@ def _lines(reader: StreamReader, printer: _Printer, pieces: Iterator[str]) -> It
 
 
 def _print(line: Line) -> None:
-    text = json.dumps(line, ensure_ascii=False)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:  # Write all of it as ASCII escapes, because the terminal's encoding lacks a character.
-        text = json.dumps(line)
-    print(text, flush=True)
+    print(output.as_json(line), flush=True)
 
 
 class _Printer:

@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import base64
 import codecs
-import json
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ from pathlib import Path
 
 from app.agent.calls import reach_of, side_by_side
 from app.assistant import Assistant, assembled
-from app.base import ids, logs, paths
+from app.base import ids, logs, output, paths
 from app.base.startup import STOPPED, stop_on_signals
 from app.commands import options as shared
 from app.commands.options import on_a_display
@@ -179,7 +178,7 @@ class _Desk:
             "media": [self._album.kept(media) for media in result.llm_media],
             "ms": round(seconds * 1000, 1),
         }
-        print(json.dumps(line, ensure_ascii=False), flush=True)
+        print(output.as_json(line), flush=True)
 
 
 class _Album:

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
+from app.base import output
 from app.protocol import docs
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.spec import ToolSpec
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) -> int:
     """Print the tools, and return 0. `specs` default to the registry's."""
     known = registered() if specs is None else specs
-    print(json.dumps(_listed(known), ensure_ascii=False, indent=2) if options.json else _taught(options.dialect, known))
+    print(output.as_json(_listed(known), indent=2) if options.json else _taught(options.dialect, known))
     return 0
 
 

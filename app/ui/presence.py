@@ -438,6 +438,9 @@ class Presence(QObject):
             self._show_bubble()
 
     def _show_bubble(self, *, writes: bool = False) -> None:
+        """Show the bubble. An empty one is shown only to write in."""
+        if not (self.inbox.view.items or writes or self.stage.bubble.page):
+            return
         self.stage.show_bubble(self.inbox.view, writes=writes)
         if self.inbox.view.items:
             self.things.follow(self.inbox.view)

@@ -66,7 +66,7 @@ class Grammar:
         self._before = re.compile(rf"(?:(?:{before})(?![\w'-])[\s,.!:]*)+", re.IGNORECASE)
         self._after = re.compile(rf"(?:[\s,]+(?:{after}))+(?=[\s.!?]*$)", re.IGNORECASE)
         self._always = re.compile(rf"(?:[\s,]+(?:{always}))+(?=[\s.!?]*$)", re.IGNORECASE)
-        self._bare = re.compile(rf"(?<!,)\s(?:{always})[\s.!?]*$", re.IGNORECASE)
+        self._bare = re.compile(rf"(?<!,)\s(?:{after})[\s.!?]*$", re.IGNORECASE)
         self._requests = re.compile(rf"(?:{_words_of(polite['requests'])})\b", re.IGNORECASE)
         self._refusals = {
             kind: re.compile(rf"(?:{_words_of(said)})(?![\w'-])", re.IGNORECASE)

@@ -352,7 +352,7 @@ class _Reader:
                 if clause is None or not is_kept or (is_asked and not _may_be_asked(clause.acts[0].intent)):
                     continue
                 # “type hello please”: nobody knows whether the last word is to be typed.
-                is_doubtful = clause.is_open and said == kept != text and clause.acts[0].intent in _TYPING
+                is_doubtful = clause.is_open and said != text and clause.acts[0].intent in _TYPING
                 found.append(replace(clause, is_doubtful=is_doubtful and grammar.is_courteous(text)))
         return [_as_named(clause, text, plain, grammar) for clause in found]
 

@@ -46,10 +46,11 @@ def of(told: Mapping[str, Any]) -> Reach:
     scripts = [*programs, *_script(given)] if not loader(argv) else []
     folders: list[str] = []
     kept_back: list[str] = []
+    given_folders = [at_home(folder) for folder in told.get("folders", ())]
     for path in named:
         is_script = path in scripts and path.is_file()
         for one in dict.fromkeys((_root(path), path.parent, path) if is_script else (path,)):
-            if any(one.is_relative_to(folder) for folder in folders):
+            if any(one.is_relative_to(folder) for folder in (*given_folders, *folders)):
                 continue
             if why := _why_not(one):
                 kept_back.append(f"{one}, which {why}")

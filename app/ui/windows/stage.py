@@ -256,9 +256,7 @@ class Stage(QObject):
         bubble.show_view(view, folded(view.items, rows.open_folds, running=view.running))
 
     def show_bubble(self, view: View, *, writes: bool = False) -> None:
-        """Show the bubble beside the orb. With `writes` it gets the keyboard. An empty bubble shows only then."""
-        if not (view.items or writes or self.bubble.page):
-            return
+        """Show the bubble beside the orb. With `writes` it gets the keyboard."""
         if self._caption is not None:
             self._caption.hide()
         if writes and not self.is_open:

@@ -119,6 +119,13 @@ def test_a_terminal_that_cannot_show_a_sign_shows_another(encoding: dict[str, st
     assert (tmp_path / "Reports").is_dir()
 
 
+def test_json_loses_no_sign_on_a_terminal_that_cannot_show_it() -> None:
+    command = [*_MAKE[:4], "make a folder called Überblick", *_MAKE[5:], "--json", "--dry-run"]
+    narrow = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    plan = subprocess.run(command, cwd=ROOT, env=narrow, capture_output=True, check=True)
+    assert json.loads(plan.stdout)["calls"][0]["arguments"] == {"path": ["Überblick"]}
+
+
 @pytest.mark.parametrize(
     ("output", "sentence"),
     [

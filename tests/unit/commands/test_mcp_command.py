@@ -244,6 +244,8 @@ def test_a_script_brings_its_project_but_no_folder_with_keys_and_never_the_home_
     told = capsys.readouterr().out
     assert f"may not read {home}, which is your home folder" in told
     assert f"may not read {secret}, which holds .env" in told
+    assert cli.main(["mcp", "add", "n", "--folder", str(secret), "python3", str(secret / "c.py")]) == 0
+    assert "may not read" not in capsys.readouterr().out
 
 
 @needs_wall
