@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -308,22 +307,3 @@ def _spoken(value: str | tuple[str | Phrase, ...] | Phrase, words: Callable[[str
     if isinstance(value, str):
         return value
     return ", ".join(one.said(words) if isinstance(one, Phrase) else words(one) for one in value)
-
-
-_LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝɡ", "aeopcyxijsdhqwg")
-"""Cyrillic letters that look like Latin ones (https://www.unicode.org/reports/tr39/, Confusable Detection)."""
-
-
-def in_latin(text: str) -> str:
-    """Return the text with each word respelled in Latin letters if all its letters look like Latin ones."""
-    return re.sub(r"[\w'’]+", lambda found: _spelled(found.group()), text)
-
-
-def alphabet(sign: str) -> str:
-    """Return the first word of a character's Unicode name, usually its script, such as "LATIN"; "" without a name."""
-    return unicodedata.name(sign, "").split(" ", maxsplit=1)[0]
-
-
-def _spelled(word: str) -> str:
-    latin = word.translate(_LOOKALIKES)
-    return latin if latin.isascii() else word

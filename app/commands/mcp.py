@@ -223,7 +223,7 @@ def _read(options: argparse.Namespace) -> tuple[str, list[str]]:
 
 def _take(servers: McpServers, name: str, told: dict[str, Any], options: argparse.Namespace) -> int:
     """Add a server, which may read what its command names. Ask first if it needs more. Returns the exit code."""
-    named = reach.of(told) if told.get("command") else reach.Reach()
+    named = reach.of(told) if told.get("command") else reach.NamedFiles()
     if folders := [*told.get("folders", ()), *named.folders]:
         told = {**told, "folders": list(dict.fromkeys(folders))}
     lacks, why = reach.missing(told)

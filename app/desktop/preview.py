@@ -219,10 +219,6 @@ class TargetPreview(Generic[H]):
         element = await self._backend.accessibility.element(ref)
         return element, await self.met_by(Aim(element.box.center, "ref", element))
 
-    def will_fail(self, call_id: str) -> bool:
-        """Return whether finding the call's target raised an error, which the call will raise again."""
-        return any(kept.error is not None for (each, _), kept in self._kept.items() if each == call_id)
-
     def _met(self, element: Element | None, window: Window | None, scene: Scene = _NOWHERE) -> PreviewedTarget:
         # Desktops and panels are in no window list: then the element's own process says whose they are.
         is_apart = element is not None and element.pid and (window is None or window.pid != element.pid)

@@ -358,7 +358,7 @@ class SteadyTitles:
         """Return for how many seconds more a changed title must be watched; 0 if there is none."""
         now = self._clock.now()
         waits = (since + self._needed_s(ref, title) - now for ref, (title, since) in self._changed.items())
-        return max(0.0, *waits, 0.0)
+        return max([0.0, *waits])
 
     def _steady(self, window: Window) -> Window:
         before = self._before.get(window.ref, window.title)

@@ -60,7 +60,6 @@ class NobodyKnows:
 _COMMAND = "command"
 _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
 _HARMLESS = (DocumentKind.FOLDER, DocumentKind.PLAIN)
-_PAGE_FIELDS = ("entry", "text", "password text")
 _BETWEEN = re.compile(r"[\s'\"=;|&<>(){}$`,]+")
 _SEARCHES = re.compile(r"\b(?:rg|ag|ack|[ef]?grep\b.*\s-\w*[rR]|grep\b.*--recursive)")
 _LEAVING = (Consequence.UNSANDBOXED, Consequence.LEAVES, Consequence.REACHES_OUT)

@@ -94,14 +94,6 @@ def kind_of(path: str) -> DocumentKind:
     return kinds.pop() if len(kinds) == 1 else DocumentKind.UNKNOWN
 
 
-def is_plain_name(name: str) -> bool:
-    """Return whether a name always means a document, and never a program or a program's settings."""
-    stem, _, suffix = name.casefold().rpartition(".")
-    known = _table()
-    is_text = f".{suffix}" in known["names"]["text"] and f".{suffix}" not in known["names"]["set_up"]
-    return bool(stem) and (is_text or f".{suffix}" in known["names"]["office"] or suffix in known["begins"])
-
-
 def _by_content(head: bytes) -> DocumentKind:
     """Return the kind by the first bytes; plain if they suggest no other kind."""
     signs = _table()["signs"]

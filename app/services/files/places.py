@@ -114,12 +114,6 @@ def is_private_key(path: Path) -> bool:
     return holds_private_key(_head(path))
 
 
-def may_start_by_itself(name: str) -> bool:
-    """Return whether a file of that name would start by itself, or be a secret, in at least one folder."""
-    rules = (*patterns("startup", "always").rules, *patterns("secrets", "always").rules)
-    return name in _BARE or starts_by_itself((name,)) or any(fnmatchcase(plain(name), rule[-1]) for rule in rules)
-
-
 def starts_by_itself(parts: Iterable[str]) -> bool:
     """Return whether a shell, an editor, git or the desktop runs this file unasked. Wisp never writes it."""
     parts = tuple(parts)

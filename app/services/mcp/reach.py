@@ -23,7 +23,7 @@ _STARTS = ("/", "~", "./", "../")
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class NamedFiles:
     """What a server may read because its command names it, and why it may not read the rest that it names."""
 
     folders: tuple[str, ...] = ()
@@ -35,10 +35,10 @@ def with_whole_paths(argv: Sequence[str], cwd: Path) -> list[str]:
     return [_whole(word, cwd, is_program=not at) for at, word in enumerate(argv)]
 
 
-def of(told: Mapping[str, Any]) -> Reach:
+def of(told: Mapping[str, Any]) -> NamedFiles:
     """Return what the command of an entry makes readable. Reads the disk."""
     if told.get("sandbox") is False:
-        return Reach()
+        return NamedFiles()
     argv = _argv(told)
     program, *given = argv
     named = [path for path in _named(argv) if not _is_shown(path)]
@@ -56,7 +56,7 @@ def of(told: Mapping[str, Any]) -> Reach:
                 kept_back.append(f"{one}, which {why}")
             else:
                 folders.append(str(one))
-    return Reach(tuple(folders), tuple(kept_back))
+    return NamedFiles(tuple(folders), tuple(kept_back))
 
 
 def missing(told: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
