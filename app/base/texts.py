@@ -133,6 +133,7 @@ _FOR_MODELS = re.compile(
 _CLAUSE = re.compile(r"(?<=[.!?;])\s+")
 _ARGUMENT = re.compile(r"\A(?:[a-z]+(?:_[a-z]+)*: )+")
 _REPR = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
+_QUOTED = re.compile(r"“[^”]*”")
 
 
 def for_people(text: str) -> str:
@@ -150,7 +151,7 @@ def for_people(text: str) -> str:
 
 
 def _kept(text: str) -> str:
-    kept = " ".join(one for one in _CLAUSE.split(text.strip()) if not _FOR_MODELS.search(one))
+    kept = " ".join(one for one in _CLAUSE.split(text.strip()) if not _FOR_MODELS.search(_QUOTED.sub("", one)))
     return _REPR.sub(r"“\1”", f"{kept[:-1]}." if kept.endswith(";") else kept)
 
 

@@ -11,7 +11,7 @@ from app.base.values import dataclass
 from app.services import fact_search, timer
 from app.services.notifications import DesktopNotifier, DeviceNotifier
 from app.services.surfaces.chromium import program
-from app.services.surfaces.webengine import engine_in_use
+from app.services.surfaces.webengine import installed_engines, why_unusable
 from app.services.web.search import WebSearch
 from app.settings.catalog import NTFY_TOPIC, SEARCHERS, SEARXNG
 from app.settings.providers import with_keys
@@ -97,11 +97,14 @@ def search() -> Finding:
 def small_apps() -> Finding:
     """Report what shows the apps that Wisp makes."""
     name = "Small apps"
-    match engine_in_use():
-        case "webengine":
+    engines = installed_engines()
+    if engines[:1] == ("webengine",):
+        if not (why := why_unusable()):
             return ok(name, "shown by the small window engine")
-        case "chromium":
-            return ok(name, f"shown by {program()}")
+        instead = f"; {program()} shows them" if len(engines) > 1 else ""
+        return note(name, f"the small window engine does not load ({why}){instead}", "./scripts/setup surfaces")
+    if engines:
+        return ok(name, f"shown by {program()}")
     return note(name, "nothing here shows them", "Wisp's page Apps has a line that gets the small window engine.")
 
 

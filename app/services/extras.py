@@ -1,9 +1,10 @@
 """What Wisp takes in only if somebody wishes it: which of it is there, and how it comes into Wisp's own environment.
 
 An extra comes in two steps. The first loads its packages into a folder and may be stopped. The second installs them
-from there, without a network. A file marks that it has begun: an extra whose installation did not end, as when the
-machine loses its power, is missing, and is installed again as a whole. Both steps accept only the exact packages that
-the extra's lock lists by their hashes. Nothing that Wisp uses already is replaced.
+from there, without a network, and loads the extra in another process: a library of the system may be missing. A file
+marks that it has begun: an extra whose installation did not end well, as when the machine loses its power, is missing,
+and is installed again as a whole. Both steps accept only the exact packages that the extra's lock lists by their
+hashes. Nothing that Wisp uses already is replaced.
 """
 
 from __future__ import annotations
@@ -191,16 +192,18 @@ class ExtraInstaller:
         finally:
             loading.cancel()
             await asyncio.wait([loading])
-        self._states[extra.id] = ExtraState(_INSTALLING, extra.load_mb)
         again = ("--force-reinstall",) if begun.exists() else ()
         await asyncio.to_thread(_mark, begun, packages)
+        self._states[extra.id] = ExtraState(_INSTALLING, extra.load_mb)
         # Isolated, because the person's own settings of pip may name another place to install to.
         from_there = ("install", "--isolated", *again, "--no-index", "--find-links", str(folder / "wheels"), *_SAFE)
-        await _pip_to_its_end(folder, *from_there, "-r", str(wanted))
+        done = await _run_to_its_end(folder, *_PIP, *from_there, "-r", str(wanted))
+        _check(done.returncode, done.stdout)
+        loaded = await _run_to_its_end(folder, "-I", "-c", f"import {extra.module}")
+        if loaded.returncode:
+            raise ToolFailed(_says("unusable", said=_last_line(loaded.stdout.decode("utf-8", "replace"))).said())
         begun.unlink()
         importlib.invalidate_caches()
-        if not is_there(extra.module):
-            raise ToolFailed(_says("failed", said=extra.module).said())
 
 
 @functools.cache
@@ -228,12 +231,12 @@ async def _pip(folder: Path, *words: str) -> None:
     _check(process.returncode, said)
 
 
-async def _pip_to_its_end(folder: Path, *words: str) -> None:
-    """Run pip like `_pip`, but cancelling waits for its end."""
+async def _run_to_its_end(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Run Python with these words, and with its temporary files below `folder`. Cancelling waits for its end."""
 
     def run() -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            [sys.executable, *_PIP, *words],
+            [sys.executable, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -245,11 +248,10 @@ async def _pip_to_its_end(folder: Path, *words: str) -> None:
     # On a thread, because the end of the event loop cancels every task, also one that is still starting a process.
     running = asyncio.get_running_loop().run_in_executor(None, run)
     try:
-        done = await asyncio.shield(running)
+        return await asyncio.shield(running)
     except asyncio.CancelledError:
         await asyncio.wait([running])
-        done = running.result()
-    _check(done.returncode, done.stdout)
+        return running.result()
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -268,8 +270,11 @@ def _reason(said: str) -> str:
         return _says("network").text
     if _NO_WHEEL in said:
         return _says("no_wheel").text
-    last = next((line for line in reversed(said.splitlines()) if line.strip()), "")
-    return _says("failed", said=last.removeprefix("ERROR: ")[:_SAID_CHARS]).said()
+    return _says("failed", said=_last_line(said).removeprefix("ERROR: ")).said()
+
+
+def _last_line(said: str) -> str:
+    return next((line for line in reversed(said.splitlines()) if line.strip()), "")[:_SAID_CHARS]
 
 
 def _begun(module: str) -> Path:

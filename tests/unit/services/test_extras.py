@@ -55,13 +55,7 @@ class Place:
         self.may_end.set()
         wheel = folder / "wheels" / "wisp_tiny-1.0-py3-none-any.whl"
         wheel.parent.mkdir()
-        with zipfile.ZipFile(wheel, "w") as made:
-            made.writestr("wisp_tiny/__init__.py", f"{'#' * BODY}\n")
-            made.writestr("wisp_tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: wisp-tiny\nVersion: 1.0\n")
-            made.writestr(
-                "wisp_tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-            )
-            made.writestr("wisp_tiny-1.0.dist-info/RECORD", "")
+        _pack(wheel, "1.0", f"{'#' * BODY}\n")
         self.hash = hashlib.sha256(wheel.read_bytes()).hexdigest()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self, directory=str(wheel.parent)))
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -90,6 +84,15 @@ class Place:
         assert not (self.folder / "data" / "data" / "extras").exists(), "nothing is left of it"
         found: dict[str, object] = json.loads(done.stdout)
         return found
+
+
+def _pack(wheel: Path, version: str, code: str) -> None:
+    told = f"wisp_tiny-{version}.dist-info"
+    with zipfile.ZipFile(wheel, "w") as made:
+        made.writestr("wisp_tiny/__init__.py", code)
+        made.writestr(f"{told}/METADATA", f"Metadata-Version: 2.1\nName: wisp-tiny\nVersion: {version}\n")
+        made.writestr(f"{told}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        made.writestr(f"{told}/RECORD", "")
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -147,6 +150,17 @@ def test_half_an_installation_is_none_and_is_made_whole(place: Place) -> None:
     assert place.get()["seen"] == ["loading", "installing"]
     assert code.stat().st_size > BODY
     assert place.get()["seen"] == []
+    place.remove()
+
+
+def test_an_extra_that_does_not_load_says_why_and_is_not_there(place: Place) -> None:
+    wheel = place.folder / "wheels" / "wisp_tiny-1.1-py3-none-any.whl"
+    _pack(wheel, "1.1", "import a_library_that_the_system_lacks\n")
+    found = place.get(lock=f"wisp-tiny==1.1 --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}")
+    assert (found["seen"], found["end"], found["there"]) == (["loading", "installing"], "failed", False)
+    assert "a_library_that_the_system_lacks" in str(found["said"])
+    for mark in place.folder.glob("own/**/wisp-unfinished-wisp_tiny"):
+        mark.unlink()
     place.remove()
 
 
