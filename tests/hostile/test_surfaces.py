@@ -6,18 +6,22 @@ import asyncio
 import json
 import shutil
 import socket
+import subprocess
 import threading
 import tomllib
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from app.base import paths
 from app.desktop.x11.virtual import VirtualDesktop
 from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints
+from app.services.surfaces.chromium import CONTROL
 from app.services.surfaces.client import SurfaceEngine
 from app.services.surfaces.store import APP, Surface, SurfaceStore, Written, standard_folder
 from app.services.surfaces.webengine import is_installed
@@ -53,6 +57,25 @@ const within = (work) => Promise.race([work, new Promise((done) => setTimeout(()
 LEADING = """<!doctype html><html lang="en"><head><title>Hostile</title></head><body><script>
 wisp.setState({ tried: true }).then(() => { %s });
 </script></body></html>"""
+
+# Counts its starts, does its worst, and notes whether it was refused what it took.
+TAKING = """<!doctype html><html lang="en"><head><title>Taking</title></head><body><script>
+const taken = [];
+const forever = (take) => setInterval(() => { try { take(); } catch { wisp.setState({ starts, refused: true }); } });
+let starts = 0;
+wisp.getState().then(async (state) => {
+  starts = (state.starts || 0) + 1;
+  await wisp.setState({ starts });
+  %s
+});
+</script></body></html>"""
+COUNTING = """<!doctype html><html lang="en"><head><title>Counting</title></head><body><script>
+let count = 0;
+setInterval(() => wisp.setState({ count: ++count }), 200);
+</script></body></html>"""
+LATE = "for (const end = Date.now() + 9000; Date.now() < end;); await wisp.setState({ starts, refused: true })"
+MOST_BYTES = 3 << 30
+"""What the largest process of the engine may fill: the browser's own, with all blobs."""
 
 
 class Listener:
@@ -104,6 +127,7 @@ class Stage:
     def __init__(self, folder: Path, environment: dict[str, str], listener: Listener) -> None:
         self.listener = listener
         self.store = SurfaceStore(standard_folder(), Checkpoints(folder / "checkpoints"))
+        self.environment = environment
         self.engine = SurfaceEngine(self.store.folder, environment=environment)
 
     def make(self, name: str, html: str) -> Surface:
@@ -156,11 +180,83 @@ async def test_no_page_leads_itself_or_the_window_away(stage: Stage, tmp_path: P
 
 
 @pytest.mark.long
-async def test_a_busy_page_does_not_hold_up_another_one(stage: Stage) -> None:
-    busy = stage.make("Busy", LEADING % "for (;;) {}")
-    await stage.tried(busy)
-    calm = stage.make("Calm", TRYING % "quiet: async () => false")
-    assert await stage.tried(calm) == {"quiet": False}
+@pytest.mark.parametrize("way", CASES["taking"])
+async def test_what_a_page_takes_costs_that_page_alone_and_opening_it_starts_it_again(
+    stage: Stage, tmp_path: Path, way: str
+) -> None:
+    calm, taking = stage.make("Calm", COUNTING), stage.make("Taking", TAKING % CASES["taking"][way])
+    await stage.engine.open(calm.id)
+    await stage.engine.open(taking.id)
+    largest = 0
+    while not _is_past(stage.store.state(taking)):
+        await _counts_on(stage, calm, 1)
+        await stage.engine.open(taking.id)
+        largest = max(largest, *(_filled(one) for one in _processes()))
+    assert largest < MOST_BYTES
+    assert sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()) < 100 << 20
+
+
+def _is_past(state: Mapping[str, Any]) -> bool:
+    return state.get("starts", 0) > 1 or "refused" in state
+
+
+async def _counts_on(stage: Stage, calm: Surface, times: int) -> None:
+    before = stage.store.state(calm).get("count", 0)
+    await until(lambda: stage.store.state(calm).get("count", 0) >= before + times)
+
+
+async def test_a_page_that_fills_the_memory_ends_alone_and_does_not_start_by_itself(stage: Stage) -> None:
+    calm, taking = stage.make("Calm", COUNTING), stage.make("Taking", TAKING % CASES["taking"]["arrays"])
+    await stage.engine.open(calm.id)
+    await stage.engine.open(taking.id)
+    pages = [one for one in _processes() if _is_page(one)]
+    await until(lambda: not all(one.is_running() for one in pages))
+    await _counts_on(stage, calm, 5)
+    assert stage.store.state(taking) == {"starts": 1}
+    while stage.store.state(taking) == {"starts": 1}:
+        await stage.engine.open(taking.id)
+    assert stage.store.state(taking) == {"starts": 2}
+
+
+@pytest.mark.long
+async def test_a_person_starts_a_page_again_that_does_not_answer(stage: Stage) -> None:
+    busy = stage.make("Busy", TAKING % CASES["taking"]["loop"])
+    await stage.engine.open(busy.id)
+    press = "xdotool search --onlyvisible --name '^Busy$' windowactivate --sync %1 key Tab Return"
+
+    def has_started_again() -> bool:
+        subprocess.run(press, shell=True, env=stage.environment, check=False)
+        return eventually(lambda: stage.store.state(busy) == {"starts": 2}, limit_s=3)
+
+    assert eventually(has_started_again)
+
+
+@pytest.mark.long
+async def test_a_page_that_answers_again_goes_on_as_it_was(stage: Stage) -> None:
+    late = stage.make("Late", TAKING % LATE)
+    await stage.engine.open(late.id)
+    await until(lambda: stage.store.state(late).get("refused"))
+    assert "in front now" in await stage.engine.open(late.id)
+    assert stage.store.state(late)["starts"] == 1
+
+
+def _processes() -> list[psutil.Process]:
+    told = json.loads((paths.runtime_dir() / CONTROL).read_text(encoding="utf-8"))
+    return psutil.Process(told["pid"]).children(recursive=True)
+
+
+def _is_page(process: psutil.Process) -> bool:
+    try:
+        return "--type=renderer" in process.cmdline()
+    except psutil.Error:  # because one that is about to be reaped has no command
+        return False
+
+
+def _filled(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0
 
 
 def test_the_listener_counts_what_does_arrive(stage: Stage) -> None:

@@ -12,6 +12,7 @@ import io
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from typing import Any
 
 from app.base import resources
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.texts import clip_line
+from app.services.surfaces import memory
 
 CONTROL = "surfaces.json"
 """The file in the runtime folder by which Wisp finds the worker that shows surfaces."""
@@ -29,7 +32,9 @@ _ANSWER_S = 10.0
 _HAND_OVER_S = 15.0
 _END_S = 5.0
 _HIGH_FD = 10
-_SAID_BYTES = 2_000
+_SAID_BYTES, _SAID_CHARS = 2_000, 240
+_ERRORS = (":FATAL:", "Error: ", ":ERROR:")
+_PLACE = re.compile(r"\A\[\S*:(?:FATAL|ERROR):\S*\] ?")
 _MOST_MESSAGE_BYTES = 64 << 20
 PICTURE_WIDTH_PX = 720
 _TAKEN_QUALITY, _PICTURE_QUALITY = 90, 75
@@ -60,6 +65,16 @@ def command(profile: Path, port: int, url: str, size: tuple[int, int]) -> list[s
     return [found, f"--user-data-dir={profile}", *switches, f"--window-size={size[0]},{size[1]}", f"--app={url}"]
 
 
+def last_words(said: str) -> str:
+    """Return the line of an error output that says why a program ended: the last that names an error, else the last.
+
+    It comes without a full stop, and without the place in Chromium's source.
+    """
+    lines = [line for line in said.splitlines() if line.strip()]
+    found = next((line for mark in _ERRORS for line in reversed(lines) if mark in line), lines[-1] if lines else "")
+    return clip_line(_PLACE.sub("", found), _SAID_CHARS).rstrip(".")
+
+
 def clamped(width: int, height: int) -> dict[str, int]:
     """Return the sides of a window that a page asked for, within what a window may have. 0 is no side."""
     sides = zip(
@@ -69,7 +84,10 @@ def clamped(width: int, height: int) -> dict[str, int]:
 
 
 class Chromium:
-    """At most one browser process, started with the first window. It ends when its last window closes."""
+    """At most one browser process, started with the first window. It ends when its last window closes.
+
+    `crashed` gets the address of each page whose process has ended by itself.
+    """
 
     name = "Chromium"
 
@@ -80,6 +98,7 @@ class Chromium:
         self._said = profile.with_suffix(".log")
         self._pipe: _Pipe | None = None
         self._watching: asyncio.Future[None] | None = None
+        self.crashed: asyncio.Queue[str] = asyncio.Queue()
         self.ended = asyncio.Event()
         self.ended.set()
 
@@ -110,6 +129,19 @@ class Chromium:
         if self._pipe and target:
             await self._pipe.ask("Target.activateTarget", targetId=target)
         return bool(target)
+
+    async def reload(self, url: str) -> bool:
+        """Load the window with this address anew, also where its page has crashed. Returns False if there is none."""
+        target = await self._target(url)
+        if not (self._pipe and target):
+            return False
+        attached = await self._pipe.ask("Target.attachToTarget", targetId=target, flatten=True)
+        session = str(attached["sessionId"])
+        try:
+            await self._pipe.ask("Page.navigate", session, url=url)
+        finally:
+            await self._pipe.ask("Target.detachFromTarget", sessionId=session)
+        return True
 
     async def resize(self, url: str, width: int, height: int) -> bool:
         """Give the window with this address room for a page of that size, in pixels; 0 leaves a side as it is."""
@@ -160,17 +192,17 @@ class Chromium:
             await self.ended.wait()
 
     def last_words(self) -> str:
-        """Return the last lines of the browser's error output; "" if there is none."""
+        """Return the last words of the browser's error output; "" if there are none."""
         with suppress(OSError):  # because it may have written nothing
-            return self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace").strip()
+            return last_words(self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace"))
         return ""
 
     async def _target(self, url: str) -> str:
         if not self._pipe or not self.is_running:
             return ""
         found = await self._pipe.ask("Target.getTargets")
-        pages = [one for one in found.get("targetInfos", ()) if one["type"] == "page" and one["url"] == url]
-        return str(pages[0]["targetId"]) if pages else ""
+        pages = [str(one["targetId"]) for one in found.get("targetInfos", ()) if one["type"] == "page"]
+        return next((one for one in pages if self._pipe.addresses.get(one) == url), "")
 
     async def _start(self, words: list[str]) -> None:
         self._profile.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -182,8 +214,9 @@ class Chromium:
             they_read, to_write = _high_pipe()
             self._pid = _spawned([words[0], "--remote-debugging-pipe", *words[1:]], they_read, they_write, self._said)
             self._begin(asyncio.to_thread(os.waitpid, self._pid, 0))
-            self._pipe = _Pipe(to_read, to_write)
+            self._pipe = _Pipe(to_read, to_write, self.crashed)
             await self._pipe.begin()
+            memory.allow_browser(self._pid)
 
     def _begin(self, ending: Awaitable[object]) -> None:
         self.ended.clear()
@@ -198,9 +231,14 @@ class Chromium:
 
 
 class _Pipe:
-    """The two pipes to the browser: requests, answers and events, each ended by a zero byte."""
+    """The two pipes to the browser: requests, answers and events, each ended by a zero byte.
 
-    def __init__(self, to_read: int, to_write: int) -> None:
+    `addresses` are those of the pages and frames, by their targets.
+    """
+
+    def __init__(self, to_read: int, to_write: int, crashed: asyncio.Queue[str]) -> None:
+        self._crashed = crashed
+        self.addresses: dict[str, str] = {}
         self._to_read = to_read
         self._to_write = to_write
         self._numbers = itertools.count(1)
@@ -260,8 +298,14 @@ class _Pipe:
                 answer.set_result(message.get("result", {}))
         elif message.get("method") in ("Target.targetCreated", "Target.targetInfoChanged"):
             found = message["params"]["targetInfo"]
+            if found["url"]:  # it has none for a moment when what is in it has crashed
+                self.addresses[found["targetId"]] = found["url"]
             if found["type"] == "page" and not _is_surface(found["url"]):
                 self._keep(self._close(found["targetId"]))
+        elif message.get("method") == "Target.targetCrashed":
+            self._crashed.put_nowait(self.addresses.get(message["params"]["targetId"], ""))
+        elif message.get("method") == "Target.targetDestroyed":
+            self.addresses.pop(message["params"]["targetId"], None)
 
     async def _close(self, target: str) -> None:
         with suppress(ToolFailed):  # because the page may be gone by itself

@@ -22,8 +22,8 @@ from app.services.files.changes import ChangeOrigin
 from app.services.surfaces.bridge import SurfaceWish
 from app.services.surfaces.chromium import CONTROL, settings
 from app.services.surfaces.served_apps import ServedApp, keep
-from app.services.surfaces.store import PAGE, SurfaceStore
-from app.services.surfaces.webengine import engine_in_use
+from app.services.surfaces.store import PAGE, Surface, SurfaceStore
+from app.services.surfaces.webengine import installed_engines
 
 _KEPT = (
     *("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "TMPDIR", "SYSTEMROOT", "LD_LIBRARY_PATH"),
@@ -39,6 +39,11 @@ _KEPT = (
 )
 _KEPT_BEGINNINGS = ("XDG_", "LC_")
 _WISH = tuple(field.name for field in fields(SurfaceWish))
+_SHOWN = {
+    "opened": "Its window is open.",
+    "raised": "Its window was open; it is in front now.",
+    "restarted": "It had stopped; its window was open, and it was started again there.",
+}
 _ANSWER_S = 60.0
 _TRIES = 3
 
@@ -64,17 +69,21 @@ class SurfaceEngine:
         self._is_dry = is_dry
 
     def check(self) -> None:
-        """Raise NeedsPerson if no surface can be shown on this machine."""
-        if not engine_in_use():
+        """Raise NeedsPerson if nothing on this machine shows surfaces."""
+        if not installed_engines():
             raise NeedsExtra(settings()["says"]["missing"])
 
-    async def open(self, surface_id: str) -> str:
-        """Show a surface. Returns sentences about its window for the model. Raises WispError."""
+    async def open(self, surface_id: str, *, takes_keyboard: bool = False) -> str:
+        """Show a surface. Returns sentences about its window for the model. Raises WispError.
+
+        `takes_keyboard`: the person opens it, so that the next key is for it.
+        """
         if self._is_dry:
             return "This is a dry run: no window is opened."
         self.check()
-        done = await asyncio.to_thread(self._asked, {"op": "open", "id": surface_id}, may_start=True)
-        shown = "Its window is open." if done["window"] == "opened" else "Its window was open; it is in front now."
+        wish = {"op": "open", "id": surface_id, "takes_keyboard": takes_keyboard}
+        done = await asyncio.to_thread(self._asked, wish, may_start=True)
+        shown = _SHOWN[done["window"]]
         return shown if done["sandboxed"] else f"{shown} {settings()['says']['unsandboxed']}"
 
     async def open_called(self, store: SurfaceStore, name: str) -> tuple[str, str]:
@@ -195,11 +204,12 @@ class ServedApps:
         self._store = store
         self._engine = engine
 
-    async def show(self, app: ServedApp, read: Callable[[], Awaitable[str]], turn: str) -> str:
-        """Show the page, which `read` gets, with the result of its tool. Returns a sentence about its window.
+    async def show(self, app: ServedApp, read: Callable[[], Awaitable[str]], turn: str) -> tuple[str, Surface | None]:
+        """Show the page, which `read` gets, with the result of its tool.
 
-        A failure is a sentence, too.
+        Returns a sentence about its window, and the surface. A failure is a sentence, too.
         """
+        surface = None
         try:
             page = await read()
             surface, is_known = await asyncio.to_thread(
@@ -209,8 +219,8 @@ class ServedApps:
             if is_known:
                 await self._engine.tell(surface.id, "reload")
         except (ToolFailed, NeedsPerson, OSError) as error:  # because the tool itself has done its work
-            return f"Its page was not shown: {error}"
-        return f"The server's own page shows this to the person, as {surface.id}. {opened}"
+            return f"Its page was not shown: {error}", surface
+        return f"The server's own page shows this to the person, as {surface.id}. {opened}", surface
 
 
 def _sent(control: Mapping[str, Any], request: Mapping[str, Any]) -> Any:

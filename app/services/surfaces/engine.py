@@ -3,7 +3,10 @@
 It is a proxy on loopback, and the browser's only way out. It answers `http://ID.localhost/TOKEN/…` with the surface of
 that id, and refuses everything else, so that no name is looked up and no other address is reached. The token keeps out
 other users of the machine. Wisp itself sends requests by `POST /control` with the secret in a file that only the owner
-can read. The worker ends with its last window.
+can read. The worker ends a minute after its last window, so that the next one comes quickly.
+
+A window is Wisp's own frame around the surface's page, each in a process of its own. The frame says when the page does
+not answer, and a person starts it again.
 """
 
 from __future__ import annotations
@@ -13,67 +16,57 @@ import base64
 import html
 import json
 import os
+import re
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from app.base import paths, resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
-from app.base.values import dataclass
 from app.services.files.checkpoints import Checkpoints
 from app.services.surfaces.bridge import Bridge, bounded, sentence
 from app.services.surfaces.chromium import CONTROL, Chromium, is_sandboxed, settings
-from app.services.surfaces.page import with_bridge
+from app.services.surfaces.http import HEAD_BYTES, Answer, Request, as_json, encoded, read
+from app.services.surfaces.keyboard import KeyboardGuard
+from app.services.surfaces.memory import limit_pages
+from app.services.surfaces.page import with_bridge, with_pulse
 from app.services.surfaces.served_apps import context, served
 from app.services.surfaces.store import PAGE, PICTURE, Surface, SurfaceStore
-from app.services.surfaces.webengine import WebEngine, chosen_engine
+from app.services.surfaces.webengine import WebEngine, engines
 from app.services.themes import active_theme
 from app.settings import store as settings_store
 from app.settings.catalog import LANGUAGE
 
 _LOOPBACK = "127.0.0.1"
-_HEAD_BYTES, _BODY_BYTES, _ANSWER_BYTES = 32_768, 1_600_000, 24_000_000
 _READ_S = 30.0
 _POLL_S = 25.0
 _OPEN_S = 30.0
-_LINGER_S = 3.0
+_IDLE_S = 60.0
 _LOOK_S = 1.0
 _KEPT_EVENTS = 50
 _TRIES, _PAUSE_S = 200, 0.1
 _HTML = "text/html; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    method: str
-    target: str
-    headers: Mapping[str, str]
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    status: int
-    body: bytes = b""
-    kind: str = "application/json"
-    policy: str = ""
-
-
-_REFUSED = _Answer(403, b"{}")
-_MISSING = _Answer(404, b"{}")
+_REFUSED = Answer(403, b"{}")
+_MISSING = Answer(404, b"{}")
 
 
 class _Window:
-    """What is known of the window of a surface. `came` is set once its page has loaded."""
+    """What is known of the window of a surface. `came` is set once its frame has loaded.
+
+    `has_stopped`: its page has crashed or does not answer. A frame that loads then does not start the page.
+    """
 
     def __init__(self, surface: str) -> None:
         self.surface = surface
         self.token = secrets.token_urlsafe(18)
         self.came = asyncio.Event()
+        self.has_stopped = False
         self._events: list[tuple[int, Mapping[str, Any]]] = []
         self._number = 0
         self._more = asyncio.Event()
@@ -87,7 +80,8 @@ class _Window:
         return f"{self.origin}/{self.token}/"
 
     def tell(self, what: str, state: Any = None) -> None:
-        """Send an event to the window, if it is open."""
+        """Send an event to the window, if it is open. "reload" starts a page that has stopped again."""
+        self.has_stopped = self.has_stopped and what != "reload"
         self._number += 1
         self._events = [*self._events[1 - _KEPT_EVENTS :], (self._number, {"what": what, "state": state})]
         self._more.set()
@@ -106,8 +100,9 @@ class _Window:
 class SurfaceWorker:
     """Serves the pages, answers the bridge and Wisp's own requests, and controls the browser."""
 
-    def __init__(self, store: SurfaceStore, profile: Path) -> None:
+    def __init__(self, store: SurfaceStore, profile: Path, idle_s: float = _IDLE_S) -> None:
         self._store = store
+        self._idle_s = idle_s
         self._profile = profile
         self._windows: dict[str, _Window] = {}
         self._bridge = Bridge(
@@ -115,16 +110,19 @@ class SurfaceWorker:
         )
         self._secret = secrets.token_urlsafe(32)
         self._engine: Chromium | WebEngine | None = None
+        self._other_engines: list[Chromium | WebEngine] = []
+        self._keyboard = KeyboardGuard()
         self._opening = asyncio.Lock()
         self._stopped = asyncio.Event()
 
     async def run(self, control: Path) -> None:
-        """Serve until the last window has closed, or until a Wisp ends it."""
-        server = await asyncio.start_server(self._connected, _LOOPBACK, 0, limit=_HEAD_BYTES)
+        """Serve until no window has been open for a while, or until a Wisp ends it."""
+        server = await asyncio.start_server(self._connected, _LOOPBACK, 0, limit=HEAD_BYTES)
         port = server.sockets[0].getsockname()[1]
-        self._engine = chosen_engine(self._profile, port)
+        self._engine, *self._other_engines = engines(self._profile, port)
         _write_control(control, json.dumps({"port": port, "secret": self._secret, "pid": os.getpid()}))
-        following = [asyncio.ensure_future(one()) for one in (self._follow_theme, self._follow_pages)]
+        follows = (self._follow_theme, self._follow_pages, self._follow_crashes)
+        following = [asyncio.ensure_future(one()) for one in follows]
         try:
             await self._until_idle()
         finally:
@@ -135,21 +133,51 @@ class SurfaceWorker:
             await self._bridge.close()
             server.close()
 
-    async def open(self, surface_id: str) -> Mapping[str, Any]:
-        """Show a surface, or bring its window to the front. Raises WispError if that does not work."""
+    async def open(self, surface_id: str, *, takes_keyboard: bool = False) -> Mapping[str, Any]:
+        """Show a surface, or bring its window to the front. Raises WispError if that does not work.
+
+        `takes_keyboard`: its window may take the keyboard from the program that has it.
+        """
+        self._keyboard.release()
+        with nullcontext() if takes_keyboard else self._keyboard.kept():
+            return await self._opened(surface_id)
+
+    async def _opened(self, surface_id: str) -> Mapping[str, Any]:
         assert self._engine
         async with self._opening:
             surface = await asyncio.to_thread(self._store.find, surface_id)
             window = self._windows.setdefault(surface.id, _Window(surface.id))
             if await self._engine.raise_window(window.url):
-                return {"window": "raised", "sandboxed": is_sandboxed()}
+                if not window.has_stopped:
+                    return {"window": "raised", "sandboxed": is_sandboxed()}
+                window.came.clear()
+                window.tell("reload")
+                await self._arrived(window)
+                return {"window": "restarted", "sandboxed": is_sandboxed()}
             window.came.clear()
+            window.has_stopped = False
             if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
                 raise NeedsPerson(settings()["says"]["no_display"])
             width, height = settings()["size"]["app" if surface.is_app else "widget"]
-            await self._engine.show(window.url, (width, height))
-            await self._arrived(window)
+            await self._show(window, (width, height))
             return {"window": "opened", "sandboxed": is_sandboxed()}
+
+    async def _show(self, window: _Window, size: tuple[int, int]) -> None:
+        """Show the window in the first engine that starts. One that does not is not tried again. Raises WispError."""
+        assert self._engine
+        failed = []
+        while True:
+            try:
+                await self._engine.show(window.url, size)
+                return await self._arrived(window)
+            except ToolFailed as error:
+                failed.append(str(error))
+                if self._engine.is_running:
+                    raise
+                if not self._other_engines:
+                    raise ToolFailed(" ".join((*failed, settings()["says"]["no_engine"]))) from error
+            self._engine.crashed.put_nowait("")  # so that whoever waits for crashes goes on to the next engine
+            self._engine = self._other_engines.pop(0)
 
     async def _arrived(self, window: _Window) -> None:
         """Wait until the page has loaded. Raises ToolFailed if the browser ends before that, or in case of no page."""
@@ -162,20 +190,22 @@ class SurfaceWorker:
                 one.cancel()
         says = settings()["says"]
         if self._engine.ended.is_set():
-            said = self._engine.last_words() or "nothing."
+            said = self._engine.last_words() or "nothing"
             raise ToolFailed(says["no_start"].format(program=self._engine.name, said=said))
         if not window.came.is_set():
             raise ToolFailed(says["no_answer"].format(seconds=int(_OPEN_S)))
 
     async def _until_idle(self) -> None:
-        """Wait until no window has been open for a moment."""
+        """Wait until no window has been open for a while."""
         assert self._engine
-        while not self._stopped.is_set():
+        loop = asyncio.get_running_loop()
+        used_at = loop.time()
+        while not self._stopped.is_set() and loop.time() <= used_at + self._idle_s:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LINGER_S + (_OPEN_S if not self._windows else 0.0)):
+                async with asyncio.timeout(min(_LOOK_S, self._idle_s)):
                     await self._stopped.wait()
-            if not self._engine.is_running and not self._opening.locked():
-                return
+            if self._engine.is_running or self._opening.locked():
+                used_at = loop.time()
 
     async def _follow_theme(self) -> None:
         """Repaint all windows whenever the theme has changed. No Wisp needs to be open for that."""
@@ -198,6 +228,19 @@ class SurfaceWorker:
                     window.came.clear()
                     with suppress(ToolFailed):  # because the window may be gone by itself
                         await self._close(window.surface)
+
+    async def _follow_crashes(self) -> None:
+        """Load each frame that has crashed anew. It says that the page has stopped, and does not start it."""
+        assert self._engine
+        while True:
+            url = await self._engine.crashed.get()
+            for window in self._windows.values():
+                if url == window.url:
+                    window.has_stopped = True
+                    with suppress(ToolFailed):  # because the window may be gone meanwhile
+                        await self._engine.reload(url)
+                elif url == f"{window.url}page":
+                    window.tell("stopped")
 
     async def _close(self, surface: str) -> bool:
         assert self._engine
@@ -226,16 +269,16 @@ class SurfaceWorker:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(_READ_S):
-                request = await _read(reader)
+                request = await read(reader)
             answer = await self._answered(request) if request else _REFUSED
-            writer.write(_encoded(answer))
+            writer.write(encoded(answer))
             await writer.drain()
         except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            writer.write(_encoded(_REFUSED))  # because whoever sends that is no browser of ours
+            writer.write(encoded(_REFUSED))  # because whoever sends that is no browser of ours
         finally:
             writer.close()
 
-    async def _answered(self, request: _Request) -> _Answer:
+    async def _answered(self, request: Request) -> Answer:
         if request.target == "/control":
             return await self._controlled(request)
         address = urlsplit(request.target)
@@ -248,29 +291,32 @@ class SurfaceWorker:
             return _MISSING
         return await self._of_surface(window, rest[0] if rest else "", request)
 
-    async def _of_surface(self, window: _Window, path: str, request: _Request) -> _Answer:
+    async def _of_surface(self, window: _Window, path: str, request: Request) -> Answer:
         try:
             surface = await asyncio.to_thread(self._store.find, window.surface)
         except WispError:
             return _MISSING
         match request.method, path:
             case "GET", "":
-                return _frame(window, surface)
+                return await asyncio.to_thread(_frame, window, surface)
             case "GET", "page":
                 text = await asyncio.to_thread(_page_of, surface)
                 policy = settings()["page_policy"].replace("{origin}", window.origin)
-                return _Answer(200, text.encode("utf-8", "replace"), _HTML, policy)
+                return Answer(200, text.encode("utf-8", "replace"), _HTML, policy)
             case "GET", "picture.svg" if (surface.folder / PICTURE).is_file():
                 policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-                return _Answer(200, (surface.folder / PICTURE).read_bytes(), "image/svg+xml", policy)
+                return Answer(200, (surface.folder / PICTURE).read_bytes(), "image/svg+xml", policy)
             case _ if request.headers.get("x-wisp") != "1":
                 return _REFUSED
             case "GET", "events":
                 window.came.set()
                 after = parse_qs(urlsplit(request.target).query).get("after", [""])[0]
-                return _json(await window.events(after))
+                return as_json(await window.events(after))
+            case "POST", ("stopped" | "answers" | "again") as said if request.headers.get("origin") == window.origin:
+                window.has_stopped = said == "stopped"
+                return as_json({})
             case "POST", "bridge" if request.headers.get("origin") == window.origin:
-                return _json(await self._bridged(surface, request.body))
+                return as_json(await self._bridged(surface, request.body))
         return _MISSING
 
     async def _bridged(self, surface: Surface, body: bytes) -> Mapping[str, Any]:
@@ -284,22 +330,22 @@ class SurfaceWorker:
         except (ValueError, RecursionError):
             return {"error": "That is no JSON."}
 
-    async def _controlled(self, request: _Request) -> _Answer:
+    async def _controlled(self, request: Request) -> Answer:
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if request.method != "POST" or not secrets.compare_digest(given.encode(), self._secret.encode()):
             return _REFUSED
         said = json.loads(request.body)
         try:
-            return _json({"ok": await self._done(said)})
+            return as_json({"ok": await self._done(said)})
         except NeedsPerson as error:
-            return _json({"error": str(error), "needs_person": True})
+            return as_json({"error": str(error), "needs_person": True})
         except WispError as error:
-            return _json({"error": str(error)})
+            return as_json({"error": str(error)})
 
     async def _done(self, said: Mapping[str, Any]) -> Any:
         match said.get("op"):
             case "open":
-                return await self.open(str(said["id"]))
+                return await self.open(str(said["id"]), takes_keyboard=bool(said.get("takes_keyboard")))
             case "close":
                 return await self._close(str(said["id"]))
             case "look":
@@ -319,30 +365,40 @@ class SurfaceWorker:
         return True
 
 
-def _frame(window: _Window, surface: Surface) -> _Answer:
+def _frame(window: _Window, surface: Surface) -> Answer:
     nonce = secrets.token_urlsafe(16)
+    language = _language()
+    words = resources.texts_of(language)
+    said = {name: words.get(text, text).replace("{name}", surface.name) for name, text in settings()["frame"].items()}
     filled = {
         "kind": "served" if served(surface) else "own",
+        "stopped": "stopped" if window.has_stopped else "runs",
+        "language": language or "en",
         "name": html.escape(surface.name, quote=True),
         "nonce": nonce,
         "page": f"{window.url}page",
         "picture": "picture.svg",
-        "lost": "Wisp no longer shows this window. Close it, and open it again.",
+        "theme": active_theme().css,
+        "most": str(settings()["budget"]["a_second"]),
+        "flood": settings()["says"]["flood"].format(most=settings()["budget"]["a_second"]),
+        **{name: html.escape(text, quote=True) for name, text in said.items()},
     }
-    text = resources.text("surfaces/frame.html")
-    for name, value in filled.items():
-        text = text.replace(f"{{{{{name}}}}}", value)
+    text = re.sub(r"{{(\w+)}}", lambda found: filled[found[1]], resources.text("surfaces/frame.html"))
     policy = settings()["frame_policy"].replace("{nonce}", nonce).replace("{origin}", window.origin)
-    return _Answer(200, text.encode(), _HTML, policy)
+    return Answer(200, text.encode(), _HTML, policy)
+
+
+def _language() -> str:
+    """Return the language of the presence, in two letters; "" for that of the browser."""
+    return settings_store.load()[LANGUAGE] or resources.system_language()
 
 
 def _page_of(surface: Surface) -> str:
     if served(surface):
-        return surface.html  # unchanged, because the frame speaks its language
+        return with_pulse(surface.html)  # and no bridge, because the frame speaks its language
     theme = _theme()
-    language = settings_store.load()[LANGUAGE] or resources.system_language()
-    about = {"id": surface.id, "theme": theme["theme"], "language": language}
-    return with_bridge(surface.html, about, theme["css"])
+    about = {"id": surface.id, "theme": theme["theme"], "language": _language()}
+    return with_pulse(with_bridge(surface.html, about, theme["css"]))
 
 
 def _theme() -> Mapping[str, Any]:
@@ -359,33 +415,6 @@ def _theme_stamp() -> tuple[int, ...]:
     return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
 
 
-def _json(value: Any) -> _Answer:
-    return _Answer(200, json.dumps(value).encode())
-
-
-async def _read(reader: asyncio.StreamReader) -> _Request | None:
-    """Read one HTTP request. Returns None for one that is refused as it stands, such as a tunnel."""
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    first, *lines = head.split("\r\n")
-    method, target, _ = first.split(" ", 2)
-    headers = {name.strip().casefold(): value.strip() for name, _, value in (one.partition(":") for one in lines)}
-    length = int(headers.get("content-length", "0"))
-    most = _ANSWER_BYTES if target == "/control" else _BODY_BYTES  # because an answer may hold a picture
-    if method not in ("GET", "POST") or not 0 <= length <= most:
-        return None
-    return _Request(method, target, headers, await reader.readexactly(length))
-
-
-def _encoded(answer: _Answer) -> bytes:
-    headers = dict(settings()["headers"])
-    headers |= {"Content-Type": answer.kind, "Content-Length": str(len(answer.body)), "Connection": "close"}
-    headers["Content-Security-Policy"] = answer.policy or "default-src 'none'; sandbox"
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return (
-        f"HTTP/1.1 {answer.status} {'OK' if answer.status == 200 else 'Refused'}\r\n{lines}\r\n".encode() + answer.body
-    )
-
-
 def run(arguments: Sequence[str]) -> int:
     """Show surfaces until no window is open. If a worker already runs, print its address and end."""
     if not Path(arguments[0]).is_dir():
@@ -393,6 +422,7 @@ def run(arguments: Sequence[str]) -> int:
     control = paths.runtime_dir() / CONTROL
     if held := asyncio.run(_turn(control)):
         _drop(control)  # of a worker that was killed
+        limit_pages()
         store = SurfaceStore(Path(arguments[0]), Checkpoints(paths.data_dir() / "checkpoints"))
         asyncio.run(SurfaceWorker(store, paths.data_dir() / "surface-browser").run(control))
         os.close(held)

@@ -22,6 +22,8 @@ _SHOWN = 60
 # https://docs.python.org/3/library/re.html#regular-expression-syntax (`*+`)
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|^[ \t]*+//[^\n]*$", re.DOTALL | re.MULTILINE)
 _VERB = re.compile(r"\bwisp\s*\.\s*(\w+)")
+_DECLARED = re.compile(r"\b(?:function|const|let|var)\b[\s*]*+(\w+)")
+_WORD = re.compile(r"\w+")
 _STYLE_ADDRESS = re.compile(
     r"@import\b\s*+(?:url\(\s*+)?[\"']?([^\"')\s;]+)|url\(\s*+[\"']?(?!data:|#|blob:)([^\"')\s]+)"
 )
@@ -43,10 +45,19 @@ def with_bridge(html: str, about: Mapping[str, Any], css: str = "") -> str:
     """Return the page with the theme's `css` and the bridge's script before its own. The script contains `about`."""
     told = json.dumps(about).replace("<", "\\u003c")
     bridge = resources.text("surfaces/wisp.js").replace("/*about*/{}", told)
+    style = css.replace("<", "\\3c ")
+    return _with_head(html, f"<style>{style}</style><script>{bridge}</script>")
+
+
+def with_pulse(html: str) -> str:
+    """Return the page with the script by which its frame sees that the page works, before anything of its own."""
+    return _with_head(html, f"<script>{resources.text('surfaces/pulse.js')}</script>")
+
+
+def _with_head(html: str, head: str) -> str:
     place = _HEAD.search(html) or _TOP.match(html)
     at = place.end() if place else 0
-    style = css.replace("<", "\\3c ")
-    return f"{html[:at]}<style>{style}</style><script>{bridge}</script>{html[at:]}"
+    return f"{html[:at]}{head}{html[at:]}"
 
 
 def check(html: str) -> Findings:
@@ -66,12 +77,8 @@ def check(html: str) -> Findings:
     page.feed(html)
     page.close()
     code = _COMMENT.sub(" ", "\n".join(page.scripts))
-    problems = list(page.problems)
     remarks: list[str] = []
-    for rule in _rules():
-        if rule["said"].search(code):
-            (problems if rule["refuses"] else remarks).append(rule["says"])
-    problems += _unknown_verbs(code)
+    problems = [*page.problems, *_blocked(code), *_unknown_verbs(code)]
     problems += _styles(page.styles)
     if not page.has_title:
         remarks.append(says["title"])
@@ -115,6 +122,8 @@ def _of_element(tag: str, given: Mapping[str, str]) -> Iterator[str]:
     if tag in table["refused"]:
         yield says["element"].format(name=tag)
         return
+    if tag == "a" and "download" in given:
+        yield says["download"]
     if tag == "meta" and given.get("http-equiv", "").casefold() == "refresh":
         yield says["refresh"]
     for name in table["leads"]:
@@ -129,6 +138,18 @@ def _of_element(tag: str, given: Mapping[str, str]) -> Iterator[str]:
             yield says["style"].format(address=address[:_SHOWN])
         else:
             yield says["leads"].format(name=name, address=address[:_SHOWN], element=tag)
+
+
+def blocked() -> tuple[str, ...]:
+    """Return what the window of a surface blocks, a sentence each: a page that uses any of it is refused."""
+    return tuple(_rules().values())
+
+
+def _blocked(code: str) -> Iterator[str]:
+    own = set(_DECLARED.findall(code))
+    for said, says in _rules().items():
+        if any(own.isdisjoint(_WORD.findall(found[0])) for found in said.finditer(code)):
+            yield says
 
 
 def _unknown_verbs(code: str) -> Iterator[str]:
@@ -152,8 +173,5 @@ def _says() -> Mapping[str, str]:
 
 
 @functools.cache
-def _rules() -> tuple[Mapping[str, Any], ...]:
-    return tuple(
-        {"said": re.compile(rule["said"]), "says": rule["says"], "refuses": rule.get("refuses", True)}
-        for rule in _table()["script"]
-    )
+def _rules() -> Mapping[re.Pattern[str], str]:
+    return {re.compile(rule["said"]): rule["says"] for rule in _table()["blocked"]}

@@ -12,6 +12,7 @@ import functools
 import itertools
 import json
 import os
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,16 @@ from typing import Any
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.startup import worker_command
 from app.services.extras import is_there
-from app.services.surfaces.chromium import PICTURE_WIDTH_PX, Chromium, clamped, is_sandboxed, program, settings
+from app.services.surfaces import memory
+from app.services.surfaces.chromium import (
+    PICTURE_WIDTH_PX,
+    Chromium,
+    clamped,
+    is_sandboxed,
+    last_words,
+    program,
+    settings,
+)
 from app.settings import store as settings_store
 from app.settings.catalog import SURFACE_ENGINE
 
@@ -34,22 +44,43 @@ def is_installed() -> bool:
     return is_there("PySide6.QtWebEngineWidgets")
 
 
-def engine_in_use() -> str:
-    """Return "webengine" or "chromium", or "" if neither the setting's nor any other engine can show surfaces here."""
+def why_unusable() -> str:
+    """Return "" if QtWebEngine loads, else its last words: a library of Qt's own or of the system may be missing.
+
+    It is loaded by a process of its own, in 0.2 s.
+    """
+    command = worker_command("surface-windows")  # which loads it, and ends when it is asked for nothing
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_START_S, check=False, text=True
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return last_words(done.stderr) if done.returncode else ""
+
+
+def installed_engines() -> tuple[str, ...]:
+    """Return the engines that are here, "webengine" and "chromium", the one that the person's setting names first."""
     wanted = settings_store.load()[SURFACE_ENGINE]
     there = {"webengine": is_installed(), "chromium": bool(program())}
-    return next((name for name in (wanted, *there) if there.get(name)), "")
+    return tuple(sorted((name for name, is_there in there.items() if is_there), key=lambda name: name != wanted))
 
 
-def chosen_engine(profile: Path, port: int) -> Chromium | WebEngine:
-    """Return the engine that the person's setting names, else the best one that is installed. Raises NeedsPerson."""
-    if not (name := engine_in_use()):
+def engines(profile: Path, port: int) -> list[Chromium | WebEngine]:
+    """Return the installed engines. The first one is to be used, and the next where it does not start.
+
+    Raises NeedsPerson if there is none.
+    """
+    if not (names := installed_engines()):
         raise NeedsPerson(settings()["says"]["missing"])
-    return WebEngine(profile, port) if name == "webengine" else Chromium(profile, port)
+    return [WebEngine(profile, port) if name == "webengine" else Chromium(profile, port) for name in names]
 
 
 class WebEngine:
-    """At most one process of QtWebEngine, started with the first window. It ends when its last window closes."""
+    """At most one process of QtWebEngine, started with the first window. It ends when its last window closes.
+
+    `crashed` gets the address of each window whose process has ended by itself.
+    """
 
     name = "QtWebEngine"
 
@@ -60,6 +91,7 @@ class WebEngine:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._listening: asyncio.Future[None] | None = None
+        self.crashed: asyncio.Queue[str] = asyncio.Queue()
         self.ended = asyncio.Event()
         self.ended.set()
 
@@ -76,10 +108,16 @@ class WebEngine:
         except ToolFailed:
             if self.is_running:
                 raise
+        assert self._process
+        memory.allow_browser(self._process.pid)
 
     async def raise_window(self, url: str) -> bool:
         """Bring the window with this address to the front. Returns False if there is none."""
         return bool(await self._ask("raise", url))
+
+    async def reload(self, url: str) -> bool:
+        """Load the window with this address anew, also where its page has crashed. Returns False if there is none."""
+        return bool(await self._ask("reload", url))
 
     async def resize(self, url: str, width: int, height: int) -> bool:
         """Give the window with this address room for a page of that size, in pixels; 0 leaves a side as it is."""
@@ -110,9 +148,9 @@ class WebEngine:
             await self.ended.wait()
 
     def last_words(self) -> str:
-        """Return the last lines of the process's error output; "" if there is none."""
+        """Return the last words of the process's error output; "" if there are none."""
         with suppress(OSError):  # because it may have written nothing
-            return self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace").strip()
+            return last_words(self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace"))
         return ""
 
     async def _start(self) -> None:
@@ -139,6 +177,9 @@ class WebEngine:
         with suppress(OSError, ValueError, KeyError, TypeError):  # because it has ended in the middle of a line
             while line := await process.stdout.readline():
                 said = json.loads(line)
+                if "crashed" in said:
+                    self.crashed.put_nowait(said["crashed"])
+                    continue
                 answer = self._waiting.get(said["number"])
                 if answer is not None and not answer.done():
                     answer.set_result(said["ok"])

@@ -2,8 +2,9 @@
 
 It reads requests from its standard input, one line of JSON each, and writes an answer for each to its standard output:
 `{"number": 1, "op": "show", "url": "http://ID.localhost/TOKEN/", "width": 400, "height": 480}` and
-`{"number": 1, "ok": true}`. It ends with its last window, or when its input ends. A window loads what lies below its
-own address and nothing else. The walls of the network are Chromium's switches, set by the process that starts this one.
+`{"number": 1, "ok": true}`. `{"crashed": "http://ID.localhost/TOKEN/"}` tells that a window's process has ended by
+itself. It ends with its last window, or when its input ends. A window loads what lies below its own address and nothing
+else. The walls of the network are Chromium's switches, set by the process that starts this one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
-from PySide6.QtCore import QBuffer, QIODevice, QObject, QRect, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QBuffer, QEvent, QIODevice, QObject, QRect, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QContextMenuEvent, QGuiApplication, QIcon, QImageWriter
 from PySide6.QtWebEngineCore import (
     QWebEnginePage,
@@ -31,6 +32,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 _CLASS = "wisp-surface"
 _FLAGS = "QTWEBENGINE_CHROMIUM_FLAGS"
 _JPEG_QUALITY = 75
+_DRAWN_MS = 5_000
 _Attribute = QWebEngineSettings.WebAttribute
 _OFF = (
     *(_Attribute.JavascriptCanOpenWindows, _Attribute.JavascriptCanAccessClipboard, _Attribute.JavascriptCanPaste),
@@ -91,9 +93,14 @@ class _SurfacePage(QWebEnginePage):
 
 
 class SurfaceView(QWebEngineView):
-    """The window of a small app. `closed` is emitted once it has been closed."""
+    """The window of a small app. `closed` is emitted once it has been closed.
+
+    `drawn` is emitted once: when its page is seen in it for the first time, or nobody should wait for that any longer.
+    """
 
     closed = Signal()
+    crashed = Signal()
+    drawn = Signal()
 
     def __init__(self, url: str) -> None:
         self._profile = QWebEngineProfile()  # off the record: nothing of it is written to the disk
@@ -105,9 +112,13 @@ class SurfaceView(QWebEngineView):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.titleChanged.connect(self.setWindowTitle)
         self.iconChanged.connect(self._take_icon)
-        # A page that crashed costs its own window. Not at once, because Qt still uses the page after this signal.
-        self.renderProcessTerminated.connect(lambda: QTimer.singleShot(0, self, self.close))
+        # Not at once, because Qt still uses the page after this signal.
+        self.renderProcessTerminated.connect(lambda: QTimer.singleShot(0, self, self.crashed.emit))
         self.page().windowCloseRequested.connect(self.close)
+        self.is_drawn = False
+        # Until its first frame has a size, a page is white, also for a while after it has loaded.
+        self.page().contentsSizeChanged.connect(self._watch)
+        QTimer.singleShot(_DRAWN_MS, self, self._note_drawn)
         self.load(QUrl(url))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -121,6 +132,24 @@ class SurfaceView(QWebEngineView):
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)
         self.closed.emit()
+        self._note_drawn()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Note that the page is drawn, after the paint event of the widget that shows it."""
+        if event.type() == QEvent.Type.Paint:
+            watched.removeEventFilter(self)
+            QTimer.singleShot(0, self, self._note_drawn)
+        return super().eventFilter(watched, event)
+
+    def _watch(self) -> None:
+        self.page().contentsSizeChanged.disconnect(self._watch)
+        if shown := self.focusProxy():
+            shown.installEventFilter(self)
+
+    def _note_drawn(self) -> None:
+        if not self.is_drawn:
+            self.is_drawn = True
+            self.drawn.emit()
 
     def _take_icon(self, icon: QIcon) -> None:
         if not icon.isNull():
@@ -152,8 +181,17 @@ class SurfaceWindows(QObject):
             QGuiApplication.exit(0)
             return
         said = json.loads(line)
-        answer = json.dumps({"number": said["number"], "ok": self._done(said)})
-        self._answers.write(answer.encode() + b"\n")
+        view = self._views.get(said["url"])
+        if said["op"] == "picture" and view and not view.is_drawn:
+            view.drawn.connect(lambda: self._reply(said))
+        else:
+            self._reply(said)
+
+    def _reply(self, said: Mapping[str, Any]) -> None:
+        self._tell({"number": said["number"], "ok": self._done(said)})
+
+    def _tell(self, words: Mapping[str, Any]) -> None:
+        self._answers.write(json.dumps(words).encode() + b"\n")
         self._answers.flush()
 
     def _done(self, said: Mapping[str, Any]) -> Any:
@@ -171,6 +209,8 @@ class SurfaceWindows(QObject):
                 view.activateWindow()
             case "resize" if not view.isMaximized() and not view.isFullScreen():
                 view.resize(said["width"] or view.width(), said["height"] or view.height())
+            case "reload":
+                view.load(QUrl(url))
             case "close":
                 view.close()
             case "picture":
@@ -180,6 +220,7 @@ class SurfaceWindows(QObject):
     def _show(self, url: str, width: int, height: int) -> None:
         view = SurfaceView(url)
         view.closed.connect(lambda: self._views.pop(url, None))
+        view.crashed.connect(lambda: self._tell({"crashed": url}))
         self._views[url] = view
         view.resize(width, height)
         _name(view, url)
