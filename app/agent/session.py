@@ -189,13 +189,23 @@ class Session:
         (`Owner.ref`) that the person lets this conversation use by these words. The text of a finished or
         waiting turn was already sent as `SayDelta` events. Cancelling this call stops the turn.
         """
-        words = Words(text, media, own, read_before)
         self._learned.grants |= {(Subject.PROGRAM, ref) for ref in using}
+        return await self._take(Words(text, media, own, read_before))
+
+    async def pass_on(self, name: str, text: str) -> TurnEnded:
+        """Run one turn on a message that the small app `name` wrote and the person let through, as `send` does.
+
+        Nothing in it permits anything, and it answers no question to the person.
+        """
+        words = Words(f"“{name}”: {text}", read_before=(), brought=told("passed_on", app=name))
+        return await self._take(words)
+
+    async def _take(self, words: Words) -> TurnEnded:
         if self._turn and self._running:
             running = self._running
             self._turn.hear_meanwhile(words)
-            self._parts.record.said_meanwhile(text)
-            self._tell(SaidMeanwhile(text))
+            self._parts.record.said_meanwhile(words.text)
+            self._tell(SaidMeanwhile(words.text))
             await self._settle()
             return await asyncio.shield(running)  # because a cancelled caller must not cancel the turn of another
         turn = self._turn = self._new_turn()

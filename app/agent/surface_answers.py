@@ -12,7 +12,7 @@ import base64
 import json
 import logging
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from app.agent import asking
@@ -36,7 +36,7 @@ from app.services.mcp.pins import named_tool
 from app.services.mcp.servers import McpServers
 from app.services.surfaces.bridge import SurfaceWish
 from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.served_apps import SERVED_LINK, SERVED_TOOL
+from app.services.surfaces.served_apps import SERVED_LINK, SERVED_MESSAGE, SERVED_TOOL
 from app.services.web.pages import Pages
 from app.services.web.search import SearchWish, WebSearch
 from app.settings.catalog import SURFACE_CALLS, SURFACE_TOKENS
@@ -59,6 +59,7 @@ _ANSWER_TOKENS = 2_048
 _LETTERS_A_TOKEN = 4
 _PICTURE_TOKENS = 1_500
 _PAGE_CHARS = 20_000
+_NAME_CHARS = 60
 
 ASK_AI = ToolSpec(
     name="ask_ai",
@@ -76,13 +77,23 @@ OPEN_LINK = ToolSpec(
     attrs=(Param("url", required=True),),
 )
 """The shape of a link that a server's page asks to open, for the policy. A model never sees it."""
+PASS_ON = ToolSpec(
+    name="pass_on",
+    description="Take a page's message into the conversation.",
+    effect=Effect.TALKS,
+    execute=unbound,
+    attrs=(Param("text", required=True),),
+)
+"""The shape of a message that a server's page asks to send, for the policy. A model never sees it."""
 Ask = Callable[[ApprovalWanted], Awaitable[ApprovalAnswer]]
+PassOn = Callable[[str, str], Coroutine[Any, Any, object]]
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweringParts:
     """The parts that answer a surface. `ask` asks the person. If `model` is "", the server's first model answers.
 
+    `pass_on` takes the name and the words of a surface into the conversation, and waits for the end of that turn.
     `can_answer` is False if the provider only carries out commands.
     """
 
@@ -99,6 +110,7 @@ class AnsweringParts:
     maker: PictureMaker
     now: Callable[[], Settings]
     ask: Ask
+    pass_on: PassOn
     audit: Audit
     clock: Clock
 
@@ -151,7 +163,7 @@ class SurfaceAnswers:
         self._allowed: set[tuple[str, str, str, tuple[str, ...], int]] = set()
         self._places: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_AT_ONCE))
         self._model = asyncio.Lock()
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[object]] = set()
         self._listening: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -174,9 +186,12 @@ class SurfaceAnswers:
                 await asyncio.sleep(_LOOK_S)
                 continue
             for wish in wishes:
-                task = asyncio.ensure_future(self._settle(wish))
-                self._running.add(task)
-                task.add_done_callback(self._running.discard)
+                self._in_background(self._settle(wish))
+
+    def _in_background(self, work: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.ensure_future(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
 
     async def _settle(self, wish: SurfaceWish) -> None:
         """Answer one wish, with a value or with the sentence that the page reads."""
@@ -194,6 +209,7 @@ class SurfaceAnswers:
             "generateImage": self._draw,
             SERVED_TOOL: self._use_tool,
             SERVED_LINK: self._open_link,
+            SERVED_MESSAGE: self._pass_on,
         }
         try:
             if wish.kind not in answers:
@@ -317,6 +333,15 @@ class SurfaceAnswers:
         await self._run("open_app", {"name": call.text("url")})
         return {}
 
+    async def _pass_on(self, wish: SurfaceWish) -> dict[str, JsonValue]:
+        """Take the page's words into the conversation, after a question in every mode. Does not wait for an answer."""
+        text = plain(str(wish.arguments.get("text", "")))[0].strip()
+        if not text:
+            raise ToolMisuse(_says("no_message"))
+        call = await self._admit(wish, PASS_ON, text=text[:_PROMPT_CHARS])
+        self._in_background(self._parts.pass_on(clip_line(wish.name, _NAME_CHARS), call.text("text")))
+        return {}
+
     async def _run(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolResult:
         """Run a tool of Wisp's for a wish that was judged before. Raises ToolMisuse with the reason of a failure."""
         context = TurnContext(
@@ -338,7 +363,7 @@ class SurfaceAnswers:
         refusal = ""
         if verdict.decision is Decision.DENY:
             refusal = verdict.sentence or _says("denied")
-        elif verdict.decision is Decision.ASK or spec is OPEN_LINK:
+        elif verdict.decision is Decision.ASK or spec in (OPEN_LINK, PASS_ON):
             refusal = await self._asked(wish, call, verdict, covered)
         if spec is not ASK_AI or refusal:
             details: dict[str, JsonValue] = {"tool": spec.name, "surface": wish.surface, "rule": verdict.rule}
@@ -394,7 +419,7 @@ def _wanted(wish: SurfaceWish, call: ToolCall, verdict: Verdict, policy: Policy)
     act, language = verdict.act, policy.language
     asked = asking.question(verdict.needs, act, language) if act else asking.AskedSentence(verdict.sentence)
     frame = asking.in_language(_says("question", name="{name}", asked="{asked}"), language)
-    asked = asked.within(frame.format(name=clip_line(wish.name, 60), asked=asked.text))
+    asked = asked.within(frame.format(name=clip_line(wish.name, _NAME_CHARS), asked=asked.text))
     detail = "\n".join(f"{name}: {value}" for name, value in call.arguments.items())
     return ApprovalWanted(
         "",

@@ -149,8 +149,9 @@ class McpTools:
         if self._apps is None or not answer.whole or not result.ok:
             return result
         app = ServedApp(entry.name, tool.name, arguments, answer.whole, entry.pin, entry.fingerprint)
-        shown = await self._apps.show(app, partial(self._page, entry, tool, turn), turn.turn_id)
-        return replace(result, llm_echo=f"{result.llm_echo}\n{shown}")
+        shown, surface = await self._apps.show(app, partial(self._page, entry, tool, turn), turn.turn_id)
+        card: dict[str, JsonValue] = {"id": surface.id} if surface else {}
+        return replace(result, payload={**result.payload, **card}, llm_echo=f"{result.llm_echo}\n{shown}")
 
     async def _page(self, entry: ServerEntry, tool: ServedTool, turn: TurnContext) -> str:
         """Return the page of a tool; if it is another than the one the person saw, only after a question."""
@@ -387,7 +388,7 @@ def _pictures(entry: ServerEntry, pictures: Sequence[ServedPicture]) -> tuple[tu
     return tuple(media), damaged
 
 
-_RARE = RareFamily("mcp", "use the tools of added servers (MCP)")
+_RARE = RareFamily("mcp", "tools of added servers")
 _SERVER = Param("server_name", description="as list_mcp_servers names it", required=True, aliases=("server",))
 
 _tool = partial(ToolSpec, rare=_RARE, taint="mcp", is_added=True)

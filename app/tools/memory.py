@@ -304,7 +304,7 @@ def _payload(fact: Fact) -> dict[str, JsonValue]:
     return {**shown, "quote": fact.quote, "path": f"#{fact.id}"}
 
 
-_RARE = RareFamily("memory", "keep, find and remove what the person wants remembered")
+_RARE = RareFamily("memory", "what the person wants remembered")
 
 MEMORY = Family(
     MemoryTools,

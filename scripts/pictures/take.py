@@ -36,9 +36,9 @@ _SPOKEN_MS = 1500
 """After this time all text of a board has appeared."""
 _APP_THEMES = ("solarpunk", "warm-earthy", "neo-brutalist")
 _APP_TILE = (360, 272)
+_WEEK = (1720, 2050, 1480, 1900, 1630, 1210)
 _MEALS = (("Porridge", 310, 1764000000000), ("Soup and bread", 520, 1764014400000), ("An apple", 80, 1764021600000))
 _DRAWN_S = 1.5
-_COLORS = 128
 _SCREEN = (1000, 640)
 _SKY = (0x4A, 0x5B, 0x7C), (0xC9, 0xB8, 0xB4)
 """Red, green and blue at the top and at the bottom."""
@@ -128,9 +128,8 @@ def calories(home: Path, target: Path) -> None:
     kept = SurfaceStore(standard_folder(), Checkpoints(home / "checkpoints"))
     page = (ROOT / "tests" / "data" / "surfaces" / "calories.html").read_text(encoding="utf-8")
     made = kept.create(APP, "Calories", Written(page, "# Calories", None), ChangeOrigin("pictures", "create_app"))
-    kept.keep_state(
-        made, {"goal": 2000, "meals": [dict(zip(("name", "kcal", "at"), meal, strict=True)) for meal in _MEALS]}
-    )
+    meals = [dict(zip(("name", "kcal", "at"), meal, strict=True)) for meal in _MEALS]
+    kept.keep_state(made, {"goal": 2000, "week": list(_WEEK), "meals": meals})
     engine, shots = SurfaceEngine(kept.folder), []
     asyncio.run(engine.open(made.id))
     for scheme in tokens.SCHEMES:
@@ -149,7 +148,7 @@ def calories(home: Path, target: Path) -> None:
     whole = Image.new("RGB", (width * len(_APP_THEMES), height * len(tokens.SCHEMES)))
     for number, shot in enumerate(shots):
         whole.paste(shot, (number % len(_APP_THEMES) * width, number // len(_APP_THEMES) * height))
-    whole.quantize(_COLORS).save(target, optimize=True)
+    whole.save(target, optimize=True)
 
 
 def pieces(folder: Path) -> None:

@@ -409,8 +409,11 @@ async def test_a_page_that_changed_is_shown_after_a_question_only(world: World) 
         call = _call("xml", "use_mcp_tool", server_name=entry.name, tool_name="clock", arguments={})
         stage = _stage(world, call, mode=Mode.AUTO, apps=_apps(world), answer=answer)
         await stage.send("Use it.", own=f"Use {entry.name}.")
-        shown.append((len(_asked(stage)), "own page shows this" in f"{stage.provider.requests[-1]}"))
-    assert shown == [(0, True), (0, True), (1, False), (1, True)]
+        [finished] = [event for event in stage.of(ToolFinished) if isinstance(event, ToolFinished)]
+        is_told = "own page shows this" in f"{stage.provider.requests[-1]}"
+        shown.append((len(_asked(stage)), is_told, finished.payload.get("id")))
+    card = f"app-clock-of-{entry.name}"
+    assert shown == [(0, True, card), (0, True, card), (1, False, None), (1, True, card)]
 
 
 async def test_a_question_of_the_server_becomes_a_question_to_the_person(world: World) -> None:

@@ -139,6 +139,10 @@ async def test_a_published_app_shows_its_result_and_calls_its_own_tool_after_a_q
     desk.press("Return")
     await until(lambda: desk.calls() == 3)
     assert len(desk.room.asked) == 1, "the person allowed this tool of this page for as long as Wisp is open"
+    desk.press("Tab Tab Return")  # its field with a message, and the button that sends it
+    await until(lambda: bool(desk.room.passed_on))
+    [(name, text)] = desk.room.passed_on
+    assert (name, desk.room.asked[1].detail) == ("get-time of clock", f"text: {text}")
 
 
 async def test_a_call_and_a_link_that_the_person_denies_do_nothing(desk: Desk) -> None:

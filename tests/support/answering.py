@@ -42,12 +42,15 @@ PAGE = f"http://museum.example:{_PORT}/hours"
 
 @dataclass
 class AnsweringRoom:
-    """`person` is what the person answers, `asked` what they were asked; `audited` what was written down."""
+    """`person` is what the person answers, `asked` what they were asked; `passed_on` what came into the conversation,
+    `audited` what was written down.
+    """
 
     model: Scripted
     web: Site
     agenda: Agenda
     asked: list[ApprovalWanted] = field(default_factory=list)
+    passed_on: list[tuple[str, str]] = field(default_factory=list)
     audited: list[str] = field(default_factory=list)
     person: ApprovalAnswer = field(default_factory=ApprovalAnswer)
     settings: Settings = field(default_factory=Settings)
@@ -56,6 +59,9 @@ class AnsweringRoom:
     async def ask(self, wanted: ApprovalWanted) -> ApprovalAnswer:
         self.asked.append(wanted)
         return self.person
+
+    async def pass_on(self, name: str, text: str) -> None:
+        self.passed_on.append((name, text))
 
     def allows(self, scope: Scope = Scope.ONCE) -> None:
         self.person = ApprovalAnswer(scope=scope)
@@ -106,6 +112,7 @@ def answering_room(
             maker=PictureMaker(lambda: room.settings, lambda _name: ""),
             now=lambda: room.settings,
             ask=room.ask,
+            pass_on=room.pass_on,
             audit=room.audit,
             clock=SystemClock(),
         )

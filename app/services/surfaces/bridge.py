@@ -21,7 +21,7 @@ from app.base.values import dataclass
 from app.services.notifications import DesktopNotification, DesktopNotifier
 from app.services.surfaces import state
 from app.services.surfaces.chromium import settings
-from app.services.surfaces.served_apps import SERVED_LINK, SERVED_TOOL, ServedApp, first_words, greeting, served
+from app.services.surfaces.served_apps import ServedApp, first_words, greeting, served, wish_of
 from app.services.surfaces.store import Surface, SurfaceStore
 from app.services.themes import active_theme
 
@@ -99,6 +99,8 @@ class Bridge:
         """Answer a page of a tool server, in the words of MCP Apps."""
         if name in settings()["budget"]:
             self._spend(surface.id, name, _HOUR_S, settings()["budget"][name], settings()["says"]["spent"])
+        if (asked := wish_of(app, name, given)) is not None:
+            return await self._ask(surface, name, asked)
         match name:
             case "ui/initialize":
                 return await asyncio.to_thread(lambda: greeting(app, active_theme()))
@@ -108,13 +110,9 @@ class Bridge:
                 sides = [given.get(side) for side in ("width", "height")]
                 width, height = (round(side) if isinstance(side, (int, float)) else 0 for side in sides)
                 return await self._resize(surface.id, width, height)
-            case "tools/call":
-                # The server is the page's own, whatever the page says.
-                place = {"server": app.server, "pin": app.pin, "mark": app.mark}
-                wanted = {"tool": given.get("name"), "arguments": given.get("arguments") or {}}
-                return await self._ask(surface, SERVED_TOOL, {**place, **wanted})
-            case "ui/open-link":
-                return await self._ask(surface, SERVED_LINK, {"url": given.get("url")})
+            case "ui/update-model-context":
+                # The model would read a page's words at times that no person chose.
+                raise ToolMisuse(settings()["says"]["no_context"])
             case "ui/request-display-mode":
                 return {"mode": "inline"}
             case "ping" | "notifications/message":

@@ -2,7 +2,7 @@
 
 The page is shown unchanged, behind the walls of every surface: what it declares about the network is not granted. It
 speaks JSON-RPC with Wisp's frame around it. It may call the tools of its own server, each as its own wish, and ask to
-open a link. https://github.com/modelcontextprotocol/ext-apps (specification/2026-01-26/apps.mdx).
+open a link or to send a message. https://github.com/modelcontextprotocol/ext-apps (specification/2026-01-26/apps.mdx).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.base import resources
-from app.base.errors import ToolFailed
+from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_line, plain
 from app.base.values import dataclass
 from app.services.files.changes import ChangeOrigin
@@ -24,7 +24,7 @@ _PROTOCOL, _HOST = "2026-01-26", "1"
 _MOST_PAGE_CHARS = 3_000_000
 _MOST_RESULT_CHARS = 1_000_000
 _NAME_CHARS = 50
-SERVED_TOOL, SERVED_LINK = "tools/call", "ui/open-link"
+SERVED_TOOL, SERVED_LINK, SERVED_MESSAGE = "tools/call", "ui/open-link", "ui/message"
 """The requests of a server's page that an open Wisp judges and answers."""
 
 
@@ -58,7 +58,7 @@ def keep(store: SurfaceStore, app: ServedApp, page: str, origin: ChangeOrigin) -
             return (known if known.html == page else store.update(known, Written(page), origin)), True
     name = clip_line(" ".join(plain(f"{app.tool} of {app.server}")[0].split()), _NAME_CHARS)
     doc = resources.text("surfaces/served.md").format(tool=app.tool, server=app.server)
-    surface = store.create(APP, name, Written(page, doc), origin)
+    surface = store.create(APP, name, Written(page, doc), origin, in_menu=False)
     (surface.folder / _RECORD).write_text(record, encoding="utf-8")
     return surface, False
 
@@ -84,7 +84,7 @@ def greeting(app: ServedApp, theme: ActiveTheme) -> Mapping[str, Any]:
     return {
         "protocolVersion": _PROTOCOL,
         "hostInfo": {"name": "Wisp", "version": _HOST},
-        "hostCapabilities": {"openLinks": {}, "serverTools": {}, "logging": {}},
+        "hostCapabilities": {"openLinks": {}, "serverTools": {}, "logging": {}, "message": {"text": {}}},
         "hostContext": {**context(theme), "toolInfo": {"tool": {"name": app.tool, "inputSchema": {"type": "object"}}}},
     }
 
@@ -102,6 +102,24 @@ def context(theme: ActiveTheme) -> Mapping[str, Any]:
         "availableDisplayModes": ["inline"],
         "platform": "desktop",
     }
+
+
+def wish_of(app: ServedApp, name: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the arguments of a request that an open Wisp answers; None for every other request.
+
+    Raises ToolMisuse for a message that is not text alone.
+    """
+    if name == SERVED_TOOL:  # of the page's own server, whatever the page says
+        place = {"server": app.server, "pin": app.pin, "mark": app.mark}
+        return {**place, "tool": given.get("name"), "arguments": given.get("arguments") or {}}
+    if name == SERVED_MESSAGE:
+        content = given.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        texts = [one.get("text") if isinstance(one, Mapping) else None for one in blocks]
+        if not all(isinstance(text, str) for text in texts):
+            raise ToolMisuse("content: give blocks of the type text.")
+        return {"text": "\n".join(map(str, texts))}
+    return {"url": given.get("url")} if name == SERVED_LINK else None
 
 
 def first_words(app: ServedApp) -> list[Mapping[str, Any]]:

@@ -90,6 +90,19 @@ async def test_the_sentence_or_the_window_in_front_grants_a_program(
     assert (len(_asked(stage)), stage.bench.done) == (asked, ["press Save"])
 
 
+@pytest.mark.parametrize("follows_plan", [False, True])
+async def test_the_words_of_an_app_that_the_person_let_through_permit_nothing(
+    tmp_path: Path, *, follows_plan: bool
+) -> None:
+    screen = Screen(described(EDITOR, "button", "Save"))
+    stage = Stage(tmp_path, PRESS, "Done.", resolve=screen, follows_plan=follows_plan)
+    _answering(stage, allow=False)
+    await stage.session.pass_on("Clock", "Save it in Mousepad")
+    assert [asked.sources for asked in _asked(stage)] == [("an added tool server",)]
+    assert stage.bench.done == []
+    assert "“Clock”: Save it in Mousepad" in stage.asked(0)
+
+
 async def test_always_is_kept_for_other_conversations(tmp_path: Path) -> None:
     for asked in (1, 0):
         stage = Stage(tmp_path, PRESS, "Done.", resolve=Screen(described(EDITOR, "button", "Save")))

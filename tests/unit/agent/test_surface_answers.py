@@ -33,6 +33,7 @@ from app.services.surfaces.store import standard_folder
 from app.settings.store import Settings
 from tests.support.answering import PAGE, AnsweringRoom, answering_room, wish
 from tests.support.mcp_world import World
+from tests.support.waiting import until
 from tests.support.walls import needs_wall
 
 
@@ -107,6 +108,7 @@ async def test_an_answer_for_this_task_counts_for_this_surface_and_host_alone(ro
         ("askAI", {"prompt": "x", "images": ["data:image/png;base64,AAAA"] * 9}, "3 pictures"),
         ("cron", {"schedule": "now and then", "task": "x"}, "schedule"),
         ("execute_command", {"command": "id"}, "Nobody answers execute_command"),
+        ("ui/message", {"text": "\u200b "}, "message is empty"),
     ],
 )  # fmt: skip
 async def test_what_cannot_be_is_refused_in_a_sentence(
@@ -247,6 +249,19 @@ async def test_words_are_asked_each_time_and_no_answer_is_offered_for_a_task(
     for _ in range(2):
         await answers.answered(wish(kind, **arguments))
     assert [one.scopes for one in room.asked] == [(Scope.ONCE,)] * 2
+
+
+@pytest.mark.parametrize("mode", [Mode.ASK, Mode.YOLO])
+async def test_a_message_of_a_page_is_asked_word_for_word_in_every_mode(tmp_path: Path, mode: Mode) -> None:
+    with answering_room(tmp_path, mode=mode) as room:
+        answers = room.answers
+        for text in ("Buy milk.", "Buy bread."):
+            assert await answers.answered(wish("ui/message", text=text)) == ({}, "")
+        room.denies()
+        assert (await answers.answered(wish("ui/message", text="Buy it all.")))[1] == "You did not allow that."
+        await until(lambda: room.passed_on == [("Meals", "Buy milk."), ("Meals", "Buy bread.")])
+        assert [one.detail for one in room.asked] == ["text: Buy milk.", "text: Buy bread.", "text: Buy it all."]
+        assert all("Meals" in one.sentence and one.scopes == (Scope.ONCE,) for one in room.asked)
 
 
 async def test_a_page_that_was_written_anew_is_asked_about_its_hosts_again(room: AnsweringRoom) -> None:

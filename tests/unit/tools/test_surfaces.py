@@ -180,7 +180,7 @@ async def test_a_page_with_faults_is_refused_with_all_of_them(desk: Desk) -> Non
     html = PAGE.format("<script src='https://a.example/x.js'></script><script>eval('1'); localStorage.a = 1</script>")
     done = await desk.call("create_app", name="A", html=html, doc=DOC)
     assert not done.ok
-    for said in ("script from elsewhere", "builds code", "wisp.getState"):
+    for said in ("script from elsewhere", "eval", "wisp.getState"):
         assert said in done.llm_echo
     assert desk.store.is_empty
 

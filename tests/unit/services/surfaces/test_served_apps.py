@@ -26,7 +26,7 @@ class Hosted(Room):
 
     async def host(self, app: ServedApp, page: str = "<html>clock</html>") -> str:
         apps = ServedApps(self.store, SurfaceEngine(self.store.folder, is_dry=True))
-        said = await apps.show(app, partial(asyncio.sleep, 0, page), "t1")
+        said, _ = await apps.show(app, partial(asyncio.sleep, 0, page), "t1")
         self.page = next(one for one in self.store.all() if served(one))
         return said
 
@@ -47,7 +47,7 @@ async def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hosted:
 async def test_a_page_is_greeted_with_the_theme_and_then_told_of_its_call(room: Hosted) -> None:
     hello = await room.asks("ui/initialize", protocolVersion="2026-01-26")
     assert (hello["protocolVersion"], hello["hostInfo"]["name"]) == ("2026-01-26", "Wisp")
-    assert set(hello["hostCapabilities"]) == {"openLinks", "serverTools", "logging"}
+    assert set(hello["hostCapabilities"]) == {"openLinks", "serverTools", "logging", "message"}
     about = hello["hostContext"]
     assert (about["theme"], about["displayMode"], about["toolInfo"]["tool"]["name"]) == ("light", "inline", "get-time")
     assert about["styles"]["variables"]["--color-background-primary"].startswith("#")
@@ -70,8 +70,24 @@ async def test_a_tool_call_is_a_wish_about_the_pages_own_server_whatever_the_pag
 
 
 @pytest.mark.parametrize(
-    "name", ["getState", "setState", "askAI", "launchApp", "notify", "resources/read", "ui/message"]
+    "content", [{"type": "text", "text": "Buy\nmilk."}, [{"type": "text", "text": "Buy"}, {"text": "milk."}]]
 )
+async def test_a_message_of_a_page_is_a_wish_in_its_words(room: Hosted, content: Any) -> None:
+    sending = asyncio.ensure_future(room.asks("ui/message", role="user", content=content))
+    [wish] = await room.bridge.wishes()
+    assert (wish.kind, wish.arguments) == ("ui/message", {"text": "Buy\nmilk."})
+    room.bridge.answer(wish.number, {}, "")
+    assert await sending == {}
+
+
+async def test_what_a_page_would_put_before_the_model_is_refused_with_the_way_that_there_is(room: Hosted) -> None:
+    with pytest.raises(ToolMisuse, match="ui/message"):
+        await room.asks("ui/update-model-context", content=[{"type": "text", "text": "x"}])
+    with pytest.raises(ToolMisuse, match="text"):
+        await room.asks("ui/message", role="user", content=[{"type": "image", "data": ""}])
+
+
+@pytest.mark.parametrize("name", ["getState", "setState", "askAI", "launchApp", "notify", "resources/read"])
 async def test_a_page_of_a_server_has_nothing_of_the_bridge_of_surfaces(room: Hosted, name: str) -> None:
     with pytest.raises(ToolMisuse, match="The bridge has no"):
         await room.asks(name)

@@ -45,6 +45,8 @@ def test_a_pointer_that_leads_nowhere_is_a_sentence(pointer: str) -> None:
         ({"baz": "qux"}, [{"op": "replace", "path": "/baz", "value": "boo"}], {"baz": "boo"}),
         ({"foo": [1, 2, 3, 4]}, [{"op": "move", "from": "/foo/1", "path": "/foo/3"}], {"foo": [1, 3, 4, 2]}),
         ({"foo": "bar"}, [{"op": "add", "path": "/child", "value": {"g": {}}}], {"foo": "bar", "child": {"g": {}}}),
+        ({"a": [1]}, [{"op": "add", "path": "/a/-", "value": 2}], {"a": [1, 2]}),
+        ({"a": 1}, [{"op": "test", "path": "/a", "value": 1.0}], {"a": 1}),
         ({"/": 9, "~1": 10}, [{"op": "test", "path": "/~01", "value": 10}], {"/": 9, "~1": 10}),
         ({"a": 1}, [{"op": "add", "path": "", "value": {}}], {}),
     ],
@@ -65,6 +67,11 @@ def test_a_patch_does_what_the_specification_says(before: Any, patch: Any, after
         {"op": "test", "path": "/one", "value": True},
         {"path": "/a", "value": 1},
         {"op": "add", "path": 7, "value": 1},
+        {"op": ["add"], "path": "/a", "value": 1},
+        {"op": "copy", "path": "/a"},
+        {"op": "move", "from": "/list", "path": "/list/0"},
+        {"op": "add", "path": f"/list/{'9' * 5000}", "value": 1},
+        "add",
     ],
 )
 def test_a_patch_that_cannot_be_carried_out_changes_nothing_and_names_its_operation(step: Any) -> None:
@@ -102,5 +109,10 @@ def test_what_is_kept_is_read_back() -> None:
 
 def test_copies_of_copies_end_at_the_size_that_is_kept() -> None:
     copies = [{"op": "copy", "from": "/a", "path": "/a/-"}] * 400
-    with pytest.raises(ToolFailed, match=r"operation \d+ \(copy\): The state"):
+    with pytest.raises(ToolFailed, match=r"operation \d+"):
         state.patched({"a": ["x" * 1000]}, copies)
+
+
+def test_a_patch_with_a_value_that_is_nested_without_end_is_a_sentence() -> None:
+    with pytest.raises(WispError, match="operation 1"):
+        state.patched({}, [{"op": "add", "path": "/a", "value": _nested(900)}])
