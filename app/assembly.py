@@ -13,7 +13,8 @@ from app.agent.policy.call_analysis import CommandClassifier, NobodyKnows
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.unattended import check_names
 from app.agent.served_tools import DeclaredServerTools
-from app.agent.surface_answers import AnsweringParts, Ask, SurfaceAnswers
+from app.agent.session import Session
+from app.agent.surface_answers import AnsweringParts, SurfaceAnswers
 from app.base import paths, resources
 from app.base.clock import Clock
 from app.base.values import dataclass
@@ -103,20 +104,21 @@ def memory(clock: Clock) -> FactStore:
     return FactStore(paths.data_dir() / "memory.db", clock)
 
 
-def looking(desktop: Desktop, workspace: Path) -> Look:
-    """Return what tells the offline provider which programs and windows there are now."""
+def looking(desktop: Desktop, workspace: Path, surfaces: SurfaceStore) -> Look:
+    """Return what tells the offline provider which programs, windows and small apps there are now."""
 
     async def look() -> World:
-        return await desktop.run(_seen, str(workspace))
+        return await desktop.run(_seen, str(workspace), surfaces)
 
     return look
 
 
-async def _seen(controller: DesktopController, workspace: str) -> World:
+async def _seen(controller: DesktopController, workspace: str, surfaces: SurfaceStore) -> World:
     windows = [window for window in controller.backend.windows.all() if not window.is_own]
     return World(
         programs=names_of(controller.backend.apps.installed()),
         windows=tuple((window.title, window.app) for window in windows),
+        apps=tuple((one.id, one.name) for one in surfaces.all()),
         workspace=workspace,
     )
 
@@ -198,28 +200,26 @@ def handlers(own: Belongings) -> tuple[object, ...]:
     )
 
 
-def answering(own: Belongings, session: SessionDeps, ask: Ask, now: Callable[[], Settings]) -> SurfaceAnswers:
-    """Return the object that answers what surfaces ask for, by the session's policy, model and tools.
-
-    `ask` asks the person.
-    """
+def answering(own: Belongings, parts: SessionDeps, session: Session, now: Callable[[], Settings]) -> SurfaceAnswers:
+    """Return the object that answers what surfaces ask for, by the session's policy, model and tools."""
     return SurfaceAnswers(
         AnsweringParts(
             engine=own.engine,
             servers=own.servers,
-            provider=session.provider,
-            model=session.model,
-            can_answer=session.provider.name != OFFLINE,
-            policy=session.policy,
-            registry=session.registry,
-            executor=session.executor,
+            provider=parts.provider,
+            model=parts.model,
+            can_answer=parts.provider.name != OFFLINE,
+            policy=parts.policy,
+            registry=parts.registry,
+            executor=parts.executor,
             pages=Pages(),
             search=WebSearch(now, key_of),
             maker=PictureMaker(now, key_of),
             now=now,
-            ask=ask,
-            audit=session.audit or unkept,
-            clock=session.clock,
+            ask=session.ask,
+            pass_on=session.pass_on,
+            audit=parts.audit or unkept,
+            clock=parts.clock,
         )
     )
 

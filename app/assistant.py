@@ -43,7 +43,6 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
 from app.desktop.verification import Patience
-from app.desktop.wallpaper import keep_on_desktop
 from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, JsonValue, Media, ToolResult
 from app.protocol.dialects.choose import by_name
@@ -118,7 +117,7 @@ class Assistant:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._leaving: asyncio.Future[None] | None = None
         self._watch = WatchdogClient(session, own.desktop)
-        session.subscribe(self._allow_input)
+        session.subscribe(self._begin_turn)
         session.subscribe(self._leave_browser)
         self._desktop.on_stop(lambda: self._soon(session.stop))
         self._desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
@@ -135,8 +134,6 @@ class Assistant:
         using: tuple[str, ...] = (),
     ) -> TurnEnded:
         """Run one turn on the person's text, to its end. `own`, `read_before` and `using` are as in `Session.send`."""
-        self._loop = asyncio.get_running_loop()
-        self._watch.begin()
         self._own.sight.note_marked(media)
         return await self.session.send(text, tuple(media), own, read_before, using)
 
@@ -179,10 +176,6 @@ class Assistant:
         """Return what the window of a small app shows now; None while it is closed."""
         seen = await self._own.engine.look(surface_id)
         return Media(seen[0], "image/jpeg", seen[1], seen[2], surface_id) if seen else None
-
-    async def pin_surface(self, surface_id: str) -> str:
-        """Keep the window of a small app on the desktop behind all others, or no longer. Returns what was done."""
-        return await asyncio.to_thread(keep_on_desktop, surface_id)
 
     async def from_before(self) -> list[str]:
         """Return a sentence for each command of an earlier start that still runs or has ended meanwhile, and for each
@@ -266,8 +259,10 @@ class Assistant:
         if isinstance(event, TurnEnded) and self._own.browser.is_attached:
             self._leaving = asyncio.ensure_future(self._own.browser.close())
 
-    def _allow_input(self, event: AgentEvent) -> None:
+    def _begin_turn(self, event: AgentEvent) -> None:
         if isinstance(event, TurnStarted):
+            self._loop = asyncio.get_running_loop()
+            self._watch.begin()
             self._desktop.resume()
 
 
@@ -321,7 +316,7 @@ def assemble(
     executor, beside = _executors(own, settings, tools, dry_run=dry_run, without_screen=without_screen)
     dialect = by_name(_dialect_name(settings, chosen))
     if isinstance(chosen.provider, OfflineProvider):
-        chosen.provider.look = looking(desktop, workspace_of(settings))
+        chosen.provider.look = looking(desktop, workspace_of(settings), own.surfaces)
     provider = DeclaredServerTools(chosen.provider, own.servers, is_native=dialect.name == "native")
     parts = SessionDeps(
         provider=provider,
@@ -349,7 +344,7 @@ def assemble(
         tool_names=chosen.profile.tool_names,
     )
     session = Session(parts)
-    return Assistant(session, tools, executor, own, journal, answering(own, parts, session.ask, now), parts)
+    return Assistant(session, tools, executor, own, journal, answering(own, parts, session, now), parts)
 
 
 def _browser(now: Current, processes: Processes, *, dry_run: bool) -> BrowserSession:

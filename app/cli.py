@@ -34,7 +34,7 @@ COMMANDS = {
     "policy": "your rules of what may run, and `policy explain CALL`: what decides about it",
     "grants": "the programs and hosts that Wisp may always use: list, allow, revoke",
     "history": "past conversations: `list`, `show`, `export`, `delete`",
-    "surface": "the apps that Wisp has made: `list`, `open NAME`, `menu NAME`, `export NAME`, `delete NAME`",
+    "apps": "the apps that Wisp has made: `list`, `open NAME`, `rename NAME NEW`, `pin NAME`, `delete NAME` …",
     "skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`",
     "mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have",
     "memory": "what is remembered about you: `list`, `export`, `forget`",
@@ -47,6 +47,8 @@ COMMANDS = {
     "help": "`help words`: the sentences that are understood without a model",
     "gallery": "all states and cards of the presence with sample data",
 }
+_FORMER = {"surface": "apps"}
+"""What a command was called before. Entries in menus of programs still hold it."""
 _TASKS = frozenset({"do", "tool"})
 """Commands whose exit code tells how a task ended, whether or not its words could be printed."""
 _log = logging.getLogger(__name__)
@@ -60,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return MISUSED
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words.insert(0, "presence")
+    words[0] = _FORMER.get(words[0], words[0])
     if not words[0].startswith("-") and words[0] not in COMMANDS:
         _parser(None).error(_unknown(words))
     gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start

@@ -19,8 +19,8 @@ from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.texts import Phrase
 from app.base.values import replace
+from app.commands.apps.library import AppLibrary, act_on_extra, extra_line
 from app.commands.mcp import remove_server, sign_in
-from app.commands.surface.library import AppLibrary, act_on_extra, extra_line
 from app.services import timer
 from app.services.agenda import Job
 from app.services.extras import extras

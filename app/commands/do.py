@@ -175,11 +175,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _planned(task: str, settings: Settings) -> dict[str, object]:
     """Return the calls that a sentence becomes without a model, or the answer, or why nothing is done."""
+    from app.assembly import checkpoints
     from app.desktop.choose import programs_here
     from app.desktop.programs import names_of
     from app.providers.offline import plans, world
+    from app.services.surfaces.store import SurfaceStore, standard_folder
 
-    there = world.World(names_of(programs_here().installed()), workspace=str(workspace_of(settings)))
+    surfaces = SurfaceStore(standard_folder(), checkpoints()).all()
+    there = world.World(
+        names_of(programs_here().installed()),
+        apps=tuple((one.id, one.name) for one in surfaces),
+        workspace=str(workspace_of(settings)),
+    )
     return plans.shown(task, there)
 
 

@@ -192,6 +192,18 @@ async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], pre
         presence.tell("info", sentence)
 
 
+async def _show_pinned(presence: Presence) -> None:
+    """Show the windows of the apps that the person keeps on the desktop."""
+    import asyncio
+    import importlib
+
+    library = await asyncio.to_thread(importlib.import_module, "app.commands.apps.library")
+    try:
+        await library.AppLibrary().show_pinned()
+    except WispError as error:
+        presence.tell("info", str(error))
+
+
 async def watch_schedules(presence: Presence) -> None:
     """Run due tasks while the presence runs. Report the result of each run, also of runs by other processes."""
     import asyncio
@@ -366,6 +378,7 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
 
         running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence)))
         running.append(asyncio.ensure_future(watch_schedules(presence)))
+        running.append(asyncio.ensure_future(_show_pinned(presence)))
 
     names = ("planned", "memory", "servers", "apps", "extras", "finder")
     collections = {name: _Later(name, reload, connected) for name in names}

@@ -196,8 +196,8 @@ _OF_A_PAGER = 2
 _EVERY_WORKSPACE = 0xFFFFFFFF
 
 
-def keep_on_desktop(instance: str, environment: Mapping[str, str] | None = None) -> str:
-    """Keep the window whose class begins with `instance` on all workspaces behind the others, or no longer if it is.
+def keep_on_desktop(instance: str, *, is_kept: bool, environment: Mapping[str, str] | None = None) -> str:
+    """Keep the window whose class begins with `instance` on all workspaces behind the others, or no longer.
 
     Returns what was done. Raises ToolFailed if there is no such window, NeedsPerson where no window manager can do it.
     """
@@ -210,16 +210,14 @@ def keep_on_desktop(instance: str, environment: Mapping[str, str] | None = None)
         if window is None:
             raise ToolFailed(_says("no_window"))
         states = [display.intern_atom(name) for name in _PINNED]
-        held = window.get_full_property(display.intern_atom("_NET_WM_STATE"), Xatom.ATOM)
-        is_pinned = bool(held and states[0] in held.value)
         shown = root.get_full_property(display.intern_atom("_NET_CURRENT_DESKTOP"), Xatom.CARDINAL)
-        workspace = int(shown.value[0]) if is_pinned and shown else 0 if is_pinned else _EVERY_WORKSPACE
-        wishes = [("_NET_WM_STATE", (int(not is_pinned), state, 0)) for state in states]
+        workspace = _EVERY_WORKSPACE if is_kept else int(shown.value[0]) if shown else 0
+        wishes = [("_NET_WM_STATE", (int(is_kept), state, 0)) for state in states]
         for name, values in [*wishes, ("_NET_WM_DESKTOP", (workspace, _OF_A_PAGER, 0))]:
             data = (32, [*values, _OF_A_PAGER, 0])
             message = ClientMessage(window=window, client_type=display.intern_atom(name), data=data)
             root.send_event(message, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
-    return _says("unpinned" if is_pinned else "pinned")
+    return _says("pinned" if is_kept else "unpinned")
 
 
 def _clients(display: Display) -> list[Any]:

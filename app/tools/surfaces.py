@@ -19,6 +19,7 @@ from app.protocol.spec import Close, Effect, Execute, Param, RareFamily, ToolSpe
 from app.services.files.changes import ChangeOrigin
 from app.services.surfaces import page, served_apps, state
 from app.services.surfaces.client import SurfaceEngine
+from app.services.surfaces.menu import HAS_MENU
 from app.services.surfaces.store import APP, DOC_PATH, SHORTCUT, Surface, SurfaceStore, Written
 from app.tools.registry import Family, TurnContext
 
@@ -69,9 +70,7 @@ class SurfaceTools:
 
     async def guidelines(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         self._informed = turn.turn_id
-        text = await asyncio.to_thread(
-            lambda: f"{resources.text('surfaces/contract.md').strip()}\n\n{self._handbook()}"
-        )
+        text = await asyncio.to_thread(lambda: f"{_contract()}\n\n{self._handbook()}")
         return ToolResult(True, call.name, {"text": clip_line(text, 200)}, text.strip())
 
     async def rename(self, call: ToolCall, turn: TurnContext) -> ToolResult:
@@ -79,8 +78,9 @@ class SurfaceTools:
         renamed = await asyncio.to_thread(self._store.rename, surface, call.text("name"), _origin(call, turn))
         await turn.audit("surface_renamed", {"id": surface.id, "from": surface.name, "to": renamed.name})
         await self._engine.tell(surface.id, "reload")
-        text = f"{surface.name!r} is called {renamed.name!r} now. Its id stays {surface.id}."
-        return _result(call, renamed, text, undoable=True)
+        text = f"{surface.name!r} is called {renamed.name!r} now."
+        shown = {**_about(renamed), "before": surface.name, "path": renamed.name, "undoable": True, "text": text}
+        return ToolResult(True, call.name, shown, f"{text} Its id stays {surface.id}.")
 
     async def suggest(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         offer = " ".join(call.text("offer").split())
@@ -133,12 +133,11 @@ class SurfaceTools:
         try:
             opened = await self._engine.open(surface.id)
         except (ToolFailed, NeedsPerson) as error:  # because a model would otherwise make it again
-            kept, launch = (
-                f"{surface.name!r} is there, but its window did not open",
-                call.name.replace("create", "launch"),
-            )
+            launch = call.name.replace("create", "launch")
             then = f"Its id is {surface.id}: use {launch} then, not {call.name} again."
-            raise type(error)(f"{kept}: {error} {then}") from error
+            raise type(error)(f"{surface.name!r} was made, but not opened. {error} {then}") from error
+        if surface.is_app and HAS_MENU and not surface.is_in_menu:
+            remarks += " Its entry in the menu of programs could not be written."
         text = f"Created {surface.name!r} as {surface.id}. {opened}{remarks}"
         return _result(call, surface, text, undoable=True)
 
@@ -170,7 +169,7 @@ class SurfaceTools:
 
     async def launch(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         surface = await self._found(call, _kind_of(call))
-        opened = await self._engine.open(surface.id)
+        opened = await self._engine.open(surface.id, takes_keyboard=turn.said is None)
         await turn.audit("surface_opened", {"id": surface.id})
         return _result(call, surface, f"{surface.name!r} ({surface.id}): {opened}")
 
@@ -230,6 +229,12 @@ def template(name: str) -> Written:
     return Written(head.replace("<title></title>", title) + rest, doc, thumbnail)
 
 
+def _contract() -> str:
+    """Return the rules that every page keeps, with the list of what its window blocks."""
+    blocked = "\n".join(f"- {one}" for one in page.blocked())
+    return resources.text("surfaces/contract.md").strip().replace("{blocked}", blocked)
+
+
 def _kind_of(call: ToolCall) -> str:
     return SHORTCUT if call.name.endswith("_shortcut") else APP
 
@@ -257,7 +262,8 @@ def _result(call: ToolCall, surface: Surface, text: str, *, undoable: bool = Fal
 
 _RARE = RareFamily(
     "surfaces",
-    "small apps and cards (timer …), no sites or programs",
+    "what is used again: a shortcut for one job (timer …), an app with views; sites, programs: files; unclear: "
+    "suggest_shortcut",
 )
 _ID = Param(
     "id", description="its id, or its name", required=True, aliases=("surface", "surface_id", "app_id", "widget_id")

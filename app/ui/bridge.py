@@ -95,10 +95,6 @@ class Agent(Protocol):
         """Return what the window of a small app shows now; None while it is closed."""
         ...
 
-    async def pin_surface(self, surface_id: str, /) -> str:
-        """Pin the window of a small app behind all other windows, or unpin it. Returns a sentence on what was done."""
-        ...
-
     async def picture(self, *, at_full_size: bool = False) -> agent.Media:
         """Capture the whole screen without Wisp's windows: in a size for the model, or with all pixels if
         `at_full_size`."""

@@ -53,9 +53,9 @@ class CollectionEntry:
     """One entry of a collection: its title, the parts of the muted line below it, and the parts of its whole text.
 
     `actions` are what its menu offers: `run`, `trust`, `ask`, `switch_on`, `switch_off`, `sign_in`, `open`, `export`,
-    `menu`, `unmenu`, `get`, `stop`. If `file` is not "", the entry is in that file and can only be deleted there.
-    `picture` is a PNG, or b"". An entry that `is_fixed` can neither be renamed nor deleted. While one has the action
-    `stop`, the page follows how far it is.
+    `pin`, `unpin`, `menu`, `unmenu`, `get`, `stop`. If `file` is not "", the entry is in that file and can only be
+    deleted there. `picture` is a PNG, or b"". An entry that `is_fixed` can neither be renamed nor deleted. While one
+    has the action `stop`, the page follows how far it is.
     """
 
     key: str

@@ -7,6 +7,7 @@ import hashlib
 import io
 import itertools
 import json
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -62,16 +63,19 @@ def _do(screen: Screen, *words: str, tool: str = "") -> subprocess.CompletedProc
 
 @pytest.mark.long
 def test_a_timer_is_made_by_a_sentence_and_its_window_closes_with_the_surface(shown: Screen, tmp_path: Path) -> None:
-    _do(shown, "make a timer")
+    _do(shown, "set a timer for 5 minutes")
     assert eventually(lambda: "Timer" in _titles(shown))
     store = SurfaceStore(_folder(tmp_path), Checkpoints(tmp_path / "checkpoints"))
-    assert [(one.id, one.name) for one in store.all()] == [("app-timer", "Timer")]
+    [made] = store.all()
+    assert (made.id, made.name) == ("app-timer", "Timer")
+    assert eventually(lambda: store.state(made).get("end", 0) > 0), "it runs"
+    assert store.state(made)["total"] == 300
     again = json.loads(_do(shown, tool='<launch_app id="Timer"/>').stdout)
     assert "is in front now" in again["echo"]
     assert _titles(shown).count("Timer") == 1
-    _do(shown, tool='<delete_app id="app-timer"/>')
+    _do(shown, "delete the timer")
     assert eventually(lambda: "Timer" not in _titles(shown))
-    assert eventually(lambda: not SurfaceEngine(_folder(tmp_path)).is_running), "the engine ends with its last window"
+    assert SurfaceEngine(_folder(tmp_path)).is_running, "the next one opens at once"
 
 
 @pytest.mark.long
@@ -219,15 +223,30 @@ def test_a_window_is_pictured_for_its_card_and_pinned_behind_the_others(shown: S
         assert (picture.format, picture.size) == ("JPEG", taken[1:])
         colors = picture.convert("RGB").resize((40, 30)).getcolors(1200)
         assert colors and len(colors) > 5, "something is drawn in it"
-    assert "stays on the desktop now" in keep_on_desktop("app-timer", shown.environment)
+    assert "stays on the desktop now" in keep_on_desktop("app-timer", is_kept=True, environment=shown.environment)
     assert eventually(lambda: "_NET_WM_STATE_BELOW" in _state(shown))
     assert eventually(lambda: "= 4294967295" in _state(shown)), "it is on every workspace"
-    assert "like any other again" in keep_on_desktop("app-timer", shown.environment)
+    assert "like any other again" in keep_on_desktop("app-timer", is_kept=False, environment=shown.environment)
     assert eventually(lambda: "_NET_WM_STATE_BELOW" not in _state(shown))
     with pytest.raises(ToolFailed, match="Open it first"):
-        keep_on_desktop("app-time", shown.environment)
+        keep_on_desktop("app-time", is_kept=True, environment=shown.environment)
     _do(shown, tool='<delete_app id="app-timer"/>')
     assert eventually(lambda: asyncio.run(engine.look("app-timer")) is None)
+
+
+@pytest.mark.long
+def test_a_pinned_app_is_behind_the_others_also_when_it_is_started_from_the_menu(shown: Screen, tmp_path: Path) -> None:
+    _do(shown, "make a timer")
+    assert shown.wisp("apps", "pin", "Timer").returncode == 0
+    assert eventually(lambda: "_NET_WM_STATE_BELOW" in _state(shown))
+    asyncio.run(SurfaceEngine(_folder(tmp_path)).tell("app-timer", "close"))
+    assert eventually(lambda: "Timer" not in _titles(shown))
+    [entry] = (Path(shown.environment["HOME"]) / ".local/share/applications").iterdir()
+    line = next(one for one in entry.read_text(encoding="utf-8").splitlines() if one.startswith("Exec="))
+    subprocess.run(shlex.split(line.removeprefix("Exec=")), env=shown.environment, check=True, cwd="/")
+    assert eventually(lambda: "_NET_WM_STATE_BELOW" in _state(shown))
+    assert shown.wisp("apps", "unpin", "Timer").returncode == 0
+    assert eventually(lambda: "_NET_WM_STATE_BELOW" not in _state(shown))
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from app.ui import application, eventloop
 from app.ui.approvals.devices import WITNESS, EveryPress
+from app.ui.machine import Collection
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
 from tests.support.compositor import composited
@@ -132,8 +133,14 @@ def agent() -> FakeAgent:
 
 
 @pytest.fixture
-def presence(still: Look) -> Iterator[Presence]:
-    made = Presence(still)
+def collections() -> Mapping[str, Collection]:
+    """What the presence's pages list. A test that needs some has a fixture of its own."""
+    return {}
+
+
+@pytest.fixture
+def presence(still: Look, collections: Mapping[str, Collection]) -> Iterator[Presence]:
+    made = Presence(still, collections=collections)
     made.show()
     yield made
     made.close()

@@ -135,10 +135,6 @@ class FakeAgent:
         self.looked_at.append(surface_id)
         return self.windows.get(surface_id)
 
-    async def pin_surface(self, surface_id: str) -> str:
-        self.performed.append(("pin", {"id": surface_id}))
-        return "It stays on the desktop now."
-
     async def picture(self, *, at_full_size: bool = False) -> Media:
         return Media(self.screen if at_full_size else b"", "image/png", 1280, 800, "the screen")
 

@@ -20,9 +20,9 @@ from app.assembly import agenda, memory
 from app.base import paths
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson, ToolFailed
+from app.commands.apps.library import AppLibrary
 from app.commands.collection import collection
 from app.commands.presence import watch_schedules
-from app.commands.surface.library import AppLibrary
 from app.services.agenda import Agenda, Job
 from app.services.files.changes import ChangeOrigin
 from app.services.mcp.servers import McpServers, standard_pins
@@ -346,7 +346,7 @@ def test_a_fault_of_the_schedules_is_said_once_and_does_not_end_the_watch(
     assert sum("cannot run" in sentence for sentence in told()) == 1
 
 
-async def test_apps_stand_with_their_pictures_and_are_renamed_and_put_into_the_menu(
+async def test_apps_stand_with_their_pictures_and_are_renamed_and_taken_out_of_the_menu(
     still: Look, tmp_path: Path, own_data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
@@ -362,10 +362,11 @@ async def test_apps_stand_with_their_pictures_and_are_renamed_and_put_into_the_m
         assert (0, 255, 0) in colors
         assert "Rename" in [action.text() for action in page.menu_of("app-meals").actions()]
         page.list.renamed.emit("app-meals", "Dinners")
-        await until(lambda: library.store.find("app-meals").name == "Dinners")
-        page.acted.emit("menu", "app-meals")
-        await until((tmp_path / "share" / "applications" / "wisp-app-meals.desktop").is_file)
+        entry = tmp_path / "share" / "applications" / "wisp-app-meals.desktop"
+        await until(lambda: "Name=Dinners\n" in entry.read_text(encoding="utf-8"))
+        page.acted.emit("unmenu", "app-meals")
         await until(lambda: "menu of programs" in page.note.text())
+        assert not entry.exists()
         press(page, "app-meals", "Delete…")
         asked = "Delete “Dinners” with all that it keeps? “wisp undo” in a terminal brings it back."
         assert asked in [label.text() for label in page.question.findChildren(QLabel)]

@@ -7,7 +7,7 @@ import base64
 import json
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from app.ui import eventloop
 from app.ui.bubble.speech import NoticeRow
 from app.ui.cards.card import CardRow
 from app.ui.cards.made import MOST_LIVE, MadeView
+from app.ui.machine import Collection, CollectionEntry
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card, NoticeItem, Use
 from tests.support.loopback.openai import OpenAIServer
@@ -35,6 +36,30 @@ from tests.support.loopback.server import Seen
 from tests.support.waiting import until, within
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
+
+
+class PinnedApps:
+    """The collection of apps, which notes what the person does with them."""
+
+    def __init__(self) -> None:
+        self.acts: list[tuple[str, str]] = []
+
+    async def entries(self, _search: str) -> Sequence[CollectionEntry]:
+        return []
+
+    async def act(self, action: str, key: str, _words: str = "", /) -> str:
+        self.acts.append((action, key))
+        return action
+
+
+@pytest.fixture
+def apps() -> PinnedApps:
+    return PinnedApps()
+
+
+@pytest.fixture
+def collections(apps: PinnedApps) -> dict[str, Collection]:
+    return {"apps": apps}
 
 
 def _picture(color: str) -> Media:
@@ -230,13 +255,17 @@ def test_a_drawing_that_no_words_led_to_is_not_drawn_again(presence: Presence, d
     drive(person())
 
 
+@pytest.mark.parametrize(
+    ("tool", "about"),
+    [("create_app", {"name": "Timer"}), ("use_mcp_tool", {"tool_name": "start", "server_name": "clock"})],
+)
 def test_the_card_of_an_app_follows_its_window_opens_it_and_pins_it(
-    presence: Presence, agent: FakeAgent, drive: Drive
+    presence: Presence, agent: FakeAgent, apps: PinnedApps, drive: Drive, tool: str, about: dict[str, object]
 ) -> None:
     agent.windows["app-timer"] = _picture("red")
 
     async def person() -> None:
-        _show(presence, _call(1, "create_app", {"id": "app-timer", "name": "Timer"}))
+        _show(presence, _call(1, tool, {"id": "app-timer", **about}))
         await until(lambda: bool(_views(presence)) and _views(presence)[0].picture.isVisible())
         [view] = _views(presence)
         first = view.picture.grab().toImage().pixelColor(30, 30)
@@ -245,14 +274,14 @@ def test_the_card_of_an_app_follows_its_window_opens_it_and_pins_it(
         view.picture.press()
         await until(lambda: len(agent.performed) == 1)
         view.buttons[Use.PIN].click()
-        await until(lambda: len(agent.performed) == 2)
+        await until(lambda: apps.acts == [("pin", "app-timer")])
         notices = presence.bubble.thread_view
         await until(lambda: any(isinstance(row, NoticeRow) for row in notices.realised.values()))
         agent.windows.clear()
         await until(lambda: any(card.made and card.made.is_closed for card in _cards(presence)))
 
     drive(person())
-    assert agent.performed == [("launch_app", {"id": "app-timer"}), ("pin", {"id": "app-timer"})]
+    assert agent.performed == [("launch_app", {"id": "app-timer"})]
 
 
 def _cards(presence: Presence) -> list[Card]:

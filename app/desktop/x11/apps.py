@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from app.base import resources
+from app.base.desktop_entries import SURFACE_CLASS
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import clip_line
 from app.desktop.backends import App, Launched, Owner
@@ -237,7 +238,10 @@ class DesktopEntries:
 
 
 def _read(path: Path) -> App | None:
-    """Read a desktop entry. None if it is broken, hidden, or no program."""
+    """Read a desktop entry. None if it is broken, hidden, or no program.
+
+    What Wisp made is no program: it must not pass for one of the same name.
+    """
     from xdg.DesktopEntry import DesktopEntry
     from xdg.Exceptions import Error
 
@@ -246,7 +250,8 @@ def _read(path: Path) -> App | None:
     except (Error, OSError, UnicodeDecodeError):  # so that one broken entry does not hide the others
         return None
     program = entry.getExec()
-    if entry.getType() != "Application" or entry.getHidden() or not program:
+    is_own = entry.getStartupWMClass() == SURFACE_CLASS
+    if entry.getType() != "Application" or entry.getHidden() or not program or is_own:
         return None
     is_listed = not entry.getNoDisplay()
     if not is_listed and _VIEWER not in entry.getCategories():

@@ -16,7 +16,14 @@ from app.base.values import dataclass
 
 ENGLISH = "en"
 _SLOT = re.compile(r"\{(\w+):(\w+)\}")  # a YAML table has a blank behind its colon
-_TABLES = {"direction": "directions", "edge": "edges", "side": "sides", "much": "amounts", "theme": "themes"}
+_TABLES = {
+    "direction": "directions",
+    "edge": "edges",
+    "side": "sides",
+    "much": "amounts",
+    "theme": "themes",
+    "made": "apps",
+}
 """The slots at which one word of a table stands."""
 _CLOSED = frozenset({"times", *_TABLES})
 _DIGITS = tuple((str(number), number) for number in range(1, 1000))
@@ -180,4 +187,5 @@ def _literals(words: Mapping[str, Any]) -> str:
     ]
     polite = [phrase for phrases in words["polite"].values() for phrase in phrases]
     templates = re.sub(r"\{[^}]*\}|<[^>]*>", " ", " ".join([*said, *words["expansion_rules"].values()]))
-    return " ".join([templates, *polite, *words["articles"], *words["strangers"]]).lower()
+    made = [name for names in words["apps"].values() for name in names]
+    return " ".join([templates, *polite, *words["articles"], *words["strangers"], *made]).lower()

@@ -20,6 +20,7 @@ _COUNTS = {2: "double_click", 3: "triple_click"}
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _PLAIN_SCROLL, _WHOLE_SCROLL = 5, 100
 _MOST_PRESSES, _LONGEST_WAIT_S = 50, 300
+_LONGEST_TIMER_S = 86_400
 _FIELDS = ("field", "box", "bar", "feld", "zeile", "leiste")
 """A name that ends so says already that it is a field."""
 _PLACED = ("path", "source", "second", "name")
@@ -129,6 +130,8 @@ def _steps(act: Act, world: World) -> Made:
         return _close_all(world)
     if act.intent == "go_into" or (act.intent == "type_into" and "name" in given):
         return _gone_into(given, world)
+    if act.intent in ("launch_app", "delete_app", "rename_widget"):
+        return _own_app(act.intent, given, world)
     if special := _SPECIAL.get(act.intent):
         return special(given)
     if act.intent in ("move_file", "copy_file", "rename", "delete_file"):
@@ -146,6 +149,41 @@ def _gone_into(given: Mapping[str, Any], world: World) -> Made:
 def _close_all(world: World) -> Made:
     titles = dict.fromkeys(title for title, _ in world.windows)
     return [_made("close_window", {"title": title})[0] for title in titles] or Refusal("which", "all windows")
+
+
+def _own_app(intent: str, given: Mapping[str, Any], world: World) -> Made:
+    """Return what is done with a small app of Wisp's: the one of that name, or else the only one of that sort."""
+    wanted = str(given["id"])
+    known = world.app(wanted) or next(filter(None, map(world.app, _sort_of(wanted))), wanted)
+    there = sorted(surface_id for surface_id, name in world.apps if known in (surface_id, name))
+    if len(there) > 1:
+        return Refusal("several_apps", f"{known}: {', '.join(there)}")
+    if intent == "launch_app" and not there:
+        return _made("open_app", {"name": known})
+    intent = intent.replace("_app", "_shortcut") if there and there[0].startswith("widget-") else intent
+    return _made(intent, {**given, "id": known})
+
+
+def _sort_of(name: str) -> Sequence[str]:
+    """Return the names that new apps of the same template get in each language."""
+    return next((names for names in _acts()["templates"].values() if name in names), ())
+
+
+def _created(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
+    name = str(given["name"])
+    template = next(key for key, names in _acts()["templates"].items() if name in names)
+    intent = "another_app" if given.get("another") else "create_shortcut" if given.get("shortcut") else "create_app"
+    return _made(intent, {"name": name, "template": template})
+
+
+def _timed(given: Mapping[str, Any]) -> Made:
+    """Return the steps that make a timer, or open the one that is there, and let it run."""
+    seconds = given["seconds"]
+    if not 1 <= seconds <= _LONGEST_TIMER_S:
+        return Refusal("range", f"{seconds:g} s")
+    named = {**given, "name": _acts()["templates"]["timer"][0]}
+    length = f"{seconds / 60:g} min" if seconds >= 60 else f"{seconds:g} s"
+    return [*_created(named), *_made("time_app", {**named, "seconds": seconds, "length": length})]
 
 
 def _memory(intent: str, given: Mapping[str, Any]) -> Made:
@@ -285,7 +323,8 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
     "scroll": _scroll,
     "recall": partial(_memory, "recall"),
     "forget": partial(_memory, "forget"),
-    "create_app": lambda given: _made("another_app" if given.get("another") else "create_app", given),
+    "create_app": _created,
+    "time_app": _timed,
     "undo": lambda _: [PlannedCall("computer_key", {"keys": "ctrl+z"}, "undo_keys", "ctrl+z")],
     "find_files": _found_files,
     "wait": _waited,

@@ -195,7 +195,7 @@ def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> 
         if step and step.phrase == "close_unsaved" and (button := discarding(outcome.text)):
             otherwise = replace(step, tool="computer_click", arguments={"target": button})
         if step and step.phrase == "make":
-            tried[done] = wording.as_made(step, outcome.text)
+            tried[done:] = wording.as_made(step, outcome.text, tried[done + 1 :])
         is_retried = bool(otherwise) and not outcome.ok
         if otherwise and is_retried:
             tried[done] = otherwise

@@ -142,6 +142,12 @@ def _opened(words: Words) -> Fit:
     return _known(words)
 
 
+def _own(words: Words) -> Fit:
+    """A small app that Wisp made and that is there."""
+    name = words.world.app(words.text.strip()) or words.world.app(words.bare)
+    return (name, 1.0) if name else NO
+
+
 def _control(words: Words) -> Fit:
     name = words.bare
     if _POINT.fullmatch(words.low) and not words.is_quoted:
@@ -489,6 +495,7 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "measure": _measure,
     "unit": _unit,
     "app": _bare_label,
+    "own": _own,
 }
 OPEN_TEXTS = frozenset({"text", "fact"})
 """The kinds of slots that take any words, so that where they end is uncertain."""

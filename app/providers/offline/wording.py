@@ -208,7 +208,7 @@ class Phrasebook:
             return str(table["nothing"]) if re.match(empty, told) else f"{table['found']}\n{told.strip()}"
         if "nothing" in table:
             return f"{table['found']}\n{self._timed(echo.strip())}" if _ENTRY.match(echo) else str(table["nothing"])
-        lines = list(_elements(echo, table) if step.phrase == "read" else _windows(echo, table))
+        lines = list(_LISTED.get(step.phrase, _windows)(echo, table))
         return "\n".join([table["found"], *lines]) if lines else self.translated(echo.strip())
 
 
@@ -395,12 +395,22 @@ def is_missing(echo: str) -> bool:
     return any(words in echo for words in notes("notes")["missing"])
 
 
-def as_made(step: PlannedCall, echo: str) -> PlannedCall:
-    """Return the step that makes an app with the app's name and, if it was there already, the phrase that says so."""
+def as_made(step: PlannedCall, echo: str, later: Sequence[PlannedCall]) -> list[PlannedCall]:
+    """Return the step that makes an app with the name that it got, and the steps after it with its id.
+
+    If it was there already, the phrase of the step says so.
+    """
     table = notes("notes")
     named = re.search(table["made"], echo)
     phrase = "made_before" if table["made_before"] in echo else step.phrase
-    return replace(step, phrase=phrase, what=named[1] if named else step.what)
+    if named is None:
+        return [step, *later]
+    planned = step.arguments["name"]
+    after = [
+        replace(one, arguments={**one.arguments, "id": named[2]}) if one.arguments.get("id") == planned else one
+        for one in later
+    ]
+    return [replace(step, phrase=phrase, what=named[1]), *after]
 
 
 def _elsewhere(sentence: str, step: PlannedCall) -> str:
@@ -464,6 +474,14 @@ def _windows(echo: str, words: Mapping[str, Any]) -> Iterator[str]:
         marks = [words["marks"][mark] for mark in re.findall(r"active|minimised", match["marks"])]
         marks += [words["unsaved"]] if title.startswith("*") else []
         yield str(words["line"]).format(title=title.lstrip("*"), notes=", ".join([match["app"], *marks]))
+
+
+def _apps(echo: str, _table: Mapping[str, Any]) -> Iterator[str]:
+    yield from re.findall(notes("notes")["app"], echo)
+
+
+_LISTED = {"read": _elements, "apps": _apps}
+"""How to tell what a step has listed. All others list windows."""
 
 
 def _plain(quoted: str | None) -> str:

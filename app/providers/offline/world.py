@@ -15,17 +15,23 @@ class World:
     """What is there. An empty tuple means that nothing is known of its kind, so that any name may be meant.
 
     `programs` are the names of installed programs, `windows` the title and program of each open window, the one in
-    front first.
+    front first, `apps` the id and name of each small app that Wisp made.
     """
 
     programs: tuple[str, ...] = ()
     windows: tuple[tuple[str, str], ...] = ()
+    apps: tuple[tuple[str, str], ...] = ()
     workspace: str = ""
 
     def is_open(self, name: str) -> bool:
         """Return whether a window of that title or program is open. A part of either is enough."""
         low = name.casefold()
         return len(low) > _SHORTEST and any(low in f"{title}\n{program}".casefold() for title, program in self.windows)
+
+    def app(self, name: str) -> str:
+        """Return the name of the small app that is called so, in any case, or its id; "" if there is none."""
+        low = name.casefold()
+        return next((known for known in (one for app in self.apps for one in app) if known.casefold() == low), "")
 
     def file(self, name: str) -> str:
         """Return the path of the one file with this name in the workspace or a known folder; "" for none or several."""

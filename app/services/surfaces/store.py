@@ -13,21 +13,23 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from app.base import ids, paths
-from app.base.errors import ToolFailed, ToolMisuse
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.services import svg
 from app.services.files.changes import ChangeOrigin, Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Place, Workspace
-from app.services.surfaces import state
+from app.services.surfaces import menu, state
 
 PAGE, DOC, STATE, PICTURE = "index.html", "surface.md", "state.json", "thumbnail.svg"
+_PINNED = "pinned"
+"""The empty file of a surface whose window is kept on the desktop."""
 VERSIONS = "versions"
 DOC_PATH = "doc:"
 """A path that begins so names the description of a surface, by its id."""
@@ -38,8 +40,6 @@ _MOST_VERSIONS = 30
 _NAME_CHARS = 60
 _DOC_BYTES, _PICTURE_BYTES = 100_000, 200_000
 _ID = re.compile(r"(?:app|widget)-[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?")
-_ENTRY_NAME = re.compile(r"^Name=.*$", re.MULTILINE)
-_PLAIN_SIGNS = str.maketrans({"\\": "\\\\", "\n": " ", "\r": " ", "\t": " "})
 _HEADING = re.compile(r"\A\s*+#[ \t]++([^\n]+)(?:\n|\Z)")
 
 
@@ -55,6 +55,16 @@ class Surface:
     @property
     def is_app(self) -> bool:
         return self.id.startswith(f"{APP}-")
+
+    @property
+    def is_pinned(self) -> bool:
+        """Return whether the person keeps its window on the desktop."""
+        return (self.folder / _PINNED).is_file()
+
+    @property
+    def is_in_menu(self) -> bool:
+        """Return whether it has an entry in the menu of programs."""
+        return menu.menu_entry(self.id).is_file()
 
     @property
     def html(self) -> str:
@@ -112,15 +122,22 @@ class SurfaceStore:
         listed = ", ".join(f"{one.id} ({one.name})" for one in (named or there)[:20]) or "there are none yet"
         raise ToolFailed(f"id: {'several are' if named else 'nothing is'} called {clip_line(wanted, 40)!r}: {listed}.")
 
-    def create(self, kind: str, name: str, written: Written, origin: ChangeOrigin) -> Surface:
-        """Save a new surface. Raises WispError for an unusable name, or if there are too many surfaces."""
-        name = checked_name(name)
+    def create(self, kind: str, name: str, written: Written, origin: ChangeOrigin, *, in_menu: bool = True) -> Surface:
+        """Save a new surface. An app stands in the menu of programs then, unless that cannot be written.
+
+        Raises WispError for an unusable name, or if there are too many surfaces.
+        """
+        name, origin = checked_name(name), _in_one(origin)
         if len(os.listdir(self.folder)) >= MOST_SURFACES:
             raise ToolFailed(f"There are {MOST_SURFACES} surfaces already. Delete one that is no longer needed first.")
         surface = Surface(self._free_id(kind, name), name, self.folder, 0.0)
         doc = titled(written.doc or "", name)
-        self._write(surface.id, Written(written.html, doc, written.picture), _in_one(origin))
-        return self.find(surface.id)
+        self._write(surface.id, Written(written.html, doc, written.picture), origin)
+        surface = self.find(surface.id)
+        if surface.is_app and in_menu and menu.HAS_MENU:
+            with suppress(WispError, OSError):  # because the app is there without it, too
+                self._write_entry(surface, origin)
+        return surface
 
     def free_name(self, kind: str, name: str) -> tuple[str, Surface | None]:
         """Return the name with the first number that makes it new, and the surface of this kind that has the name."""
@@ -144,18 +161,35 @@ class SurfaceStore:
 
     def rename(self, surface: Surface, name: str, origin: ChangeOrigin) -> Surface:
         """Give a surface another name, also in the menu of programs. Its id stays."""
-        origin, name, entry = _in_one(origin), checked_name(name), menu_entry(surface.id)
+        origin, name, entry = _in_one(origin), checked_name(name), menu.menu_entry(surface.id)
         self._write(surface.id, Written(doc=titled(surface.doc, name)), origin)
         if entry.is_file():
-            text = _ENTRY_NAME.sub(lambda _: f"Name={named_in_menu(name)}", _text(entry))
+            text = menu.renamed(_text(entry), name)
             self._changes.write(self._places.locate(str(entry)), (text.encode(),), origin)
         return self.find(surface.id)
 
+    def put_in_menu(self, surface: Surface, origin: ChangeOrigin) -> Path:
+        """Write the entry of a surface in the menu of programs, and return its file.
+
+        Raises NeedsPerson on a system without such a menu, and ToolFailed if the entry cannot be written.
+        """
+        if not menu.HAS_MENU:
+            raise NeedsPerson("Only the menus of Linux desktops take an app in. Open it from Wisp's list of apps.")
+        return self._write_entry(surface, _in_one(origin))
+
+    def take_from_menu(self, surface: Surface, origin: ChangeOrigin) -> None:
+        """Delete the entry of a surface in the menu of programs, if there is one."""
+        self._drop_entry(surface, _in_one(origin))
+
+    def note_pinned(self, surface: Surface, *, is_pinned: bool) -> None:
+        """Note whether the person keeps the window of a surface on the desktop."""
+        pinned = surface.folder / _PINNED
+        pinned.touch() if is_pinned else pinned.unlink(missing_ok=True)
+
     def delete(self, surface: Surface, origin: ChangeOrigin) -> None:
         """Remove a surface with its saved state and its entry in the menu of programs. An undo restores all of it."""
-        origin, entry = _in_one(origin), menu_entry(surface.id)
-        if entry.is_file():
-            self._changes.delete(self._places.locate(str(entry)), origin)
+        origin = _in_one(origin)
+        self._drop_entry(surface, origin)
         for path in sorted(surface.folder.rglob("*"), key=lambda one: one.name == PAGE):
             if path.is_file() and not path.is_symlink():
                 self._changes.delete(self._places.locate(str(path)), origin)
@@ -226,6 +260,16 @@ class SurfaceStore:
                 place = self._places.locate(str(self.folder / surface_id / name))
                 self._changes.write(place, (text.encode("utf-8", "replace"),), origin)
 
+    def _write_entry(self, surface: Surface, origin: ChangeOrigin) -> Path:
+        entry = menu.menu_entry(surface.id)
+        text = menu.entry_text(surface.id, surface.name, surface.folder / PICTURE)
+        self._changes.write(self._places.locate(str(entry)), (text.encode(),), origin)
+        return entry
+
+    def _drop_entry(self, surface: Surface, origin: ChangeOrigin) -> None:
+        if surface.is_in_menu:
+            self._changes.delete(self._places.locate(str(menu.menu_entry(surface.id))), origin)
+
     def _keep_version(self, surface: Surface, origin: ChangeOrigin) -> None:
         last = int(surface.versions[-1].stem) if surface.versions else 0
         for old, ending in ((PAGE, "html"), (DOC, "md")):
@@ -245,29 +289,14 @@ class _SurfaceFolders(Workspace):
         return not place.path.is_relative_to(self.folder)
 
     def check_writable(self, place: Place) -> None:
-        surface_id = place.path.stem.removeprefix(_entry_prefix())
-        if not _ID.fullmatch(surface_id) or place.path != menu_entry(surface_id).resolve():
+        surface_id = menu.surface_of(place.path)
+        if not _ID.fullmatch(surface_id) or place.path != menu.menu_entry(surface_id).resolve():
             super().check_writable(place)
 
 
 def standard_folder() -> Path:
     """Return the folder of the surfaces of this person."""
     return paths.data_dir() / "surfaces"
-
-
-def menu_entry(surface_id: str) -> Path:
-    """Return the file of a surface's entry in the menu of programs (freedesktop.org's Desktop Entry specification)."""
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return data / "applications" / f"{_entry_prefix()}{surface_id}.desktop"
-
-
-def _entry_prefix() -> str:
-    return f"wisp-{paths.presence()}-" if paths.presence() else "wisp-"
-
-
-def named_in_menu(name: str) -> str:
-    """Return a name as the entry in the menu of programs writes it."""
-    return clip_line(name, _NAME_CHARS).translate(_PLAIN_SIGNS)
 
 
 def checked_name(name: str) -> str:

@@ -181,10 +181,10 @@ class MadeThings(QObject):
         elif use is Use.COPY:
             image = await asyncio.to_thread(_image_of, card, made)
             QGuiApplication.clipboard().setImage(image)
+        elif use is Use.PIN:
+            self._presence.tell("info", await self._presence.panels.carry_out("apps", "pin", made.surface))
         elif agent is None:
             raise WispError(QCoreApplication.translate("Panels", "Wisp is still starting. Try again in a moment."))
-        elif use is Use.PIN:
-            self._presence.tell("info", await agent.pin_surface(made.surface))
         elif use is Use.WALLPAPER:
             # No second question: the button says what it does, and one press on the same place takes it back.
             is_hung = await agent.perform("set_wallpaper", {"path": made.path or made.file}, show)

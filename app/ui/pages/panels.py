@@ -171,6 +171,10 @@ class Panels(QObject):
 
         self._in_background(done(), page)
 
+    async def carry_out(self, name: str, action: str, key: str) -> str:
+        """Carry out an action on an entry of a collection. Returns what was done. Raises WispError."""
+        return _done(await self._collections[name].act(action, key))
+
     def _refresh(self, view: View) -> None:
         """Show the view's news or usage if that page is open."""
         page = self._stage.bubble.page if self._stage.is_open else None
@@ -302,6 +306,8 @@ def _done(outcome: str) -> str:
         "switch_off": tr("Collection", "It is switched off, and its tools are not offered."),
         "sign_in": tr("Collection", "You are signed in to it."),
         "open": tr("Collection", "Its window is open."),
+        "pin": tr("Collection", "It stays on the desktop now, behind all other windows and after the next start."),
+        "unpin": tr("Collection", "Its window is one like any other again."),
         "menu": tr("Collection", "It stands in the menu of programs now."),
         "unmenu": tr("Collection", "It no longer stands in the menu of programs."),
         "get": "",
@@ -398,6 +404,8 @@ class CollectionPage(SearchedPage):
             "switch_off": tr("Collection", "Switch off"),
             "sign_in": tr("Collection", "Sign in"),
             "open": tr("Collection", "Open"),
+            "pin": tr("Collection", "Pin to the desktop"),
+            "unpin": tr("Collection", "Unpin from the desktop"),
             "export": tr("Collection", "Save as one file"),
             "menu": tr("Collection", "Put into the menu of programs"),
             "unmenu": tr("Collection", "Take out of the menu of programs"),

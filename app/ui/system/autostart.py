@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.base import paths, resources
+from app.base.desktop_entries import exec_line, own_command
 from app.base.values import dataclass
 
 _NAME = "wisp"
@@ -81,23 +82,6 @@ def switched(*, on: bool) -> str:
     except OSError as error:
         return f"{error.strerror}: {error.filename}"
     return ""
-
-
-def own_command() -> list[str]:
-    """Return the command that starts this Wisp again: the frozen program, the `wisp` next to Python, or the package."""
-    if getattr(sys, "frozen", False):
-        return [sys.executable]
-    beside = Path(sys.executable).with_name("wisp.exe" if os.name == "nt" else "wisp")
-    return [str(beside)] if beside.is_file() else [sys.executable, "-m", "app"]
-
-
-def exec_line(command: list[str]) -> str:
-    """Return the Exec line of a desktop entry: every argument in quotes, with special characters escaped."""
-    quoted = []
-    for part in command:
-        inside = "".join(f"\\{sign}" if sign in '"`$\\' else sign for sign in part)
-        quoted.append(f'"{inside}"'.replace("\\", "\\\\").replace("%", "%%"))
-    return " ".join(quoted)
 
 
 if sys.platform == "win32":

@@ -143,3 +143,14 @@ def test_an_entry_that_menus_do_not_show_says_what_a_viewer_is_and_is_not_offere
     entries = DesktopEntries({"XDG_DATA_HOME": str(tmp_path), "XDG_DATA_DIRS": "/none"})
     assert [app.name for app in entries.installed()] == ["shown"]
     assert [app.name for app in entries.described()] == ["shown", "viewer"]
+
+
+def test_an_app_that_wisp_made_is_not_taken_for_the_program_of_the_same_name(tmp_path: Path) -> None:
+    folder = tmp_path / "applications"
+    folder.mkdir()
+    for name, command in (("real", "real"), ("wisp-app-vault", "wisp apps open app-vault")):
+        made = "StartupWMClass=wisp-surface\n" if command != "real" else ""
+        text = f"[Desktop Entry]\nType=Application\nName=Vault\nExec={command}\n{made}"
+        (folder / f"{name}.desktop").write_text(text, encoding="utf-8")
+    entries = DesktopEntries({"XDG_DATA_HOME": str(tmp_path), "XDG_DATA_DIRS": "/none"})
+    assert [Path(app.ref).stem for app in entries.described()] == ["real"]

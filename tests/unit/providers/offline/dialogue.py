@@ -56,6 +56,7 @@ WORLD = World(
         *("Document Viewer", "eog", "Image Viewer", "LibreOffice Writer", "LibreOffice Calc", "Settings"),
     ),
     windows=(("report.txt - Mousepad", "mousepad"), ("galculator", "Calculator")),
+    apps=(("app-egg", "Egg"), ("widget-water", "Water"), ("app-calculator", "Calculator")),
 )
 """What is there for the tables of sentences."""
 

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.assistant import assembled
+from app.base.errors import ToolFailed
+from app.services.surfaces.chromium import settings
+from app.services.surfaces.client import SurfaceEngine
 from app.settings.store import Settings
 
 
@@ -50,17 +53,16 @@ async def test_an_app_that_wisp_made_is_opened_by_its_name_and_named_where_it_is
     settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
     async with assembled(settings, without_screen=True) as assistant:
         await assistant.send("make a to-do list")
-        told = [
-            (await assistant.send(wish)).text for wish in ("open the to-do list", "öffne To-do list", "open to-do lost")
-        ]
-    assert "opened" in told[0], told
-    assert "geöffnet" in told[1], told
-    assert "No program called “to-do lost” is installed" in told[2]
-    assert told[2].endswith("Of Wisp's own apps: “To-do list”.")
+        wishes = ("open the to-do list", "öffne To-do list", "rename the to-do list to Groceries", "open Groceris")
+        told = [(await assistant.send(wish)).text for wish in wishes]
+    assert told[:2] == ["Here is To-do list.", "Hier ist To-do list."]
+    assert "No program called “Groceris” is installed" in told[3]
+    assert told[3].endswith("Of Wisp's own apps: “Groceries”.")
 
 
 _APPS = [
-    ("rename my timer to Tea timer", "There is no app “timer”. There are none yet."),
+    ("zeig mir meine Apps", "Es gibt noch keine Apps."),
+    ("rename my timer to Tea timer", "There is no app “Timer”. There are none yet."),
     ("make a timer", "Here is Timer."),
     ("make a timer", "Timer was there already."),
     ("mach einen Timer", "Timer gab es schon."),
@@ -70,8 +72,18 @@ _APPS = [
     ("make another timer", "Here is Timer 2."),
     ("benenne meinen Timer in Teeuhr um", "Erledigt."),
     ("rename Timer 2 to Teeuhr", "Done."),
-    ("rename Teeuhr to Timer", "Several apps are called “Teeuhr”: app-timer"),
+    ("delete Teeuhr", "(Teeuhr: app-timer, app-timer-2)"),
+    ("rename Teeuhr to Timer", "(Teeuhr: app-timer, app-timer-2)"),
     ("rename app-timer-2 to Timer", "Done."),
+    ("make another timer", "Here is Timer 2."),
+    ("set a timer for 5 minutes", "The timer runs for 5 min."),
+    ("noch einen Timer für 90 Sekunden", "Der Timer läuft, 1.5 min."),
+    ("show my apps", "Timer 3"),
+    ("delete the timer", "Deleted Timer."),
+    ("undo that", "Taken back."),
+    ("lösche den Timer", "Timer ist gelöscht."),
+    ("delete the timer", "There is no app “Timer”."),
+    ("open Timer 2", "Here is Timer 2."),
 ]
 
 
@@ -80,3 +92,17 @@ async def test_small_apps_are_made_once_and_renamed_by_words(tmp_path: Path) -> 
     async with assembled(settings, without_screen=True) as assistant:
         told = [(await assistant.send(wish)).text for wish, _ in _APPS]
     assert [(one, said) for one, (_, said) in zip(told, _APPS, strict=True) if said not in one] == []
+
+
+async def test_why_the_window_of_a_new_app_did_not_open_is_told_whatever_the_engine_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_engine: SurfaceEngine, _surface: str) -> str:
+        raise ToolFailed(settings()["says"]["no_start"].format(program="Engine", said="qt_plugin_path is not set"))
+
+    monkeypatch.setattr(SurfaceEngine, "open", broken)
+    chosen = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
+    async with assembled(chosen, without_screen=True) as assistant:
+        said = (await assistant.send("make a timer")).text
+    assert "“qt_plugin_path is not set”" in said
+    assert "launch_app" not in said

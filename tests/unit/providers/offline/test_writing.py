@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.protocol.call import JsonValue
 from app.providers.offline import provider
-from app.providers.offline.plans import Plan, PlannedCall, understood
+from app.providers.offline.plans import Plan, PlannedCall, Value, understood
 from app.providers.offline.wording import phrasebook
 from tests.unit.providers.offline.dialogue import WORLD, calls_in
 from tests.unit.providers.offline.test_sentences import DONE
@@ -59,7 +63,12 @@ def test_the_calls_of_every_sentence_read_back() -> None:
             provider.speech(book.doing(step, at), "warm") + provider.call(step) for at, step in enumerate(steps)
         )
         called = [pair for pair in as_pairs(written) if pair[0] != "say"]
-        assert called == [(step.tool, step.arguments) for step in steps]
+        assert called == [(step.tool, typed(step.arguments)) for step in steps]
+
+
+def typed(arguments: Mapping[str, Value]) -> dict[str, Any]:
+    """The arguments as a tool gets them: a patch is JSON."""
+    return {name: json.loads(str(value)) if name == "patch" else value for name, value in arguments.items()}
 
 
 @given(TEXT | MARKUP)

@@ -1,10 +1,11 @@
-"""Apps are listed, opened, renamed, put into the menu, saved as one file and deleted: in the list and by command."""
+"""Apps are listed, opened, renamed, in the menu, saved as one file and deleted: in the list and by command."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import shlex
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from PIL import Image, ImageColor
 from app.base import paths
 from app.base.errors import ToolFailed, WispError
 from app.cli import main
-from app.commands.surface.library import AppLibrary, MenuEntry
+from app.commands.apps.library import AppLibrary
 from app.services.files.changes import ChangeOrigin
-from app.services.surfaces.store import APP, Written
+from app.services.surfaces.store import APP, SHORTCUT, Written
 
 THUMBNAIL = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><circle r="9"/></svg>'
+
+MADE = ChangeOrigin("t", "create_app")
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppLibrary:
     (tmp_path / "home" / "Downloads").mkdir(parents=True)
     made = AppLibrary()
     page = Written("<html></html>", "# Meals\n\nCounts what was eaten.", THUMBNAIL)
-    made.store.create(APP, "Meals", page, ChangeOrigin("t", "create_app"))
+    made.store.create(APP, "Meals", page, MADE)
     return made
 
 
@@ -39,7 +42,7 @@ def _entry(tmp_path: Path) -> Path:
 async def test_each_app_stands_there_with_its_picture_and_what_can_be_done(library: AppLibrary) -> None:
     [entry] = await library.entries("mea")
     assert (entry.key, entry.title, entry.below) == ("app-meals", "Meals", ("Counts what was eaten.",))
-    assert entry.actions == ("open", "export", "menu")
+    assert entry.actions == ("open", "pin", "unmenu", "export")
     assert await library.entries("nothing") == []
 
 
@@ -80,13 +83,13 @@ async def test_a_picture_that_could_run_something_is_shown_without_that(library:
     assert (await _drawn(library, THUMBNAIL.replace("<circle", "<script>1</script><circle"))).startswith(b"\x89PNG")
 
 
-async def test_an_app_in_the_menu_follows_its_name_and_goes_with_it(library: AppLibrary, tmp_path: Path) -> None:
-    assert await library.act("menu", "app-meals") == "menu"
+async def test_a_new_app_stands_in_the_menu_follows_its_name_and_goes_with_it(
+    library: AppLibrary, tmp_path: Path
+) -> None:
     lines = dict(line.partition("=")[::2] for line in _entry(tmp_path).read_text().splitlines()[1:])
     assert (lines["Name"], lines["Type"]) == ("Meals", "Application")
-    assert shlex.split(lines["Exec"])[-3:] == ["surface", "open", "app-meals"]
+    assert shlex.split(lines["Exec"])[-3:] == ["apps", "open", "app-meals"]
     assert Path(lines["Icon"]).read_text() == THUMBNAIL
-    assert (await library.entries(""))[0].actions == ("open", "export", "unmenu")
     await library.act("change", "app-meals", "Lunch\nExec=evil")
     assert "\nExec=evil" not in _entry(tmp_path).read_text()
     assert "Name=Lunch Exec=evil\n" in _entry(tmp_path).read_text()
@@ -95,10 +98,23 @@ async def test_an_app_in_the_menu_follows_its_name_and_goes_with_it(library: App
     assert library.store.all() == []
 
 
-async def test_undoing_that_an_app_was_deleted_or_renamed_restores_its_entry_in_the_menu(
+async def test_a_shortcut_and_an_app_that_the_person_took_out_are_not_in_the_menu(
+    library: AppLibrary, tmp_path: Path
+) -> None:
+    widget = library.store.create(SHORTCUT, "Water", Written("<html></html>", "It counts."), MADE)
+    assert [path.name for path in _entry(tmp_path).parent.iterdir()] == ["wisp-app-meals.desktop"]
+    await library.act("menu", widget.id)
+    assert library.store.find(widget.id).is_in_menu
+    await library.act("unmenu", "app-meals")
+    await library.act("change", "app-meals", "Lunch")
+    assert not _entry(tmp_path).exists()
+    offered = {entry.key: entry.actions[2] for entry in await library.entries("")}
+    assert offered == {"app-meals": "menu", widget.id: "unmenu"}
+
+
+async def test_undoing_a_change_of_an_app_undoes_it_in_the_menu(
     library: AppLibrary, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await library.act("menu", "app-meals")
     before = _entry(tmp_path).read_bytes()
     await library.act("change", "app-meals", "Lunch")
     assert await asyncio.to_thread(main, ["undo"]) == 0
@@ -106,7 +122,27 @@ async def test_undoing_that_an_app_was_deleted_or_renamed_restores_its_entry_in_
     await library.act("delete", "app-meals")
     assert await asyncio.to_thread(main, ["undo"]) == 0
     assert (_entry(tmp_path).read_bytes(), library.store.find("Meals").id) == (before, "app-meals")
+    assert await asyncio.to_thread(main, ["undo"]) == 0
+    assert (_entry(tmp_path).exists(), library.store.all()) == (False, [])
     assert "Not taken back" not in capsys.readouterr().out
+
+
+async def test_where_the_menu_cannot_be_written_the_app_is_made_all_the_same(
+    library: AppLibrary, tmp_path: Path
+) -> None:
+    folder = _entry(tmp_path).parent
+    shutil.rmtree(folder)
+    folder.touch()
+    made = library.store.create(APP, "Tea", Written("<html></html>", "It brews."), MADE)
+    assert (library.store.find("Tea"), made.is_in_menu) == (made, False)
+
+
+async def test_a_pinned_app_says_so_and_is_unpinned_while_its_window_is_closed(library: AppLibrary) -> None:
+    surface = library.store.find("Meals")
+    library.store.note_pinned(surface, is_pinned=True)
+    assert (await library.entries(""))[0].actions == ("open", "unpin", "unmenu", "export")
+    assert await library.act("unpin", "app-meals") == "unpin"
+    assert not surface.is_pinned
 
 
 async def test_an_app_is_saved_as_one_file_and_replaces_none(library: AppLibrary, tmp_path: Path) -> None:
@@ -127,29 +163,40 @@ async def test_what_is_not_there_is_said(library: AppLibrary) -> None:
 def test_the_command_lists_exports_and_deletes(
     library: AppLibrary, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["surface"]) == 0
+    assert main(["apps"]) == 0
     assert capsys.readouterr().out.split() == ["app-meals", "Meals"]
-    assert main(["surface", "export", "Meals", str(tmp_path / "meals")]) == 0
+    assert main(["apps", "export", "Meals", str(tmp_path / "meals")]) == 0
     assert (tmp_path / "meals.zip").is_file()
-    assert main(["surface", "export", "Meals", str(tmp_path / "meals")]) == 1
+    assert main(["apps", "export", "Meals", str(tmp_path / "meals")]) == 1
     assert "is there already" in capsys.readouterr().err
-    assert main(["surface", "menu", "Meals"]) == 0
-    assert MenuEntry(library.store.find("Meals")).is_there
-    assert main(["surface", "unmenu", "Meals"]) == 0
-    assert main(["surface", "delete", "Meals"]) == 0
-    assert main(["surface", "open", "Meals"]) == 1
-    assert "Nothing is called “Meals”" in capsys.readouterr().err
+    assert main(["apps", "unmenu", "Meals"]) == 0
+    assert not library.store.find("Meals").is_in_menu
+    assert main(["apps", "menu", "Meals"]) == 0
+    assert library.store.find("Meals").is_in_menu
+    assert main(["apps", "rename", "Meals", "Lunch"]) == 0
+    assert library.store.find("Lunch").id == "app-meals"
+    assert main(["apps", "delete", "Lunch"]) == 0
+    assert main(["apps", "open", "Lunch"]) == 1
+    assert "Nothing is called “Lunch”" in capsys.readouterr().err
     assert asyncio.run(library.entries("")) == []
+
+
+def test_entries_that_an_earlier_wisp_wrote_go_on_working(
+    library: AppLibrary, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [main(["surface", "open", "app-none"]), main(["apps", "open", "app-none"])] == [1, 1]
+    first, second, *rest = capsys.readouterr().err.splitlines()
+    assert (first == second, rest) == (True, [])
 
 
 async def test_each_presence_has_menu_entries_of_its_own(
     library: AppLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await library.act("menu", "app-meals")
-    surface = library.store.find("app-meals")
+    first = _entry(tmp_path).read_bytes()
     monkeypatch.setenv("WISP_PRESENCE", "mia")
-    mias = MenuEntry(surface)
-    assert not mias.is_there
-    assert '"env" "WISP_PRESENCE=mia" ' in mias.write().read_text(encoding="utf-8")
-    mias.remove()
-    assert _entry(tmp_path).exists()
+    mias = AppLibrary()
+    made = mias.store.create(APP, "Meals", Written("<html></html>", "It counts."), MADE)
+    entry = _entry(tmp_path).with_name("wisp-mia-app-meals.desktop")
+    assert "WISP_PRESENCE=mia" in shlex.split(entry.read_text().partition("Exec=")[2].partition("\n")[0])
+    await mias.act("delete", made.id)
+    assert (entry.exists(), _entry(tmp_path).read_bytes()) == (False, first)

@@ -1,4 +1,4 @@
-"""`wisp surface`: the apps that Wisp has made. List, open, export and delete them, and put them into the menu."""
+"""`wisp apps`: the apps that Wisp has made. List, open, rename, export and delete them, and pin them to the desktop."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from pathlib import Path
 
 from app.base.errors import ToolFailed
 from app.base.paths import free
-from app.commands.surface.library import AppLibrary, MenuEntry
+from app.commands.apps.library import AppLibrary, own_origin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all apps (what `wisp surface` alone does)")
+    what.add_parser("list", help="all apps (what `wisp apps` alone does)")
     for name, about in (
         ("open", "show it, or bring its window to the front"),
-        ("menu", "start it like any program, from the menu of programs"),
+        ("rename", "give it another name; `wisp undo` takes that back"),
+        ("pin", "keep its window on the desktop, behind all others and after the next start of Wisp"),
+        ("unpin", "make its window one like any other again"),
+        ("menu", "start it like any program, from the menu of programs; a new app is there already"),
         ("unmenu", "take it out of the menu of programs"),
         ("export", "copy it with all that it keeps into one zip file"),
         ("delete", "delete it with all that it keeps; `wisp undo` brings it back"),
     ):
         command = what.add_parser(name, help=about)
         command.add_argument("name", help="its name or its id")
+        if name == "rename":
+            command.add_argument("new", help="its new name")
         if name == "export":
             command.add_argument("target", type=Path, nargs="?", help="where to; the current folder if left out")
 
@@ -34,17 +39,23 @@ def run(options: argparse.Namespace) -> int:
             print(f"{surface.id:<32} {surface.name}")
         return 0
     surface = library.store.find(options.name)
-    if options.what == "open":
-        print(asyncio.run(library.engine.open(surface.id)))
-    elif options.what == "export":
-        print(library.store.export(surface, _target(options.target, surface.id)))
-    elif options.what == "delete":
-        asyncio.run(library.delete(surface))
-        print(f"Deleted {surface.name}. `wisp undo` brings it back.")
-    elif options.what == "menu":
-        print(MenuEntry(surface).write())
-    else:
-        MenuEntry(surface).remove()
+    match options.what:
+        case "open":
+            print(asyncio.run(library.open(surface)))
+        case "rename":
+            renamed = asyncio.run(library.rename(surface, options.new))
+            print(f"{surface.name} is called {renamed.name} now.")
+        case "pin" | "unpin":
+            print(asyncio.run(library.pin(surface, is_pinned=options.what == "pin")))
+        case "menu":
+            print(library.store.put_in_menu(surface, own_origin("menu")))
+        case "unmenu":
+            library.store.take_from_menu(surface, own_origin("menu"))
+        case "export":
+            print(library.store.export(surface, _target(options.target, surface.id)))
+        case "delete":
+            asyncio.run(library.delete(surface))
+            print(f"Deleted {surface.name}. `wisp undo` brings it back.")
     return 0
 
 

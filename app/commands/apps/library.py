@@ -1,34 +1,34 @@
-"""The apps that Wisp has made, for the person: listed, opened, renamed, exported, and in the menu of programs."""
+"""The apps that Wisp has made, for the person: listed, opened, renamed, exported, pinned, and in the menu."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from app.assembly import checkpoints
 from app.base import ids
 from app.base.errors import NeedsPerson, ToolFailed, WispError
-from app.base.paths import PRESENCE, free, presence, state_dir
+from app.base.paths import free, state_dir
 from app.base.texts import Phrase, clip_line
+from app.desktop.wallpaper import keep_on_desktop
 from app.services import svg
 from app.services.extras import Extra, installer, named
 from app.services.files.changes import ChangeOrigin
 from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import PICTURE, Surface, SurfaceStore, menu_entry, named_in_menu, standard_folder
-from app.services.surfaces.webengine import engine_in_use
+from app.services.surfaces.store import PICTURE, Surface, SurfaceStore, standard_folder
+from app.services.surfaces.webengine import installed_engines
 from app.ui.machine import CollectionEntry
-from app.ui.system.autostart import exec_line, own_command
 
 ENGINE = "surfaces"
 """The extra that shows apps."""
 _COMMENT_CHARS = 120
 _PICTURE_PX = 128
 _PICTURES_S = 3.0
-_HAS_MENU = sys.platform.startswith("linux")
+_TRIES, _PAUSE_S = 50, 0.1
 
 
 class AppLibrary:
@@ -54,10 +54,10 @@ class AppLibrary:
 
     @staticmethod
     def _engine_line() -> list[CollectionEntry]:
-        """Return the line that gets the window engine, while nothing shows apps here or it is on its way."""
+        """Return the line that gets the window engine, while nothing shows apps here, it is coming, or it failed."""
         engine = named(ENGINE)
-        is_coming = installer().state(engine).stage in ("loading", "installing")
-        return [extra_line(engine, "Get the small window engine")] if is_coming or not engine_in_use() else []
+        is_there = installer().state(engine).stage in ("there", "missing") and installed_engines()
+        return [] if is_there else [extra_line(engine, "Get the small window engine")]
 
     def _picture(self, surface: Surface, drawing: str) -> asyncio.Future[bytes]:
         key = (surface.id, drawing)
@@ -71,27 +71,71 @@ class AppLibrary:
         surface = await asyncio.to_thread(self.store.find, key)
         match action:
             case "open":
-                await self.engine.open(surface.id)
+                await self.open(surface)
+            case "pin" | "unpin":
+                await self.pin(surface, is_pinned=action == "pin")
             case "change":
-                surface = await asyncio.to_thread(self.store.rename, surface, words, _origin("rename_widget"))
-                await self.engine.tell(surface.id, "reload")
+                await self.rename(surface, words)
             case "export":
                 target = await asyncio.to_thread(free, _downloads() / f"{surface.id}.zip")
                 return f"saved:{await asyncio.to_thread(self.store.export, surface, target)}"
             case "menu":
-                await asyncio.to_thread(MenuEntry(surface).write)
+                await asyncio.to_thread(self.store.put_in_menu, surface, own_origin("menu"))
             case "unmenu":
-                await asyncio.to_thread(MenuEntry(surface).remove)
+                await asyncio.to_thread(self.store.take_from_menu, surface, own_origin("menu"))
             case "delete":
                 await self.delete(surface)
             case _:
                 raise WispError(f"There is no action {action!r} here.")
         return action
 
+    async def open(self, surface: Surface) -> str:
+        """Show the window of a surface, on the desktop if it is pinned. Returns sentences about it."""
+        opened = await self.engine.open(surface.id, takes_keyboard=True)
+        if surface.is_pinned:
+            await self.pin(surface, is_pinned=True)
+        return opened
+
+    async def pin(self, surface: Surface, *, is_pinned: bool) -> str:
+        """Keep the window of a surface on the desktop, also after the next start, or no longer. Returns what was done.
+
+        Raises NeedsPerson where no window manager can do that.
+        """
+        if is_pinned:
+            await self.engine.open(surface.id)
+            said = await self._kept_on_desktop(surface)
+        await asyncio.to_thread(self.store.note_pinned, surface, is_pinned=is_pinned)
+        if not is_pinned:
+            with suppress(ToolFailed, NeedsPerson):  # because its window may be closed, or of another session
+                await asyncio.to_thread(keep_on_desktop, surface.id, is_kept=False)
+            said = f"The window of {surface.name} is one like any other again."
+        return said
+
+    @staticmethod
+    async def _kept_on_desktop(surface: Surface) -> str:
+        """Keep an open window on the desktop, once the window manager knows it."""
+        for _ in range(_TRIES):
+            with suppress(ToolFailed):
+                return await asyncio.to_thread(keep_on_desktop, surface.id, is_kept=True)
+            await asyncio.sleep(_PAUSE_S)
+        return await asyncio.to_thread(keep_on_desktop, surface.id, is_kept=True)
+
+    async def show_pinned(self) -> None:
+        """Show the windows of all pinned surfaces, as at the start of a presence."""
+        for surface in await asyncio.to_thread(self.store.all):
+            if surface.is_pinned:
+                await self.pin(surface, is_pinned=True)
+
+    async def rename(self, surface: Surface, name: str) -> Surface:
+        """Give a surface another name, also in its open window."""
+        renamed = await asyncio.to_thread(self.store.rename, surface, name, own_origin("rename_widget"))
+        await self.engine.tell(surface.id, "reload")
+        return renamed
+
     async def delete(self, surface: Surface) -> None:
         """Close the window of a surface, and delete it."""
         await self.engine.tell(surface.id, "close")
-        await asyncio.to_thread(self.store.delete, surface, _origin("delete_app"))
+        await asyncio.to_thread(self.store.delete, surface, own_origin("delete_app"))
 
 
 async def act_on_extra(action: str, key: str) -> str:
@@ -120,50 +164,9 @@ def extra_line(extra: Extra, title: str = "") -> CollectionEntry:
     return CollectionEntry(extra.id, name, tuple(below), tuple(below), actions.get(state.stage, ()), is_fixed=True)
 
 
-class MenuEntry:
-    """The entry of a surface in the desktop's menu of programs (freedesktop.org's Desktop Entry specification)."""
-
-    def __init__(self, surface: Surface) -> None:
-        self._surface = surface
-        self.path = menu_entry(surface.id)
-
-    @property
-    def is_there(self) -> bool:
-        return self.path.is_file()
-
-    def write(self) -> Path:
-        """Write the entry. Raises NeedsPerson on a system without such a menu, and ToolFailed if it cannot be kept."""
-        if not _HAS_MENU:
-            raise NeedsPerson("Only the menus of Linux desktops take an app in. Open it from Wisp's list of apps.")
-        lines = [
-            "[Desktop Entry]",
-            "Type=Application",
-            f"Name={named_in_menu(self._surface.name)}",
-            "Comment=An app that Wisp made",
-            f"Exec={exec_line([*_for_this_presence(), *own_command(), 'surface', 'open', self._surface.id])}",
-            f"Icon={self._surface.folder / PICTURE}" if (self._surface.folder / PICTURE).is_file() else "Icon=wisp",
-            "Terminal=false",
-            "Categories=Utility;",
-            "StartupWMClass=wisp-surface",
-        ]
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text("\n".join([*lines, ""]), encoding="utf-8")
-        except OSError as error:
-            raise ToolFailed(f"{self.path} cannot be written: {error.strerror}.") from error
-        return self.path
-
-    def remove(self) -> None:
-        self.path.unlink(missing_ok=True)
-
-
-def _for_this_presence() -> list[str]:
-    """Return the words that a menu entry puts before its command, so that it starts the presence that made the app."""
-    return ["env", f"{PRESENCE}={presence()}"] if presence() else []
-
-
 def _entry(surface: Surface, picture: bytes) -> CollectionEntry:
-    actions = ("open", "export", "unmenu" if MenuEntry(surface).is_there else "menu")
+    switches = ("unpin" if surface.is_pinned else "pin", "unmenu" if surface.is_in_menu else "menu")
+    actions = ("open", *switches, "export")
     about = next((line for line in surface.doc.splitlines()[1:] if line.strip() and not line.startswith("#")), "")
     below = clip_line(about, _COMMENT_CHARS) or surface.id
     return CollectionEntry(surface.id, surface.name, (below,), (), actions, picture=picture)
@@ -200,7 +203,8 @@ def _drawn(surface: Surface, drawing: str) -> bytes:
     return data
 
 
-def _origin(tool: str) -> ChangeOrigin:
+def own_origin(tool: str) -> ChangeOrigin:
+    """Return the origin of a change that the person makes without a model."""
     return ChangeOrigin(ids.unique("run-"), tool)
 
 

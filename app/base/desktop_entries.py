@@ -1,0 +1,28 @@
+"""What the desktop entries that Wisp writes need: the command that starts this Wisp, and its Exec line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+SURFACE_CLASS = "wisp-surface"
+"""The window class of the apps that Wisp made, and of their desktop entries."""
+
+
+def own_command() -> list[str]:
+    """Return the command that starts this Wisp again: the frozen program, the `wisp` next to Python, or the package."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable]
+    beside = Path(sys.executable).with_name("wisp.exe" if os.name == "nt" else "wisp")
+    return [str(beside)] if beside.is_file() else [sys.executable, "-m", "app"]
+
+
+def exec_line(command: Sequence[str]) -> str:
+    """Return the Exec line of a desktop entry: every argument in quotes, with special characters escaped."""
+    quoted = []
+    for part in command:
+        inside = "".join(f"\\{sign}" if sign in '"`$\\' else sign for sign in part)
+        quoted.append(f'"{inside}"'.replace("\\", "\\\\").replace("%", "%%"))
+    return " ".join(quoted)

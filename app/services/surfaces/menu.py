@@ -1,0 +1,60 @@
+"""The entries of apps in the desktop's menu of programs (freedesktop.org's Desktop Entry specification)."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from app.base import paths
+from app.base.desktop_entries import SURFACE_CLASS, exec_line, own_command
+
+HAS_MENU = sys.platform.startswith("linux")
+"""Whether the desktops of this system have such a menu."""
+_NAME = re.compile(r"^Name=.*$", re.MULTILINE)
+_SIGNS = str.maketrans({"\\": "\\\\", "\n": " ", "\r": " ", "\t": " "})
+_PLACES = (paths.PRESENCE, "WISP_DATA_DIR")
+"""The variables that say where the app is kept."""
+
+
+def menu_entry(surface_id: str) -> Path:
+    """Return the file of a surface's entry in the menu of programs. Each presence has files of its own."""
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return data / "applications" / f"{_prefix()}{surface_id}.desktop"
+
+
+def surface_of(entry: Path) -> str:
+    """Return the id of the surface whose entry would have this file name."""
+    return entry.stem.removeprefix(_prefix())
+
+
+def entry_text(surface_id: str, name: str, picture: Path) -> str:
+    """Return the entry that opens a surface. `picture` is its icon, if there is such a file."""
+    variables = [f"{variable}={os.environ[variable]}" for variable in _PLACES if os.environ.get(variable)]
+    command = [*(["env", *variables] if variables else []), *own_command(), "apps", "open", surface_id]
+    lines = [
+        "[Desktop Entry]",
+        "Type=Application",
+        f"Name={_escaped(name)}",
+        "Comment=An app that Wisp made",
+        f"Exec={exec_line(command)}",
+        f"Icon={picture if picture.is_file() else 'wisp'}",
+        "Terminal=false",
+        "Categories=Utility;",
+        f"StartupWMClass={SURFACE_CLASS}",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def renamed(text: str, name: str) -> str:
+    """Return the text of an entry with another name. What a person changed in it stays."""
+    return _NAME.sub(lambda _: f"Name={_escaped(name)}", text)
+
+
+def _escaped(name: str) -> str:
+    return name.translate(_SIGNS)
+
+
+def _prefix() -> str:
+    return f"wisp-{paths.presence()}-" if paths.presence() else "wisp-"
