@@ -18,10 +18,10 @@ from app.base import paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.values import dataclass
 from app.settings import catalog, store, tokens
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, THEME, Setting
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME, Setting
 from app.settings.store import Settings
 
-_LOOKS: tuple[Setting[str], ...] = (THEME, FONTS, BACKDROP, ATMOSPHERE)
+_LOOKS: tuple[Setting[str], ...] = (THEME, PALETTE, FONTS, BACKDROP, ATMOSPHERE)
 _MOST_KEPT = 50
 _CSS_CHARS = 2_000
 _PICTURE_BYTES = 6_000_000
@@ -85,7 +85,7 @@ def active_theme(settings: Settings | None = None) -> ActiveTheme:
     """Return the theme that the settings name, with the person's own tokens, fonts and background."""
     now = settings or store.load()
     chosen = now[THEME]
-    face = tokens.face(chosen, tokens.shown_scheme())
+    face = tokens.face(chosen, tokens.shown_scheme(), now[PALETTE])
     tree, _ = tokens.with_own(face.tree, tokens.own_file())
     colors = {name: tokens.parse_color(value) for name, value in tree["colors"].items()}
     palette = {name.replace("_", "-"): color.css for name, color in colors.items()}
@@ -186,7 +186,7 @@ class Appearance:
         return change
 
     def reset(self, turn: str) -> LookChange:
-        """Reset the theme, the fonts, the background and the mood to Wisp's own."""
+        """Reset the theme, the colours, the fonts, the background and the mood to Wisp's own."""
         return self.choose({setting: setting.default for setting in _LOOKS}, turn)
 
     def newest_at(self, turns: Collection[str] | None) -> float:

@@ -102,6 +102,11 @@ THEME = Setting(
     "How it looks: as the system (light or dark), or one of the themes.",
     choices=(SYSTEM, *SCHEMES, *THEMES),
 )
+PALETTE = Setting(
+    "presence.palette",
+    "",
+    "Colours of your own for paper, ink, accent, muted, raised and hairline, as in accent: #B3541E.",
+)
 FONTS = Setting(
     "presence.fonts", "", "Fonts of your own: display, system and mono, as in display: Lora; mono: Fira Code."
 )
@@ -269,6 +274,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     PERSONALITY,
     AVATAR,
     THEME,
+    PALETTE,
     FONTS,
     BACKDROP,
     ATMOSPHERE,

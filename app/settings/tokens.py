@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.base import paths, resources
+from app.base.texts import clip_line
 from app.base.values import dataclass
 
 SCHEMES = ("light", "dark")
@@ -30,8 +31,20 @@ THEMES = (
     "solarpunk",
 )
 FONT_ROLES = ("display", "system", "mono")
+PALETTE = ("paper", "ink", "accent", "muted", "raised", "hairline")
+"""The colours that a palette may give. The others are mixed from them."""
 _LINEAR_LIMIT = 0.04045
+_DARK_LUMINANCE = 0.18
+_OWN_BYTES = 64_000
+_MOST_PROBLEMS = 20
+_RANGE = 4
+_DECORATION = frozenset(
+    {"radius", "card_radius", "button_radius", "hairline", "hard_shadow", "stripe", "shadow_opacity"}
+)
+_LEAST_MOST_PX = 24
 _MEND_STEPS = 50
+_SHOWN_CHARS = 40
+_HEX = re.compile(r"#[0-9A-Fa-f]{6}(?:[0-9A-Fa-f]{2})?")
 _FONT = re.compile(r"[\w][\w .+-]{0,62}")
 _TONE_GROUND = "tone_ground"
 
@@ -108,13 +121,9 @@ def _linear(channel: float) -> float:
 
 def parse_color(text: str) -> Color:
     """Parse `#RRGGBB` or `#RRGGBBAA`. Raises ValueError with a sentence."""
-    digits = text.removeprefix("#")
-    if len(digits) not in (6, 8) or not text.startswith("#"):
-        raise ValueError(f"{text!r} is not a colour like #1A2B3C.")
-    try:
-        return Color(*bytes.fromhex(digits))
-    except ValueError:
-        raise ValueError(f"{text!r} is not a colour like #1A2B3C.") from None
+    if not _HEX.fullmatch(text):
+        raise ValueError(f"{clip_line(text, _SHOWN_CHARS)!r} is not a colour like #1A2B3C.")
+    return Color(*bytes.fromhex(text[1:]))
 
 
 def mended(color: Color, clarity: Callable[[Color], float]) -> Color:
@@ -136,21 +145,29 @@ def faces(theme: str) -> tuple[str, ...]:
     return tuple(scheme for scheme in SCHEMES if scheme in given)
 
 
-def face(theme: str, scheme: str) -> ThemeFace:
-    """Return the theme in this colour scheme, or in its only one. `system` and unknown names give the plain theme."""
+def face(theme: str, scheme: str, palette: str = "") -> ThemeFace:
+    """Return the theme in this colour scheme, or in its only one. `system` and unknown names give the plain theme.
+
+    A palette (`paper: #FFF8E7; ink: #2B2118`) replaces colours of the theme. One with `paper` replaces all of them,
+    and decides the scheme.
+    """
     if theme not in THEMES:
-        return _face("", theme if theme in SCHEMES else scheme)
+        return _face("", theme if theme in SCHEMES else scheme, palette)
     offered = faces(theme)
-    return _face(theme, scheme if scheme in offered else offered[0])
+    return _face(theme, scheme if scheme in offered else offered[0], palette)
 
 
-@cache
-def _face(theme: str, scheme: str) -> ThemeFace:
+@lru_cache(maxsize=64)
+def _face(theme: str, scheme: str, palette: str) -> ThemeFace:
+    chosen = palette_of(palette)
+    if "paper" in chosen:
+        scheme = "dark" if _luminance(parse_color(chosen["paper"])) < _DARK_LUMINANCE else "light"
     tree = _built_in(scheme)
-    if not theme:
+    if not (theme or chosen):
         return ThemeFace(scheme, scheme, scheme.capitalize(), "", tree, {})
-    given = _given(theme)
-    own = {"tones": {}, "orb": {}, **given[scheme]}
+    given: Mapping[str, Any] = _given(theme) if theme else {"title": scheme.capitalize(), "about": ""}
+    own = {"colors": {}, "tones": {}, "orb": {}, **given.get(scheme, {})}
+    own = {**own, "colors": chosen, "orb": {}} if "paper" in chosen else {**own, "colors": {**own["colors"], **chosen}}
     tree = {**tree, **{group: {**tree[group], **given.get(group, {})} for group in ("sizes", "ratios")}}
     tree["colors"] = _colors(tree["colors"], own["colors"])
     tree["tones"] = {**tree["tones"], **own["tones"]}
@@ -160,7 +177,7 @@ def _face(theme: str, scheme: str) -> ThemeFace:
         name for name, value in own["colors"].items() if parse_color(clear["colors"][name]) != parse_color(value)
     )
     fonts = {role: tuple(given.get("fonts", {}).get(role, ())) for role in FONT_ROLES}
-    return ThemeFace(theme, scheme, given["title"], given["about"], clear, fonts, faint)
+    return ThemeFace(theme or scheme, scheme, given["title"], given["about"], clear, fonts, faint)
 
 
 def _given(theme: str) -> Mapping[str, Any]:
@@ -250,6 +267,13 @@ def fonts_of(text: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def palette_of(text: str) -> dict[str, str]:
+    """Read opaque colours by their name from `paper: #FFF8E7; accent: #B3541E`. Others are left out."""
+    rows = (part.partition(":") for part in text.split(";"))
+    found = {name.strip(): value.strip() for name, _, value in rows}
+    return {name: found[name] for name in PALETTE if not _bad_color(found.get(name), may_be_clear=False)}
+
+
 def note_shown(scheme: str) -> None:
     """Save which colour scheme the presence shows, because only the presence knows the system's."""
     place = paths.state_dir() / "scheme"
@@ -274,19 +298,31 @@ def own_file() -> Path | None:
 
 def with_own(tree: Tree, own: Path | None) -> tuple[Tree, tuple[str, ...]]:
     """Return the tree with the person's own tokens in place of the theme's, and a sentence for each error in their
-    file.
+    file, at most twenty. Faint colours are made clear, and named.
     """
     if own is None:
         return tree, ()
     problems: list[str] = []
-    return _merged(tree, _read_own(own, problems), own.name, problems), tuple(problems)
+    wanted = _merged(tree, _read_own(own, problems), own.name, problems)
+    clear = _mended_tree(wanted)
+    for name, value in wanted["colors"].items():
+        if value != tree["colors"][name] and parse_color(clear["colors"][name]) != parse_color(value):
+            problems.append(f"{own.name}: colors.{name}: {value} is too faint here. {clear['colors'][name]} is shown.")
+    if len(problems) > _MOST_PROBLEMS:
+        problems[_MOST_PROBLEMS:] = [f"{own.name}: {len(problems) - _MOST_PROBLEMS} more errors."]
+    return clear, tuple(problems)
 
 
 def _read_own(path: Path, problems: list[str]) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        problems.append(f"The theme file {path.name} cannot be read ({error}); the built-in theme is used.")
+        with path.open("rb") as file:
+            data = file.read(_OWN_BYTES + 1)
+        if len(data) > _OWN_BYTES:
+            raise ValueError(f"it is larger than {_OWN_BYTES // 1000} kB")
+        return tomllib.loads(data.decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
+        why = clip_line(str(error), _SHOWN_CHARS * 3)
+        problems.append(f"The theme file {path.name} cannot be read ({why}); the built-in theme is used.")
         return {}
 
 
@@ -294,34 +330,45 @@ def _merged(tree: Tree, own: Mapping[str, Any], name: str, problems: list[str]) 
     merged = {group: dict(tokens) for group, tokens in tree.items()}
     for group, tokens in own.items():
         if group not in merged or not isinstance(tokens, dict):
-            problems.append(f"{name}: there is no group {group!r} in a theme.")
+            problems.append(f"{name}: there is no group {clip_line(group, _SHOWN_CHARS)!r} in a theme.")
             continue
         for token, value in tokens.items():
-            problem = _misfit(merged[group].get(token), value)
+            problem = _misfit(token, _shipped()[group].get(token), value)
             if problem:
-                problems.append(f"{name}: {group}.{token}: {problem}")
+                problems.append(f"{name}: {group}.{clip_line(token, _SHOWN_CHARS)}: {problem}")
             else:
                 merged[group][token] = value
     return merged
 
 
-def _misfit(known: Any, value: Any) -> str:
-    """Return why a token cannot have this value in place of the `known` one; "" if it can."""
+def _shipped() -> Tree:
+    """Return the plain theme, by whose values a person's own are judged: the same for every theme."""
+    return _built_in(SCHEMES[0])
+
+
+def _misfit(token: str, known: Any, value: Any) -> str:
+    """Return why a token cannot have this value in place of the `known` one of the plain theme; "" if it can."""
     if known is None:
         return "there is no such token."
     if isinstance(known, list):
         if not isinstance(value, list) or len(value) != len(known):
             return f"it takes {len(known)} values."
-        return next((why for old, new in zip(known, value, strict=True) if (why := _misfit(old, new))), "")
+        return next((why for old, new in zip(known, value, strict=True) if (why := _misfit(token, old, new))), "")
     if isinstance(known, str):
-        return _bad_color(value)
-    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1_000_000
-    return "" if fits else f"{value!r} is not a number of 0 or more."
+        return _bad_color(value, may_be_clear=parse_color(known).alpha < 255)
+    # Decoration may vanish. Everything else keeps a size with which Wisp can be used.
+    least = 0 if token in _DECORATION else known / _RANGE
+    most = known * _RANGE or _LEAST_MOST_PX
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
+    shown = clip_line(repr(value), _SHOWN_CHARS)
+    return "" if fits else f"{shown} is no number from {least:g} to {most:g}."
 
 
-def _bad_color(value: Any) -> str:
+def _bad_color(value: Any, *, may_be_clear: bool) -> str:
     try:
-        parse_color(str(value))
+        color = parse_color(str(value))
     except ValueError as error:
         return str(error)
-    return ""
+    return (
+        "" if may_be_clear or color.alpha == 255 else f"{value} lets through what lies behind it; leave the alpha out."
+    )

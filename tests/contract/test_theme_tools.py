@@ -121,6 +121,26 @@ async def test_children_with_attributes_are_read(tmp_path: Path, dialect: str) -
 
 
 @pytest.mark.parametrize("dialect", NAMES)
+async def test_a_palette_makes_a_theme_and_faint_colours_are_made_clear_and_told(tmp_path: Path, dialect: str) -> None:
+    given = {"name": "light", "palette": {"paper": "#FFF6E5", "ink": "#3A2418", "muted": "#F0E0C8"}}
+    done, _ = await _played(tmp_path, dialect, _call(dialect, "set_theme", **given))
+    assert done[0].ok, done[0].echo
+    now = active_theme()
+    assert (now.palette["paper"], now.palette["ink"]) == ("#FFF6E5", "#3A2418")
+    assert now.palette["muted"] != "#F0E0C8"
+    assert now.palette["muted"] in done[0].echo
+    done, _ = await _played(tmp_path, dialect, _call(dialect, "reset_theme"))
+    assert active_theme().palette["paper"] != "#FFF6E5"
+
+
+@pytest.mark.parametrize("dialect", NAMES)
+@pytest.mark.parametrize("given", [{"ink": "red"}, {"ink": "#11223300"}, {}])
+async def test_a_palette_that_is_none_is_refused_with_an_example(tmp_path: Path, dialect: str, given: Any) -> None:
+    done, _ = await _played(tmp_path, dialect, _call(dialect, "set_theme", palette=given))
+    assert (done[0].ok, "#B3541E" in done[0].echo, active_theme().id) == (False, True, "light")
+
+
+@pytest.mark.parametrize("dialect", NAMES)
 async def test_set_undone_and_reset_in_one_conversation(tmp_path: Path, dialect: str) -> None:
     calls = [
         _call(dialect, "set_theme", name="memphis"),

@@ -12,7 +12,8 @@ from app.providers.images import PictureMaker
 from app.services.files import contents
 from app.services.themes import Appearance, LookChange, keep_picture, theme_named, titled, why_no_css
 from app.services.web.pages import Pages
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, THEME, Setting
+from app.settings import tokens
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME, Setting
 from app.settings.tokens import FONT_ROLES, THEMES, fonts_of
 from app.tools.registry import Family, TurnContext
 
@@ -35,8 +36,9 @@ class Looks:
     async def set_theme(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         wanted: dict[Setting[str], str] = {}
         if call.text("name").strip():
-            # Fonts, background and mood belong to the look before, so that another theme begins without them.
-            wanted = {THEME: theme_named(call.text("name")), FONTS: "", BACKDROP: "", ATMOSPHERE: ""}
+            # The rest belongs to the look before, so that another theme begins without it.
+            wanted = {THEME: theme_named(call.text("name")), PALETTE: "", FONTS: "", BACKDROP: "", ATMOSPHERE: ""}
+        wanted |= {PALETTE: _palette(call.arguments["palette"])} if call.has("palette") else {}
         wanted |= {FONTS: _fonts(call.arguments["fonts"])} if call.has("fonts") else {}
         if call.has("atmosphere"):
             wanted[ATMOSPHERE] = " ".join(call.text("atmosphere").split())
@@ -45,7 +47,7 @@ class Looks:
         if call.has("wallpaper"):  # last, because a picture may cost money
             wanted[BACKDROP] = await self._background(call.arguments["wallpaper"])
         if not wanted:
-            raise ToolMisuse("name is missing: name a theme, or give fonts, a wallpaper or an atmosphere.")
+            raise ToolMisuse("name is missing: name a theme, or give a palette, fonts, a wallpaper or an atmosphere.")
         change = await asyncio.to_thread(self._looks.choose, wanted, turn.turn_id)
         return await _changed_looks(call, turn, change)
 
@@ -81,12 +83,39 @@ async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) 
     await turn.audit(call.name, {"before": dict(change.before), "after": dict(change.after)})
     others = [
         f"{label}: {change.after[key.key]}"
-        for label, key in (("fonts", FONTS), ("background of apps", BACKDROP), ("mood", ATMOSPHERE))
+        for label, key in (
+            *(("colours", PALETTE), ("fonts", FONTS)),
+            *(("background of apps", BACKDROP), ("mood", ATMOSPHERE)),
+        )
         if change.after[key.key]
     ]
+    others += _made_clear(change)
     about = "; ".join([f"The theme is {title}", *others])
     shown: dict[str, JsonValue] = {"theme": title, "text": "\n".join(others), "undoable": True, "paths": ["#theme"]}
     return ToolResult(True, call.name, shown, f"{about}. undo_last_change takes it back.")
+
+
+def _made_clear(change: LookChange) -> list[str]:
+    """Return a line for each colour of the palette that was too faint, with the one that is shown."""
+    palette = change.after[PALETTE.key]
+    face = tokens.face(change.after[THEME.key], tokens.shown_scheme(), palette)
+    given = tokens.palette_of(palette)
+    return [
+        f"{name} {given[name]} is too faint here, so {face.tree['colors'][name]} is shown"
+        for name in face.mended
+        if name in given
+    ]
+
+
+def _palette(given: JsonValue) -> str:
+    """Return the colours in the setting's format. Raises ToolMisuse for what is no opaque colour."""
+    fields = given if isinstance(given, Mapping) else {}
+    written = "; ".join(f"{name}: {fields[name]}" for name in tokens.PALETTE if fields.get(name))
+    read = tokens.palette_of(written)
+    bad = next((name for name in tokens.PALETTE if fields.get(name) and name not in read), "")
+    if bad or not read:
+        raise ToolMisuse(f'palette: give opaque colours, such as <palette {bad or "accent"}="#B3541E"/>.')
+    return "; ".join(f"{name}: {color}" for name, color in read.items())
 
 
 def _fonts(given: JsonValue) -> str:
@@ -132,6 +161,11 @@ LOOKS = Family(
                     ),
                 ),
                 Param(
+                    "palette",
+                    description="colours of your own as #RRGGBB; with paper the others are mixed from these",
+                    attrs=tuple(Param(name) for name in tokens.PALETTE),
+                ),
+                Param(
                     "fonts",
                     description="fonts that the system has, the best first, separated by commas",
                     attrs=tuple(Param(role) for role in FONT_ROLES),
@@ -142,6 +176,7 @@ LOOKS = Family(
                 '<set_theme name="cyberpunk"/>',
                 '<set_theme name="warm-earthy"><wallpaper>linear-gradient(160deg, #F3DDBF, #C27848)</wallpaper>'
                 '<fonts display="Lora, Georgia"/><atmosphere>a slow Sunday</atmosphere></set_theme>',
+                '<set_theme name="light"><palette paper="#FFF6E5" ink="#3A2418" accent="#B3541E"/></set_theme>',
                 '<set_theme><wallpaper from_prompt="misty hills at dawn, gouache"/></set_theme>',
             ),
             rare=_APPEARANCE,

@@ -329,7 +329,7 @@ class System(QObject):
 def _looks(settings: Settings) -> tuple[object, ...]:
     """Return the values of the settings that decide the look, to compare them with others."""
     chosen = settings[catalog.THEME], settings[catalog.REDUCED_MOTION], settings[catalog.POINTER_RING]
-    return (*chosen, settings[catalog.NAME], settings[catalog.FONTS])
+    return (*chosen, settings[catalog.NAME], settings[catalog.FONTS], settings[catalog.PALETTE])
 
 
 class CrashReports:

@@ -69,6 +69,7 @@ def theme_of(application: QApplication, settings: Settings, wanted: DesktopWishe
         reduced=wanted.reduced or settings[catalog.REDUCED_MOTION],
         own=tokens.own_file(),
         fonts=tokens.fonts_of(settings[catalog.FONTS]),
+        palette=settings[catalog.PALETTE],
         avatar=settings[catalog.AVATAR],
     )
     for problem in chosen.problems:

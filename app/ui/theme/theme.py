@@ -106,14 +106,15 @@ def load(
     reduced: bool = False,
     own: Path | None = None,
     fonts: Mapping[str, tuple[str, ...]] | None = None,
+    palette: str = "",
     avatar: str = "",
 ) -> Theme:
     """Load the theme `kind` (the plain one for "") in a scheme. Tokens of the person's own file replace its tokens.
 
-    `fonts` are tried before the theme's own. `avatar` is any word, which gives the resting orb a hue of its own. The
-    other states keep their hues, because these say what the orb does.
+    `fonts` are tried before the theme's own, and the colours of `palette` replace the theme's. `avatar` is any word,
+    which gives the resting orb a hue of its own. The other states keep their hues, because these say what the orb does.
     """
-    found = tokens.face(kind, scheme)
+    found = tokens.face(kind, scheme, palette)
     tree, problems = tokens.with_own(found.tree, own)
     first = fonts or {}
     return Theme(

@@ -73,12 +73,45 @@ def test_a_theme_that_gives_faint_text_is_mended_and_says_which(monkeypatch: pyt
         "light": {"colors": {"paper": "#FFFFFF", "ink": "#777777", "muted": "#DDDDDD", "accent": "#FFEE00"}},
     }  # fmt: skip
     monkeypatch.setattr(tokens, "_given", lambda _theme: given)
-    made = tokens._face.__wrapped__("faint", "light")
+    made = tokens._face.__wrapped__("faint", "light", "")
     assert made.mended == ("ink", "muted", "accent")
     colors = {name: tokens.parse_color(value) for name, value in made.tree["colors"].items()}
     for text in ("ink", "muted", "link"):
         for ground in ("paper", "raised", "sunken", "accent_soft"):
             assert contrast(colors[text], colors[ground]) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("theme", "palette", "scheme"),
+    [
+        ("system", "paper: #FFF6E5; ink: #3A2418; accent: #B3541E", "light"),
+        ("memphis", "paper: #101418; ink: #E8F0F0; accent: #2FD6A8", "dark"),
+        ("cyberpunk", "paper: #FFFFFF; ink: #EEEEEE; muted: #FAFAFA", "light"),
+    ],
+)
+def test_a_palette_makes_a_whole_theme_with_clear_texts(theme: str, palette: str, scheme: str) -> None:
+    made, plain = tokens.face(theme, "light", palette), tokens.face(theme, "light")
+    colors = {name: tokens.parse_color(value) for name, value in made.tree["colors"].items()}
+    assert made.scheme == scheme
+    assert colors["paper"] == tokens.parse_color(tokens.palette_of(palette)["paper"])
+    assert made.tree["sizes"] == plain.tree["sizes"]
+    for text in ("ink", "muted", "link"):
+        assert contrast(colors[text], colors["paper"]) >= 4.5
+    assert bool(made.mended) == ("#FAFAFA" in palette)
+
+
+def test_a_palette_without_paper_changes_the_theme_where_it_says_so() -> None:
+    made, plain = tokens.face("memphis", "light", "accent: #0057B8"), tokens.face("memphis", "light")
+    assert made.tree["colors"]["accent"] == "#0057B8"
+    assert made.tree["colors"]["paper"] == plain.tree["colors"]["paper"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "accent: red", "accent: #FFFFFF00", "ink; #123456", "shadow: #123456", "a}b{: #123456"]
+)
+def test_what_is_no_colour_of_a_palette_is_left_out(text: str) -> None:
+    assert tokens.palette_of(text) == {}
+    assert tokens.face("memphis", "light", text) == tokens.face("memphis", "light")
 
 
 @pytest.mark.parametrize(

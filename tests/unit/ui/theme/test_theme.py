@@ -129,30 +129,62 @@ def test_a_theme_file_of_ones_own_changes_what_it_names(tmp_path: Path) -> None:
     assert look.color("ink") == theme.load("dark").color("ink")
 
 
-def test_errors_in_a_theme_file_are_told_and_the_built_in_tokens_used(tmp_path: Path) -> None:
-    own = tmp_path / "theme.toml"
-    own.write_text(
-        '[colors]\naccent = "red"\nnothing = "#000000"\n[sizes]\norb = "big"\n'
-        '[orb]\nidle = ["#000000"]\n[tones]\nwarm = "#12345"\n[moods]\na = 1\n'
-    )
-    look = theme.load("light", own=own)
-    assert look.problems == (
-        "theme.toml: colors.accent: 'red' is not a colour like #1A2B3C.",
-        "theme.toml: colors.nothing: there is no such token.",
-        "theme.toml: sizes.orb: 'big' is not a number of 0 or more.",
-        "theme.toml: orb.idle: it takes 3 values.",
-        "theme.toml: tones.warm: '#12345' is not a colour like #1A2B3C.",
-        "theme.toml: there is no group 'moods' in a theme.",
-    )
-    built_in = theme.load("light")
-    assert (look.color("accent"), look.size("orb")) == (built_in.color("accent"), built_in.size("orb"))
+HOSTILE = {
+    "no colour": '[colors]\naccent = "red"',
+    "a colour with blanks": '[colors]\nink = "#1 2 3 4 5 6"',
+    "a colour that is not there": '[colors]\nink = "#00000000"',
+    "a colour behind which one sees": '[colors]\npaper = "#FFFFFF40"',
+    "a colour that is a command": '[colors]\naccent = "#000000; } * { background: url(http://x) "',
+    "no such token": '[colors]\nnothing = "#000000"',
+    "no such group": "[moods]\na = 1",
+    "a group that is a number": "colors = 7",
+    "a word for a number": '[sizes]\norb = "big"',
+    "no orb": "[sizes]\norb = 0",
+    "an orb over all screens": "[sizes]\norb = 900000",
+    "a negative size": "[sizes]\npadding = -1",
+    "no number": "[sizes]\npadding = nan",
+    "endless": "[sizes]\npadding = inf",
+    "a yes for a number": "[sizes]\npadding = true",
+    "letters without a size": "[type]\ntext = [0, 0]",
+    "a clock without a pause": "[times]\nframe = 0",
+    "too few values": '[orb]\nidle = ["#000000"]',
+    "a list in a list": "[type]\ntext = [[14], [20]]",
+    "text on its own colour": '[colors]\npaper = "#777777"\nink = "#777777"',
+    "a number of 5000 digits": "[sizes]\norb = " + "9" * 5000,
+    "100,000 brackets": "x = " + "[" * 60_000,
+    "no end": "[colors",
+    "the same twice": "[colors]\n[colors]",
+    "larger than a theme is": "#" * 70_000,
+    "20,000 tokens": "[colors]\n" + "".join(f"a{number} = 1\n" for number in range(5_000)),
+}
 
 
-def test_a_theme_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", HOSTILE)
+def test_errors_in_a_theme_file_are_told_and_wisp_stays_usable(case: str, tmp_path: Path) -> None:
     own = tmp_path / "theme.toml"
-    own.write_text("[colors\n")
+    own.write_text(HOSTILE[case])
+    look, built_in = theme.load("light", own=own), theme.load("light")
+    assert 1 <= len(look.problems) <= 21
+    assert all("theme.toml" in problem and len(problem) < 250 for problem in look.problems)
+    assert theme.contrast(look.color("ink"), look.color("paper")) >= 4.5
+    for same in ("padding", "orb"):
+        assert look.size(same) == built_in.size(same)
+    assert (look.type("text"), look.ms("frame")) == (built_in.type("text"), built_in.ms("frame"))
+
+
+def test_a_theme_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    own = tmp_path / "theme.toml"
+    own.write_bytes(b"\xff\xfe[colors]")
     (problem,) = theme.load("light", own=own).problems
     assert problem.startswith("The theme file theme.toml cannot be read")
+
+
+def test_faint_colours_of_ones_own_are_made_clear_and_named(tmp_path: Path) -> None:
+    own = tmp_path / "theme.toml"
+    own.write_text('[colors]\nmuted = "#DDDDDD"\n')
+    look = theme.load("light", own=own)
+    assert theme.contrast(look.color("muted"), look.color("paper")) >= 4.5
+    assert ["colors.muted" in problem for problem in look.problems] == [True]
 
 
 def test_black_on_white_has_the_greatest_contrast() -> None:
