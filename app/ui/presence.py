@@ -213,18 +213,20 @@ class Presence(QObject):
         self._monitors.changed.connect(self.stage.screens_changed)
 
     def restyle(self, look: Look) -> None:
-        """Apply another look: rebuild the windows, and keep the text that the person was writing."""
-        was_open, was_writing = self.is_open, self.is_open and self.bubble.isActiveWindow()
-        words = self.composer.field.toPlainText() if was_open else ""
+        """Apply another look, and keep the page that is open and the text that the person was writing."""
+        words = self.composer.field.toPlainText() if self.is_open else ""
+        page = ""  # none, where opening it again would take the keyboard
         self._look = look
         look.around.shows_marks = look.rings
         if self._panels is not None:
+            page = self._panels.shown if self.bubble.isActiveWindow() else ""
             self._panels.deleteLater()
             self._panels = None
-        self.stage.restyle(look)
-        if was_open:
-            self.stage.show_bubble(self.inbox.view, writes=was_writing)
+        self.stage.restyle(look, self.inbox.view)
+        if words:
             self.composer.field.setPlainText(words)
+        if page:
+            self.panels.toggle(page)
 
     def toggle(self) -> None:
         """Close the bubble if it is open, else open it."""

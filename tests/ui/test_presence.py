@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QClipboard, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -841,6 +841,35 @@ def test_another_theme_types_nothing_again_that_stands(qtbot: QtBot, look: Look,
     presence.close()
     presence.orb.close()
     dark.around.close()
+
+
+def test_another_theme_changes_the_open_windows_and_closes_none(qtbot: QtBot, look: Look, qapp: QApplication) -> None:
+    presence = Presence(look)
+    presence.show()
+    presence.open()
+    presence.composer.field.setPlainText("half a sent")
+    qtbot.waitUntil(presence.bubble.isVisible)
+    window, place = presence.bubble, presence.bubble.geometry()
+    number, hidden = int(window.winId()), list[QEvent.Type]()
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if watched is window and event.type() is QEvent.Type.Hide:
+                hidden.append(event.type())
+            return False
+
+    watch = Watch()
+    window.installEventFilter(watch)
+    for theme in ("dark", "memphis", "cyberpunk"):
+        now = application.look_of(qapp, Settings({"presence.theme": theme}, {}), look)
+        presence.restyle(now)
+        assert (int(presence.bubble.winId()), hidden, presence.bubble.geometry()) == (number, [], place)
+        assert (
+            presence.composer.theme.color("paper") == presence.bubble.theme.color("paper") == now.theme.color("paper")
+        )
+        assert presence.composer.field.toPlainText() == "half a sent"
+    presence.close()
+    presence.orb.close()
 
 
 def test_a_key_that_is_refused_is_said_once_and_one_press_asks_for_another(

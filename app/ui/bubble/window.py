@@ -47,7 +47,6 @@ class BubbleWindow(Floating):
     def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker, make: Make, words: tuple[str, str]) -> None:
         """`words` are the window's name and the placeholder of the empty text field."""
         super().__init__(theme, around)
-        name, placeholder = words
         self._ticker = ticker
         self._step = f"grow {id(self)}"
         self._growth: Growth | None = None
@@ -59,7 +58,15 @@ class BubbleWindow(Floating):
         """How much longer an opening bubble waits for the display to show it before it grows."""
         self._leaving = False
         self._above = True
+        self._furnish(make, words)
+
+    def _furnish(self, make: Make, words: tuple[str, str]) -> None:
+        """Create everything inside the window."""
+        name, placeholder = words
+        theme = self.theme
         self.setAccessibleName(name)
+        self._page: Page | None = None
+        self._has_rows = False
         self._frame = QWidget(self)
         self._sheet = QWidget(self._frame)
         self.thread_view = Thread(theme, make, self._sheet)
@@ -75,8 +82,20 @@ class BubbleWindow(Floating):
         self.home.left.connect(lambda: self.composer.field.setFocus(Qt.FocusReason.OtherFocusReason))
         self.home.changed.connect(self._show_found)
         self.composer.choosing.connect(self.home.enter)
-        self._page: Page | None = None
-        self._has_rows = False
+
+    def refurnish(self, theme: Theme, make: Make, words: tuple[str, str]) -> None:
+        """Create everything inside again, in another theme. The window itself stays, so that nothing flashes."""
+        self._end_growth()
+        old = self._frame
+        had_keyboard = self.isActiveWindow()
+        self.dress(theme)
+        self._furnish(make, words)
+        old.hide()
+        old.deleteLater()
+        self._frame.show()
+        self._show_content()
+        if had_keyboard:
+            self.composer.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
     def page(self) -> Page | None:
@@ -166,9 +185,7 @@ class BubbleWindow(Floating):
         super().shape()
         server = self.around.server
         if server is not None and self.isVisible() and self.isWindow():
-            paper = self.theme.color("paper")
-            opaque = paper.red << 16 | paper.green << 8 | paper.blue
-            server.steady(int(self.winId()), 0 if self.around.composited else opaque, above=self._above)
+            server.steady(int(self.winId()), above=self._above)
 
     def _moves(self) -> bool:
         """Return whether changes of size are animated. Without a compositor, window and shape would not change

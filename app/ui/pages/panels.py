@@ -89,6 +89,13 @@ class Panels(QObject):
             self._list_collection(name, page)
         page.take_focus()
 
+    @property
+    def shown(self) -> str:
+        """The name of the page that is open; "" while none is."""
+        page = self._stage.bubble.page if self._stage.is_open else None
+        named = {"history": self._history, "news": self._news, "usage": self._usage, **self._opened}
+        return next((name for name, one in named.items() if one is not None and one is page), "")
+
     def leave(self) -> None:
         """Go back to the thread."""
         self._stage.show_page(None, self._inbox.view)

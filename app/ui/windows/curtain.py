@@ -188,10 +188,10 @@ class XConnection:
             window.shape_rectangles(shape.SO.Set, shape.SK.Input, 0, 0, 0, [_bare(rect) for rect in rects])
             self._display.sync()
 
-    def steady(self, window_id: int, ground: int, *, above: bool) -> None:
+    def steady(self, window_id: int, *, above: bool) -> None:
         """Keep the painted content in place while the window grows: upwards if `above`, else downwards.
 
-        The server fills the new part with the colour `ground` (0xRRGGBB) until the window is painted.
+        It has no ground: the server would fill the whole window with it at each change of the window's shape.
         """
         from Xlib import X
         from Xlib.error import XError
@@ -200,7 +200,7 @@ class XConnection:
             try:
                 for window in self._with_frames(window_id):
                     gravity = X.SouthWestGravity if above else X.NorthWestGravity
-                    window.change_attributes(background_pixel=ground, bit_gravity=gravity)
+                    window.change_attributes(bit_gravity=gravity)
                 self._display.sync()
             except XError as error:
                 _log.debug("The window went away meanwhile: %s", error)

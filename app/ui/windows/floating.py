@@ -235,6 +235,12 @@ class Floating(QWidget):
         """The space in pixels around the body for its shadow; 0 if no shadow can be drawn."""
         return self.theme.size("shadow_margin") if self.around.composited else 0
 
+    def dress(self, theme: Theme) -> None:
+        """Use another theme from the next paint on."""
+        self.theme = theme
+        self.shape()
+        self.update()
+
     def body(self) -> QRectF:
         """Return the rectangle of the solid part, in the window's coordinates."""
         margin = self.margin

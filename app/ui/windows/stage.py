@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSignalBlocker, Qt, Signal
 
 from app.base.geometry import Point, Rect, Size
 from app.settings.catalog import PROVIDER
@@ -94,31 +94,38 @@ class Stage(QObject):
     def bubble(self) -> BubbleWindow:
         if self._bubble is None:
             from app.ui.bubble.window import BubbleWindow
-            from app.ui.composer.home import todays
             from app.ui.presenter.wording import words_for
 
             words_for("")  # now, so that the table is not read while the first words stream in
             look = self._look
-            words = (look.name, QCoreApplication.translate("Composer", todays()))
-            made = BubbleWindow(look.theme, look.around, look.ticker, self._row_maker().make, words)
-            made.closed.connect(self.left)
-            made.height_wanted.connect(self.place)
-            header, composer = made.header, made.composer
-            header.stop_wanted.connect(self.stop_wanted)
-            header.settings_wanted.connect(self.settings_wanted)
-            header.page_wanted.connect(self.page_wanted)
-            composer.sent.connect(self.said)
-            made.home.chosen.connect(lambda text: self.said.emit(text, (), "", composer.chips.take_program()))
-            header.setting_chosen.connect(self.setting_chosen)
-            header.show_choices(self._choices)
-            composer.left.connect(self.left)
-            composer.keyboard_wanted.connect(self.take_keyboard)
-            composer.thread_wanted.connect(made.enter_thread)
-            composer.history_wanted.connect(lambda: self.page_wanted.emit("history"))
-            made.installEventFilter(self)
-            self._bubble = made
-            self.composer_made.emit(composer)
+            self._bubble = BubbleWindow(look.theme, look.around, look.ticker, self._row_maker().make, self._greeting())
+            self._bubble.closed.connect(self.left)
+            self._bubble.height_wanted.connect(self.place)
+            self._bubble.installEventFilter(self)
+            self._connect(self._bubble)
         return self._bubble
+
+    def _greeting(self) -> tuple[str, str]:
+        """Return the name of Wisp, and what stands in the empty text field."""
+        from app.ui.composer.home import todays
+
+        return self._look.name, QCoreApplication.translate("Composer", todays())
+
+    def _connect(self, bubble: BubbleWindow) -> None:
+        """Pass on what the person does in what the bubble contains now."""
+        header, composer = bubble.header, bubble.composer
+        header.stop_wanted.connect(self.stop_wanted)
+        header.settings_wanted.connect(self.settings_wanted)
+        header.page_wanted.connect(self.page_wanted)
+        header.setting_chosen.connect(self.setting_chosen)
+        header.show_choices(self._choices)
+        composer.sent.connect(self.said)
+        composer.left.connect(self.left)
+        composer.keyboard_wanted.connect(self.take_keyboard)
+        composer.thread_wanted.connect(bubble.enter_thread)
+        composer.history_wanted.connect(lambda: self.page_wanted.emit("history"))
+        bubble.home.chosen.connect(lambda text: self.said.emit(text, (), "", composer.chips.take_program()))
+        self.composer_made.emit(composer)
 
     @property
     def composer(self) -> ComposerView:
@@ -236,17 +243,25 @@ class Stage(QObject):
             self._place_caption()
             self.caption.show()
 
-    def restyle(self, look: Look) -> None:
-        """Use another look: close the windows beside the orb. New ones are created in that look when needed."""
+    def restyle(self, look: Look, view: View) -> None:
+        """Use another look. What is open stays where it is and changes at once: another window would flash."""
         self._look = look
-        for window in (self._bubble, self._caption, self._viewer, self._ring):
-            if window is not None:
-                window.hide()
-                window.deleteLater()
-        self._bubble = self._caption = self._viewer = self._ring = None
         self._rows, self._rows_before = None, self._rows
         self.orb.dress(look.theme)
         self.placement = OrbPlacement(self.orb, look.theme)
+        for window in (self._caption, self._viewer, self._ring):
+            if window is not None:
+                window.dress(look.theme)
+        if self._bubble is not None and self.is_open:
+            with QSignalBlocker(self._bubble):  # so that it keeps its size until all rows are in it
+                self._bubble.refurnish(look.theme, self._row_maker().make, self._greeting())
+                self._connect(self._bubble)
+                self.fill(view)
+        elif self._bubble is not None:
+            self._bubble.hide()
+            self._bubble.deleteLater()
+            self._bubble = None
+        self.place()
 
     def fill(self, view: View) -> None:
         """Show the view's thread in the bubble, with the newest card open."""
