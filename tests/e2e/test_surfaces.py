@@ -22,9 +22,10 @@ from app.base.geometry import Rect
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.wallpaper import keep_on_desktop
+from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints
 from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import SurfaceStore
+from app.services.surfaces.store import APP, PAGE, STATE, SurfaceStore, Written
 from app.settings import store as settings_store
 from app.settings.catalog import BACKDROP, LANGUAGE
 from tests.e2e.conftest import Screen
@@ -101,11 +102,24 @@ def test_another_presence_shows_its_apps_too(shown: Screen) -> None:
     assert eventually(lambda: "Timer" not in _titles(shown))
 
 
-def test_taking_back_that_an_app_was_made_closes_its_window(shown: Screen) -> None:
-    _do(shown, "make a timer")
-    assert eventually(lambda: "Timer" in _titles(shown))
-    assert shown.wisp("undo").returncode == 0
-    assert eventually(lambda: "Timer" not in _titles(shown))
+ECHO = """<!doctype html><html lang="en"><head><title>Echo</title></head><body><script>
+wisp.onState((state) => { if (state.n !== state.seen) wisp.setState({ ...state, seen: state.n }); });
+%s;
+</script></body></html>"""
+TOO_LARGE = "wisp.setState({ text: 'a'.repeat(2e6) }).catch(() => wisp.setState({ page: 2 }))"
+
+
+def test_an_open_window_follows_what_changes_its_files_as_an_undo_does(shown: Screen, tmp_path: Path) -> None:
+    store = SurfaceStore(_folder(tmp_path), Checkpoints(tmp_path / "checkpoints"))
+    made = store.create(APP, "Echo", Written(ECHO % "wisp.setState({ page: 1 })", "", None), ChangeOrigin("t", "create_app"))
+    asyncio.run(SurfaceEngine(store.folder, environment=shown.environment).open(made.id))
+    assert eventually(lambda: store.state(made) == {"page": 1})
+    (made.folder / STATE).write_text('{"n": 1}')
+    assert eventually(lambda: store.state(made) == {"n": 1, "seen": 1})
+    (made.folder / PAGE).write_text(ECHO % TOO_LARGE)
+    assert eventually(lambda: store.state(made) == {"page": 2})
+    (made.folder / PAGE).unlink()
+    assert eventually(lambda: "Echo" not in _titles(shown))
 
 
 def test_what_a_person_enters_is_kept_and_what_a_model_changes_is_shown_at_once(shown: Screen, tmp_path: Path) -> None:

@@ -104,9 +104,9 @@ class Day:
         await until(lambda: any(isinstance(one, Offer) for one in self.presence.inbox.view.items))
 
     async def _theme(self) -> None:
-        before = self.presence.bubble
+        before = self.presence.theme
         store.save(catalog.THEME, "dark")
-        await until(lambda: self.presence.bubble is not before and self.presence.is_open)
+        await until(lambda: self.presence.theme is not before and self.presence.is_open)
         await until(lambda: self.presence.bubble.windowHandle().isExposed())
 
     async def _settings(self) -> None:

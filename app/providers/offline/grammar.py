@@ -102,6 +102,7 @@ class Grammar:
             slots: dict[tuple[str, str], str] = {}
             fixed: dict[str, Any] = {}
             starts: list[int] = []
+            ends: list[int] = []
             for name, entity in found.entities.items():
                 if entity.text_span is None:
                     fixed[name] = entity.value
@@ -112,6 +113,7 @@ class Grammar:
                     if kind in _CLOSED:
                         fixed[argument] = entity.value
                         continue
+                    ends.append(end)
                     ending = text[end:]
                     while start and text[start - 1] == ".":  # which hassil cuts off: ../x.txt
                         start -= 1
@@ -119,8 +121,10 @@ class Grammar:
                         end = len(text)  # because hassil cuts them off
                     slots[kind, argument] = text[start:end].strip(" ,:;")
             fixed = {name: int(value) if str(value).isdigit() else value for name, value in fixed.items()}
-            if any(re.match(r"\w\w", text[start - 1 : start + 1]) for start in starts if start):
+            if any(_is_inside(text, start) or re.search(r"\w-\Z", text[:start]) for start in starts):
                 continue  # because hassil takes “app-2” for two words, and loses count of its letters
+            if any(_is_inside(text, end) for end in ends):
+                continue  # because hassil ends “Einkauf” with the word “auf”
             key = (found.intent.name, *fixed.items(), *slots.items())
             if key not in seen and all(slots.values()):
                 seen.add(key)
@@ -173,6 +177,11 @@ def grammars() -> tuple[Grammar, ...]:
 
 def grammar_of(language: str) -> Grammar:
     return next((one for one in grammars() if one.language == language), grammars()[0])
+
+
+def _is_inside(text: str, at: int) -> bool:
+    """Return whether a place in a text lies inside a word."""
+    return 0 < at < len(text) and bool(re.match(r"\w\w", text[at - 1 : at + 1]))
 
 
 def _words_of(said: list[str]) -> str:

@@ -19,7 +19,7 @@ _BUTTONS = {"right": "right_click", "middle": "middle_click"}
 _COUNTS = {2: "double_click", 3: "triple_click"}
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _PLAIN_SCROLL, _WHOLE_SCROLL = 5, 100
-_MOST_PRESSES, _LONGEST_WAIT_S = 50, 300
+_MOST_PRESSES, _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 50, 0.001, 300
 _LONGEST_TIMER_S = 86_400
 _FIELDS = ("field", "box", "bar", "feld", "zeile", "leiste")
 """A name that ends so says already that it is a field."""
@@ -64,6 +64,11 @@ class Resume:
 Understood = Plan | Talk | Resume | Refusal
 
 
+def is_undo(reading: Understood) -> bool:
+    """Return whether a wish begins with “undo that”, which does not say what is to be undone."""
+    return isinstance(reading, Plan) and reading.steps[0].phrase == "undo_keys"
+
+
 def understood(wish: str, world: World) -> Understood:
     """Return what a wish asks for: calls, an answer in words, to go on, or why nothing is done."""
     read = read_wish(wish, world)
@@ -80,7 +85,8 @@ def understood(wish: str, world: World) -> Understood:
 
 def shown(wish: str, world: World) -> dict[str, object]:
     """Return what a wish asks for as JSON: its `calls`, the `answer` that it gets, or what it is `refused` for."""
-    match understood(wish, world):
+    reading = understood(wish, world)
+    match Refusal("nothing_done") if is_undo(reading) else reading:
         case Plan(steps):
             return {"calls": [{"tool": step.tool, "arguments": dict(step.arguments)} for step in steps]}
         case Talk(topic, given):
@@ -132,6 +138,8 @@ def _steps(act: Act, world: World) -> Made:
         return _gone_into(given, world)
     if act.intent in ("launch_app", "delete_app", "rename_widget"):
         return _own_app(act.intent, given, world)
+    if act.intent in ("create_app", "time_app"):
+        return _created(given, world) if act.intent == "create_app" else _timed(given, world)
     if special := _SPECIAL.get(act.intent):
         return special(given)
     if act.intent in ("move_file", "copy_file", "rename", "delete_file"):
@@ -152,38 +160,63 @@ def _close_all(world: World) -> Made:
 
 
 def _own_app(intent: str, given: Mapping[str, Any], world: World) -> Made:
-    """Return what is done with a small app of Wisp's: the one of that name, or else the only one of that sort."""
+    """Return what is done with a small app of Wisp's: the one of that id or name, or else the only one of that sort."""
     wanted = str(given["id"])
-    known = world.app(wanted) or next(filter(None, map(world.app, _sort_of(wanted))), wanted)
-    there = sorted(surface_id for surface_id, name in world.apps if known in (surface_id, name))
+    there = sorted(world.apps_called(wanted) or _of_sort(wanted, world))
     if len(there) > 1:
-        return Refusal("several_apps", f"{known}: {', '.join(there)}")
+        return Refusal("several_apps", f"{wanted}: {', '.join(surface_id for surface_id, _ in there)}")
     if intent == "launch_app" and not there:
-        return _made("open_app", {"name": known})
-    intent = intent.replace("_app", "_shortcut") if there and there[0].startswith("widget-") else intent
-    return _made(intent, {**given, "id": known})
+        return _made("open_app", {"name": wanted})
+    surface_id, called = there[0] if there else (wanted, wanted)
+    return _made(_for_kind(intent, surface_id), {**given, "id": surface_id, "called": called})
 
 
-def _sort_of(name: str) -> Sequence[str]:
-    """Return the names that new apps of the same template get in each language."""
-    return next((names for names in _acts()["templates"].values() if name in names), ())
+def _of_sort(name: str, world: World) -> Sequence[tuple[str, str]]:
+    """Return the apps that were made from the template whose new apps get this name, whatever they are called now."""
+    names = next((names for names in _acts()["templates"].values() if name in names), ())
+    made = re.compile("|".join(rf"\w+-{one.casefold().replace(' ', '-')}(?:-\d+)?" for one in names))
+    return [app for app in world.apps if app[1] in names or made.fullmatch(app[0])]
 
 
-def _created(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
-    name = str(given["name"])
-    template = next(key for key, names in _acts()["templates"].items() if name in names)
+def _for_kind(intent: str, surface_id: str) -> str:
+    return intent.replace("_app", "_shortcut") if surface_id.startswith("widget-") else intent
+
+
+def _created(given: Mapping[str, Any], world: World) -> Sequence[PlannedCall]:
+    """Return the step that makes an app, or that opens the one that is there and called so."""
+    name, kind = str(given.get("called") or given["name"]), "widget-" if given.get("shortcut") else "app-"
+    there = [app for app in world.apps if app[0].startswith(kind) and app[1].casefold() == name.casefold()]
+    if there and not given.get("another"):
+        surface_id, called = there[0]
+        return _made(_for_kind("open_made_app", surface_id), {"id": surface_id, "called": called})
+    template = next(key for key, names in _acts()["templates"].items() if given["name"] in names)
     intent = "another_app" if given.get("another") else "create_shortcut" if given.get("shortcut") else "create_app"
     return _made(intent, {"name": name, "template": template})
 
 
-def _timed(given: Mapping[str, Any]) -> Made:
+def _timed(given: Mapping[str, Any], world: World) -> Made:
     """Return the steps that make a timer, or open the one that is there, and let it run."""
-    seconds = given["seconds"]
-    if not 1 <= seconds <= _LONGEST_TIMER_S:
-        return Refusal("range", f"{seconds:g} s")
-    named = {**given, "name": _acts()["templates"]["timer"][0]}
-    length = f"{seconds / 60:g} min" if seconds >= 60 else f"{seconds:g} s"
-    return [*_created(named), *_made("time_app", {**named, "seconds": seconds, "length": length})]
+    seconds, timer = given["seconds"], {**given, "name": _acts()["templates"]["timer"][0]}
+    if refused := _beyond(seconds, 1, _LONGEST_TIMER_S):
+        return refused
+    [made] = _created(timer, world)
+    app = made.arguments.get("id") or made.arguments["name"]
+    return [made, *_made("time_app", {"id": app, "seconds": seconds, "length": _length(seconds)})]
+
+
+def _beyond(seconds: float, least: float, most: float) -> Refusal | None:
+    """Return why a length of time is not taken; None if it is."""
+    if seconds < least:
+        return Refusal("too_short", _length(seconds))
+    return Refusal("range", _length(seconds), limit=_length(most)) if seconds > most else None
+
+
+def _length(seconds: float) -> str:
+    """Return a length of time as people write it in any language, such as `1 h 30 min`."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    parts = ((hours, "h"), (minutes, "min"), (round(rest, 3), "s"))
+    return " ".join(f"{count:.12g} {unit}" for count, unit in parts if count) or "0 s"
 
 
 def _memory(intent: str, given: Mapping[str, Any]) -> Made:
@@ -201,7 +234,8 @@ def _found_files(given: Mapping[str, Any]) -> Made:
 
 def _waited(given: Mapping[str, Any]) -> Made:
     seconds = given["seconds"]
-    return _made("wait", given) if 0 < seconds <= _LONGEST_WAIT_S else Refusal("range", f"{seconds:g} s")
+    refused = _beyond(seconds, _SHORTEST_WAIT_S, _LONGEST_WAIT_S)
+    return refused or _made("wait", {**given, "length": _length(seconds)})
 
 
 def _made(intent: str, given: Mapping[str, Any]) -> list[PlannedCall]:
@@ -297,7 +331,7 @@ def _drag(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
 def _keys(given: Mapping[str, Any]) -> Made:
     count = given.get("repeat", 1)
     if count > _MOST_PRESSES:
-        return Refusal("range", f"{given['keys']} × {count}")
+        return Refusal("range", f"{given['keys']} × {count}", limit=str(_MOST_PRESSES))
     if count == 1:
         return [PlannedCall("computer_key", {"keys": given["keys"]}, "press", given["keys"])]
     return [
@@ -309,7 +343,7 @@ def _scroll(given: Mapping[str, Any]) -> Made:
     way = given.get("way") or given["edge"]
     count = given.get("count", _WHOLE_SCROLL if "edge" in given else _PLAIN_SCROLL)
     if count > _WHOLE_SCROLL:
-        return Refusal("range", f"{count}")
+        return Refusal("range", f"{count}", limit=str(_WHOLE_SCROLL))
     dx, dy = _WAYS[way]
     return _made("computer_scroll", {"dx": dx * count, "dy": dy * count, "way": way})
 
@@ -323,8 +357,6 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
     "scroll": _scroll,
     "recall": partial(_memory, "recall"),
     "forget": partial(_memory, "forget"),
-    "create_app": _created,
-    "time_app": _timed,
     "undo": lambda _: [PlannedCall("computer_key", {"keys": "ctrl+z"}, "undo_keys", "ctrl+z")],
     "find_files": _found_files,
     "wait": _waited,

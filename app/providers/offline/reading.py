@@ -101,13 +101,15 @@ class Act:
 class Refusal:
     """The whole wish is declined. `kind` names the reason, `part` the words that it is about.
 
-    `program` is an installed program that they name, `can` the first of several clauses that could be done alone.
+    `program` is an installed program that they name, `can` the first of several clauses that could be done alone,
+    `limit` the most that could be done at once.
     """
 
     kind: str
     part: str = ""
     program: str = ""
     can: str = ""
+    limit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

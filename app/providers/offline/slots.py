@@ -32,6 +32,7 @@ _ADDRESS = re.compile(
 _POINT = re.compile(r"\(? ?(?:x ?[=:]? ?)?(-?\d{1,5}) ?(?:,| |and|und|by) ?(?:y ?[=:]? ?)?(-?\d{1,5}) ?\)?")
 _DECIMAL = re.compile(r"\d{1,6}(?:[.,]\d{1,6})?")
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d\d)| ?uhr ?(\d\d)?)? ?(am|pm|a\.m\.|p\.m\.|o'clock|uhr)?", re.IGNORECASE)
+_APP_ID = re.compile(r"(?:app|widget)-[a-z0-9-]+")
 _LAST_HOUR, _A_YEAR = 23, 366
 
 
@@ -143,9 +144,11 @@ def _opened(words: Words) -> Fit:
 
 
 def _own(words: Words) -> Fit:
-    """A small app that Wisp made and that is there."""
-    name = words.world.app(words.text.strip()) or words.world.app(words.bare)
-    return (name, 1.0) if name else NO
+    """A small app that Wisp made: one that is there, or any id of one."""
+    known = (said for said in (words.text.strip(), words.bare) if words.world.apps_called(said))
+    if name := next(known, ""):
+        return name, 1.0
+    return (words.low, 0.95) if _APP_ID.fullmatch(words.low) else NO
 
 
 def _control(words: Words) -> Fit:
@@ -317,13 +320,32 @@ def _number(words: Words) -> Fit:
 
 
 def _seconds(words: Words) -> Fit:
-    said = re.fullmatch(r"(?P<number>.*?)(?:(?<=\d)| )(?P<unit>[^\W\d]+)", words.low)
-    units = words.grammar.words["units"]
-    unit = units.get(said["unit"]) if said else None
-    value = number(re.sub(r" (?:a|an)$", "", said["number"]), words.grammar) if said and unit else None
-    if value is None and (named := units.get(words.low)):
-        value, unit = 1.0, named
-    return (_whole(value * float(unit)), 1.0) if value is not None and unit else NO
+    value = _duration(re.sub(r"(?<=\w)-(?=\w)", " ", words.low), words.grammar)
+    return (_whole(value), 1.0) if value is not None else NO
+
+
+def _duration(said: str, grammar: Grammar) -> float | None:
+    """Return the seconds of a length of time such as `90 s`, `a minute` or `1 hour and 30 minutes`; None for no length."""
+    if (one := _of_unit(said, grammar)) is not None:
+        return one
+    for joint in re.finditer(rf",? (?:(?:{grammar.between}) )?", said):
+        first = _of_unit(said[: joint.start()], grammar)
+        rest = _duration(said[joint.end() :], grammar) if first is not None else None
+        if first is not None and rest is not None:
+            return first + rest
+    return None
+
+
+def _of_unit(said: str, grammar: Grammar) -> float | None:
+    """Return the seconds of a number of one unit, or of one unit without a number; None for other words."""
+    units = grammar.words["units"]
+    if said in units:
+        return float(units[said])
+    found = re.fullmatch(r"(?P<number>.*?)(?:(?<=\d)| )(?P<unit>[^\W\d]+)", said)
+    if found is None or found["unit"] not in units:
+        return None
+    value = number(re.sub(r" (?:a|an)$", "", found["number"]), grammar)
+    return value * float(units[found["unit"]]) if value is not None else None
 
 
 def _whole(value: float) -> float:

@@ -164,7 +164,7 @@ class Phrasebook:
     def refused(self, refusal: Refusal) -> str:
         """Return one sentence: what was not understood, and what could be said instead."""
         sentence = str(self.table("refused")[refusal.kind])
-        return sentence.format(part=refusal.part, near=self._near(refusal))
+        return sentence.format(part=refusal.part, near=self._near(refusal), limit=refusal.limit)
 
     def _near(self, refusal: Refusal) -> str:
         """Return sentences that can be said instead, made from what was said."""

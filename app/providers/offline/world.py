@@ -28,10 +28,11 @@ class World:
         low = name.casefold()
         return len(low) > _SHORTEST and any(low in f"{title}\n{program}".casefold() for title, program in self.windows)
 
-    def app(self, name: str) -> str:
-        """Return the name of the small app that is called so, in any case, or its id; "" if there is none."""
-        low = name.casefold()
-        return next((known for known in (one for app in self.apps for one in app) if known.casefold() == low), "")
+    def apps_called(self, said: str) -> tuple[tuple[str, str], ...]:
+        """Return the small app with this id, or else all that are called so, in any case, each as in `apps`."""
+        low = said.casefold()
+        with_id = tuple(app for app in self.apps if app[0] == low)
+        return with_id or tuple(app for app in self.apps if app[1].casefold() == low)
 
     def file(self, name: str) -> str:
         """Return the path of the one file with this name in the workspace or a known folder; "" for none or several."""

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from app.base.errors import ToolMisuse, WispError
+from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.texts import clip_line, plain
 from app.base.values import dataclass
 from app.services.notifications import DesktopNotification, DesktopNotifier
@@ -193,8 +193,14 @@ class Bridge:
             raise ToolMisuse(why)
         return True
 
-    async def _launch(self, _surface: Surface, given: Mapping[str, Any]) -> Any:
-        found = await asyncio.to_thread(self._store.find, str(given.get("id", "")))
+    async def _launch(self, surface: Surface, given: Mapping[str, Any]) -> Any:
+        wanted = str(given.get("id", ""))
+        try:
+            found = await asyncio.to_thread(self._store.find, wanted)
+        except WispError:  # whose sentence names all surfaces, which is no business of a page
+            raise ToolFailed(f"There is no app {clip_line(wanted, 40)!r}.") from None
+        if found.id == surface.id:
+            raise ToolFailed("It is open already.")
         await self._open(found.id)
         return found.id
 

@@ -123,9 +123,13 @@ class Chromium:
             handed.kill()
             raise ToolFailed(f"{words[0]} did not take the window over.") from None
 
-    async def raise_window(self, url: str) -> bool:
-        """Bring the window with this address to the front. Returns False if there is none."""
+    async def raise_window(self, url: str, *, takes_keyboard: bool) -> bool:
+        """Bring the window with this address to the front. Returns False if there is none.
+
+        It gets the keyboard in any case, because the browser offers nothing else (see `KeyboardGuard`).
+        """
         target = await self._target(url)
+        del takes_keyboard
         if self._pipe and target:
             await self._pipe.ask("Target.activateTarget", targetId=target)
         return bool(target)

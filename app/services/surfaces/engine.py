@@ -35,7 +35,7 @@ from app.services.surfaces.keyboard import KeyboardGuard
 from app.services.surfaces.memory import limit_pages
 from app.services.surfaces.page import with_bridge, with_pulse
 from app.services.surfaces.served_apps import context, served
-from app.services.surfaces.store import PAGE, PICTURE, Surface, SurfaceStore
+from app.services.surfaces.store import PAGE, PICTURE, STATE, Surface, SurfaceStore
 from app.services.surfaces.webengine import WebEngine, engines
 from app.services.themes import active_theme
 from app.settings import store as settings_store
@@ -52,7 +52,7 @@ _TRIES, _PAUSE_S = 200, 0.1
 _HTML = "text/html; charset=utf-8"
 
 
-_REFUSED = Answer(403, b"{}")
+_REFUSED = Answer(403, b'{"error": "Wisp takes no such request: it may be too large."}')
 _MISSING = Answer(404, b"{}")
 
 
@@ -60,6 +60,7 @@ class _Window:
     """What is known of the window of a surface. `came` is set once its frame has loaded.
 
     `has_stopped`: its page has crashed or does not answer. A frame that loads then does not start the page.
+    `state` is the saved state as the page knows it, and `stamp` tells of the files of which it was made.
     """
 
     def __init__(self, surface: str) -> None:
@@ -67,6 +68,8 @@ class _Window:
         self.token = secrets.token_urlsafe(18)
         self.came = asyncio.Event()
         self.has_stopped = False
+        self.state: Any = None
+        self.stamp: tuple[int, ...] = ()
         self._events: list[tuple[int, Mapping[str, Any]]] = []
         self._number = 0
         self._more = asyncio.Event()
@@ -82,6 +85,7 @@ class _Window:
     def tell(self, what: str, state: Any = None) -> None:
         """Send an event to the window, if it is open. "reload" starts a page that has stopped again."""
         self.has_stopped = self.has_stopped and what != "reload"
+        self.state = state if what == "state" else self.state
         self._number += 1
         self._events = [*self._events[1 - _KEPT_EVENTS :], (self._number, {"what": what, "state": state})]
         self._more.set()
@@ -140,14 +144,14 @@ class SurfaceWorker:
         """
         self._keyboard.release()
         with nullcontext() if takes_keyboard else self._keyboard.kept():
-            return await self._opened(surface_id)
+            return await self._opened(surface_id, takes_keyboard=takes_keyboard)
 
-    async def _opened(self, surface_id: str) -> Mapping[str, Any]:
+    async def _opened(self, surface_id: str, *, takes_keyboard: bool) -> Mapping[str, Any]:
         assert self._engine
         async with self._opening:
             surface = await asyncio.to_thread(self._store.find, surface_id)
             window = self._windows.setdefault(surface.id, _Window(surface.id))
-            if await self._engine.raise_window(window.url):
+            if await self._engine.raise_window(window.url, takes_keyboard=takes_keyboard):
                 if not window.has_stopped:
                     return {"window": "raised", "sandboxed": is_sandboxed()}
                 window.came.clear()
@@ -220,14 +224,31 @@ class SurfaceWorker:
                     window.tell("theme", shown)
 
     async def _follow_pages(self) -> None:
-        """Close each window whose surface is gone, as when a person takes back that it was made."""
+        """Show in each window what has become of its surface: a person may take back any change of it, also that it
+        was made.
+        """
         while True:
             await asyncio.sleep(_LOOK_S)
             for window in [one for one in self._windows.values() if one.came.is_set()]:
-                if not (self._store.folder / window.surface / PAGE).is_file():
-                    window.came.clear()
-                    with suppress(ToolFailed):  # because the window may be gone by itself
-                        await self._close(window.surface)
+                with suppress(WispError):  # because the surface or its window may be gone by itself
+                    await self._follow_page(window)
+
+    async def _follow_page(self, window: _Window) -> None:
+        folder = self._store.folder / window.surface
+        if not (folder / PAGE).is_file():
+            window.came.clear()
+            await self._close(window.surface)
+            return
+        before, window.stamp = window.stamp, _stamp(folder / PAGE, folder / STATE)
+        if window.stamp == before:
+            return
+        if window.stamp[0] != before[0]:
+            window.tell("reload")
+            return
+        surface = await asyncio.to_thread(self._store.find, window.surface)
+        now = await asyncio.to_thread(self._store.state, surface)
+        if now != window.state:
+            window.tell("state", now)
 
     async def _follow_crashes(self) -> None:
         """Load each frame that has crashed anew. It says that the page has stopped, and does not start it."""
@@ -300,6 +321,9 @@ class SurfaceWorker:
             case "GET", "":
                 return await asyncio.to_thread(_frame, window, surface)
             case "GET", "page":
+                window.stamp = _stamp(surface.folder / PAGE, surface.folder / STATE)
+                with suppress(WispError):  # because a damaged state is told where the page asks for it
+                    window.state = await asyncio.to_thread(self._store.state, surface)
                 text = await asyncio.to_thread(_page_of, surface)
                 policy = settings()["page_policy"].replace("{origin}", window.origin)
                 return Answer(200, text.encode("utf-8", "replace"), _HTML, policy)
@@ -411,7 +435,11 @@ def _theme() -> Mapping[str, Any]:
 
 def _theme_stamp() -> tuple[int, ...]:
     """Return numbers that change whenever a file changes that the theme in use is read from."""
-    files = (paths.config_dir() / "settings.toml", paths.config_dir() / "theme.toml", paths.state_dir() / "scheme")
+    config = paths.config_dir()
+    return _stamp(config / "settings.toml", config / "theme.toml", paths.state_dir() / "scheme")
+
+
+def _stamp(*files: Path) -> tuple[int, ...]:
     return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
 
 

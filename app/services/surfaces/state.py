@@ -60,6 +60,8 @@ def patched(value: Any, patch: Sequence[Any]) -> Any:
     from jsonpatch import InvalidJsonPatch, JsonPatch, JsonPatchException
     from jsonpointer import JsonPointerException
 
+    if not patch:
+        raise ToolMisuse("patch: it is empty, so nothing would change.")
     if len(patch) > _MOST_STEPS:
         raise ToolMisuse(f"patch: {len(patch)} operations are too many; give {_MOST_STEPS} at most.")
     value, copied = copy.deepcopy(value), 0

@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 import unicodedata
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -196,9 +197,13 @@ class SurfaceStore:
         shutil.rmtree(surface.folder, ignore_errors=True)
 
     def export(self, surface: Surface, target: Path) -> Path:
-        """Copy a surface with its description and state into one zip file. Returns its path."""
-        made = shutil.make_archive(str(target.with_suffix("")), "zip", self.folder, surface.id)
-        return Path(made)
+        """Copy a surface with its description and state into one zip file, without links. Returns its path."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as made:
+            for file in sorted(surface.folder.rglob("*")):
+                if file.is_file() and file.resolve().is_relative_to(surface.folder.resolve()):
+                    made.write(file, file.relative_to(self.folder))
+        return target
 
     def state(self, surface: Surface) -> Any:
         """Return the saved state of a surface; an empty object if it saved none. Raises ToolFailed if it is damaged."""

@@ -111,9 +111,9 @@ class WebEngine:
         assert self._process
         memory.allow_browser(self._process.pid)
 
-    async def raise_window(self, url: str) -> bool:
+    async def raise_window(self, url: str, *, takes_keyboard: bool) -> bool:
         """Bring the window with this address to the front. Returns False if there is none."""
-        return bool(await self._ask("raise", url))
+        return bool(await self._ask("raise", url, takes_keyboard=takes_keyboard))
 
     async def reload(self, url: str) -> bool:
         """Load the window with this address anew, also where its page has crashed. Returns False if there is none."""

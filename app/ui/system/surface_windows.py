@@ -206,7 +206,8 @@ class SurfaceWindows(QObject):
             case "raise":
                 view.setWindowState(view.windowState() & ~Qt.WindowState.WindowMinimized)
                 view.raise_()
-                view.activateWindow()
+                if said["takes_keyboard"]:
+                    view.activateWindow()
             case "resize" if not view.isMaximized() and not view.isFullScreen():
                 view.resize(said["width"] or view.width(), said["height"] or view.height())
             case "reload":

@@ -155,8 +155,10 @@ def test_a_picture_that_could_load_or_run_something_is_refused_and_nothing_is_ma
     assert kept.snapshot() == {}
 
 
-def test_a_surface_is_exported_as_one_file(kept: Kept, tmp_path: Path) -> None:
+def test_a_surface_is_exported_as_one_file_without_what_its_links_point_to(kept: Kept, tmp_path: Path) -> None:
     made = kept.create()
+    (tmp_path / "secret").write_text("secret")
+    (made.folder / "linked").symlink_to(tmp_path / "secret")
     kept.store.keep_state(made, {"a": 1})
     with zipfile.ZipFile(kept.store.export(made, tmp_path / "out" / "tracker.zip")) as packed:
         names = {name for name in packed.namelist() if not name.endswith("/")}
