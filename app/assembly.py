@@ -46,6 +46,7 @@ from app.services.sandbox.layout import Sandbox
 from app.services.skills import Skills
 from app.services.surfaces.client import ServedApps, SurfaceEngine
 from app.services.surfaces.store import SurfaceStore
+from app.services.svg import SvgRenderer
 from app.services.tasks import Checklist
 from app.services.themes import Appearance, active_theme
 from app.services.web.pages import Pages
@@ -161,6 +162,7 @@ class Belongings:
     agenda: Agenda
     surfaces: SurfaceStore
     engine: SurfaceEngine
+    renderer: SvgRenderer
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
@@ -196,7 +198,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
             devices=DeviceNotifier(Current(), key_of),
         ),
         SurfaceTools(own.surfaces, own.engine, docs, lambda: active_theme().handbook),
-        Drawings(workspace, own.changes, PictureMaker(Current(), key_of), Pages(), _wallpaper(desktop)),
+        Drawings(workspace, own.changes, own.renderer, PictureMaker(Current(), key_of), Pages(), _wallpaper(desktop)),
     )
 
 

@@ -34,7 +34,7 @@ from app.assembly import (
 )
 from app.base import ids, paths
 from app.base.clock import SystemClock
-from app.base.errors import WispError
+from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.texts import clip_line, named_in_short
 from app.desktop.backends import Curtain, Owner
 from app.desktop.capture import PictureBudget
@@ -60,6 +60,7 @@ from app.services.mcp.servers import McpServers
 from app.services.processes.commands import Processes
 from app.services.surfaces.client import SurfaceEngine
 from app.services.surfaces.store import SurfaceStore, standard_folder
+from app.services.svg import SvgRenderer, sanitise
 from app.services.tasks import Checklist
 from app.services.themes import Appearance
 from app.services.watchdog import WatchdogProcess, WatchdogWord
@@ -81,6 +82,7 @@ from app.tools.registry import Registry, TurnContext, admitted
 
 _ALL_PIXELS = 1 << 30
 _COMMAND_CHARS = 80
+_DRAFT_PX = 512
 _WORK_LEFT = Patience(first_s=1.0, quiet_s=0.5, limit_s=5.0)
 _INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
 _LOOK = "screen_capture"
@@ -177,6 +179,18 @@ class Assistant:
         seen = await self._own.engine.look(surface_id)
         return Media(seen[0], "image/jpeg", seen[1], seen[2], surface_id) if seen else None
 
+    async def drawing_so_far(self, text: str) -> Media | None:
+        """Return how an SVG looks that the model still writes; None if nothing of it can be drawn yet."""
+        try:
+            return await asyncio.to_thread(self._drawn_so_far, text)
+        except (ToolMisuse, ToolFailed):
+            return None
+
+    def _drawn_so_far(self, text: str) -> Media:
+        drawing = sanitise(text, is_whole=False)
+        data, width, height = self._own.renderer.draw(drawing, _DRAFT_PX)
+        return Media(data, "image/png", width, height)
+
     async def from_before(self) -> list[str]:
         """Return a sentence for each command of an earlier start that still runs or has ended meanwhile, and for each
         conversation that was interrupted.
@@ -248,6 +262,7 @@ class Assistant:
         await asyncio.to_thread(self._watch.close)
         self._own.memory.close()
         self._own.agenda.close()
+        await asyncio.to_thread(self._own.renderer.close)
 
     def _soon(self, act: Callable[[], None]) -> None:
         """Run `act` on the session's event loop. Any thread may call this."""
@@ -405,6 +420,7 @@ def _belongings(
         agenda=agenda(clock),
         surfaces=SurfaceStore(standard_folder(), checkpoints()),
         engine=browsers[1],
+        renderer=SvgRenderer(),
     )
 
 

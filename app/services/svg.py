@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from threading import Lock, Timer
+from typing import IO, TYPE_CHECKING
 
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
@@ -27,9 +30,10 @@ _LIMIT_S = 20.0
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|webp|gif);base64,[A-Za-z0-9+/=\s]*")
 _OUTER = re.compile(
-    r"url\((?!\s*[\"']?#)|(?:image(?:-set)?|src|cross-fade|element)\(|@import|javascript:|expression\(|\\",
+    r"url\s*\((?!\s*[\"']?#)|(?:image(?:-set)?|src|cross-fade|element|expression)\s*\(|@import|javascript:|\\",
     re.IGNORECASE,
 )
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _INNER = re.compile(r"url\(\s*[\"']?(#[^\"'()\s]+)[\"']?\s*\)", re.IGNORECASE)
 _REFERRING = ("use", "pattern")
 _PAINTING = ("pattern", "mask", "marker", "clipPath")
@@ -48,8 +52,11 @@ class SafeDrawing:
     left_out: tuple[str, ...]
 
 
-def sanitise(text: str) -> SafeDrawing:
-    """Return the drawing without what could run or load anything. Raises ToolMisuse if nothing can be drawn."""
+def sanitise(text: str, *, is_whole: bool = True) -> SafeDrawing:
+    """Return the drawing without what could run or load anything. Raises ToolMisuse if nothing can be drawn.
+
+    If it is not whole, because the model still writes it, the tags that are there are drawn.
+    """
     from xml.etree import ElementTree
 
     written = text.strip()
@@ -58,7 +65,7 @@ def sanitise(text: str) -> SafeDrawing:
     if _DECLARED.search(written):
         raise ToolMisuse("svg: leave out DOCTYPE and ENTITY, and begin with <svg.")
     try:
-        root = ElementTree.fromstring(written)
+        root = ElementTree.fromstring(written) if is_whole else _begun(written)
     except (ElementTree.ParseError, ValueError) as error:
         raise ToolMisuse(f"svg: it is no whole SVG ({error}). Write it from <svg …> to </svg>.") from None
     if _local(root.tag) != "svg":
@@ -77,26 +84,102 @@ def sanitise(text: str) -> SafeDrawing:
     return SafeDrawing(ElementTree.tostring(root, encoding="unicode"), width, height, tuple(left_out))
 
 
-def rendered(drawing: SafeDrawing, longest_px: int) -> tuple[bytes, int, int]:
-    """Return the drawing as a PNG with its width and height in pixels. Blocks; a separate process draws it."""
-    scale = longest_px / max(drawing.width, drawing.height)
-    width, height = (max(round(side * scale), 1) for side in (drawing.width, drawing.height))
+class SvgRenderer:
+    """Draws SVGs in processes of their own. Any thread may call it; each call blocks.
+
+    To start such a process takes longer than to draw, so one of them waits `kept_s` seconds for the next drawing.
+    """
+
+    def __init__(self, kept_s: float = 20.0) -> None:
+        self._kept_s = kept_s
+        self._lock = Lock()
+        self._waiting: subprocess.Popen[bytes] | None = None
+        self._timer = Timer(0, self.close)
+
+    def draw(self, drawing: SafeDrawing, longest_px: int) -> tuple[bytes, int, int]:
+        """Return the drawing as a PNG with its width and height in pixels. Raises ToolFailed if it cannot be drawn."""
+        scale = longest_px / max(drawing.width, drawing.height)
+        width, height = (max(round(side * scale), 1) for side in (drawing.width, drawing.height))
+        process = self._kept(None)
+        if process is None or process.poll() is not None:
+            process = _started()
+        png = _answer(process, width, height, drawing.text.encode())
+        if png is None:
+            _end(process)
+            raise ToolFailed("svg: it takes too much time or memory to draw. Use fewer shapes and filters.")
+        if (other := self._kept(process)) is not None:
+            _end(other)
+        if not png:
+            raise ToolFailed("svg: it cannot be drawn. Check its shapes and its viewBox.")
+        return png, width, height
+
+    def close(self) -> None:
+        """End the process that waits."""
+        if (process := self._kept(None)) is not None:
+            _end(process)
+
+    def _kept(self, process: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes] | None:
+        """Let this process wait for the next drawing, in place of the one that waited, which is returned."""
+        with self._lock:
+            before, self._waiting = self._waiting, process
+            self._timer.cancel()
+            if process is not None:
+                self._timer = Timer(self._kept_s, self.close)
+                self._timer.daemon = True
+                self._timer.start()
+        return before
+
+
+def _started() -> subprocess.Popen[bytes]:
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "SYSTEMROOT")}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        worker_command("drawing"), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=kept, cwd=os.sep
+    )
+
+
+def _answer(process: subprocess.Popen[bytes], width: int, height: int, svg: bytes) -> bytes | None:
+    """Return the PNG that the process draws: b"" if it cannot draw it, None if the process ended over it."""
+    requests, answers = _pipes(process)
+    limit = Timer(_LIMIT_S, process.kill)
+    limit.start()
     try:
-        done = subprocess.run(
-            worker_command("drawing", str(width), str(height)),
-            input=drawing.text.encode(),
-            capture_output=True,
-            timeout=_LIMIT_S,
-            check=False,
-            env=kept,
-            cwd=os.sep,
-        )
-    except subprocess.TimeoutExpired:
-        raise ToolFailed("svg: it takes too long to draw. Use fewer shapes and filters.") from None
-    if done.returncode or not done.stdout.startswith(b"\x89PNG"):
-        raise ToolFailed("svg: it cannot be drawn. Check its shapes and its viewBox.")
-    return done.stdout, width, height
+        requests.write(struct.pack(">III", width, height, len(svg)) + svg)
+        requests.flush()
+        head = answers.read(4)
+        size = int.from_bytes(head, "big")
+        png = answers.read(size)
+    except OSError:  # because the process has ended
+        return None
+    finally:
+        limit.cancel()
+    return png if len(head) == 4 and len(png) == size else None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for pipe in _pipes(process):
+        with suppress(OSError):
+            pipe.close()
+    process.wait()
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin
+    assert process.stdout
+    return process.stdin, process.stdout
+
+
+def _begun(written: str) -> Element:
+    """Return the first element with all that is in it so far. Raises ValueError if it has not begun."""
+    from xml.etree import ElementTree
+
+    parser: ElementTree.XMLPullParser[Element] = ElementTree.XMLPullParser(("start",))
+    parser.feed(written)
+    for event in parser.read_events():
+        if isinstance(element := event[-1], ElementTree.Element):
+            return element
+    raise ValueError("it has not begun")
 
 
 def _clean(element: Element, left_out: dict[str, None]) -> None:
@@ -108,25 +191,32 @@ def _clean(element: Element, left_out: dict[str, None]) -> None:
         if not _is_fit(local, value):
             left_out[local] = None
             del element.attrib[name]
-            continue
-        element.set(name, _plainly_referred(value))
-        if local == "href" and name != f"{{{_XLINK}}}href":
-            # Because older readers know only this spelling.
+        elif local != "href":
+            element.set(name, _plain(value))
+        elif name != f"{{{_XLINK}}}href":  # because older readers know only this spelling
             del element.attrib[name]
             element.set(f"{{{_XLINK}}}href", value)
     for child in list(element):
         local = _local(child.tag)
-        if local not in elements or (local == "style" and _OUTER.search("".join(child.itertext()))):
+        rules = "".join(child.itertext()) if local == "style" else ""
+        if local not in elements or _reaches_out(rules):
             left_out[local or "comment"] = None
             element.remove(child)
-        else:
-            child.text = _plainly_referred(child.text) if local == "style" and child.text else child.text
-            _clean(child, left_out)
+            continue
+        if rules:
+            child.text, child[:] = _plain(rules), []
+        _clean(child, left_out)
 
 
-def _plainly_referred(value: str) -> str:
-    """Return a value with each reference into the drawing as url(#name), the only spelling that Qt draws."""
-    return _INNER.sub(r"url(\1)", value)
+def _plain(value: str) -> str:
+    """Return a value without CSS comments, and with each reference into the drawing as url(#name), the only spelling
+    that Qt draws."""
+    return _INNER.sub(r"url(\1)", _COMMENT.sub(" ", value))
+
+
+def _reaches_out(value: str) -> bool:
+    """Return whether CSS names anything outside of the drawing. A backslash counts: it may spell such a name."""
+    return bool(_OUTER.search(_COMMENT.sub("", value)))
 
 
 def _is_fit(name: str, value: str) -> bool:
@@ -134,7 +224,7 @@ def _is_fit(name: str, value: str) -> bool:
         return False
     if name == "href":
         return value.strip().startswith("#") or bool(_PICTURE.fullmatch(value.strip()))
-    return not _OUTER.search(value)
+    return not _reaches_out(value)
 
 
 def _is_deeper(root: Element, most: int) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from app.assembly import checkpoints
@@ -15,12 +15,12 @@ from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.base.paths import free, state_dir
 from app.base.texts import Phrase, clip_line
 from app.desktop.wallpaper import keep_on_desktop
-from app.services import svg
 from app.services.extras import Extra, installer, named
 from app.services.files.changes import ChangeOrigin
 from app.services.surfaces.client import SurfaceEngine
 from app.services.surfaces.store import PICTURE, Surface, SurfaceStore, standard_folder
 from app.services.surfaces.webengine import installed_engines
+from app.services.svg import SvgRenderer, sanitise
 from app.ui.machine import CollectionEntry
 
 ENGINE = "surfaces"
@@ -191,7 +191,8 @@ def _drawn(surface: Surface, drawing: str) -> bytes:
         if kept.is_file():
             return kept.read_bytes()
         try:
-            data, _, _ = svg.rendered(svg.sanitise(drawing), _PICTURE_PX) if drawing else (b"", 0, 0)
+            with closing(SvgRenderer()) as renderer:
+                data = renderer.draw(sanitise(drawing), _PICTURE_PX)[0] if drawing else b""
         except WispError:  # because a surface need not have a picture that can be shown
             data = b""
         folder.mkdir(exist_ok=True)

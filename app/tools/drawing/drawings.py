@@ -22,6 +22,7 @@ from app.services.files.changes import ChangeOrigin, Changes
 from app.services.files.contents import Picture
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import open_file
+from app.services.svg import SvgRenderer
 from app.services.web.pages import Pages
 from app.tools.registry import PICTURES, Family, TurnContext
 
@@ -34,7 +35,8 @@ _MOST_ALIKE = 1000
 
 
 class Drawings:
-    """The handlers. `maker` generates pictures; `pages` fetches a picture if the maker returns only its address.
+    """The handlers. `renderer` draws SVGs; `maker` generates pictures; `pages` fetches one of which the maker returns
+    only the address.
 
     `wallpaper` sets the picture behind all windows; None in a dry run.
     """
@@ -43,19 +45,21 @@ class Drawings:
         self,
         workspace: Workspace,
         changes: Changes,
+        renderer: SvgRenderer,
         maker: PictureMaker,
         pages: Pages,
         wallpaper: DesktopWallpaper | None = None,
     ) -> None:
         self._workspace = workspace
         self._changes = changes
+        self._renderer = renderer
         self._maker = maker
         self._pages = pages
         self._wallpaper = wallpaper
 
     async def create_svg(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         drawing = await asyncio.to_thread(svg.sanitise, call.text("svg"))
-        data, width, height = await asyncio.to_thread(svg.rendered, drawing, _LONGEST_PX)
+        data, width, height = await asyncio.to_thread(self._renderer.draw, drawing, _LONGEST_PX)
         place = await asyncio.to_thread(self._place, call, call.text("name"), "svg", turn.judged())
         await self._write(call, turn, place, drawing.text.encode())
         left = f" Left out, because it could run or reach something: {', '.join(drawing.left_out)}."
@@ -105,7 +109,7 @@ class Drawings:
         if place.path.suffix.casefold() == ".svg":
             with open_file(self._workspace, place) as file:
                 text = file.read(svg.MOST_BYTES + 1).decode("utf-8", "replace")
-            data, ending = svg.rendered(svg.sanitise(text), _DESKTOP_PX)[0], "png"
+            data, ending = self._renderer.draw(svg.sanitise(text), _DESKTOP_PX)[0], "png"
         else:
             with open_file(self._workspace, place) as file:
                 data = file.read(_MOST_BYTES + 1)

@@ -24,7 +24,7 @@ _INPUT = {
     "mcp": ((), b"", b""),
     "surfaces": (("/dev/null/no-surfaces",), b"", b""),
     "surface-windows": ((), b"", b""),
-    "drawing": (("1", "1"), b"no drawing", b""),
+    "drawing": ((), (bytes.fromhex("00000001 00000001 0000000a") + b"no drawing"), bytes(4)),
     "ender": (("/dev/null/no-run",), b"", b""),
     "forwarder": (("/dev/null/no-sandbox",), b"", b""),
 }

@@ -23,6 +23,7 @@ from app.providers.images import PictureMaker
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace
+from app.services.svg import SvgRenderer
 from app.services.web.pages import Pages
 from app.settings.store import Settings
 from app.tools.drawing.drawings import Drawings, shape_of
@@ -44,7 +45,8 @@ class Studio:
         workspace = Workspace(self.folder)
         self.changes = Changes(workspace, Checkpoints(folder / "checkpoints"))
         maker = PictureMaker(lambda: settings, lambda _name: "")
-        self._drawings = Drawings(workspace, self.changes, maker, Pages(loopback=True))
+        self.renderer = SvgRenderer()
+        self._drawings = Drawings(workspace, self.changes, self.renderer, maker, Pages(loopback=True))
 
     async def call(self, tool: str, judged: Sequence[str] | None = None, **arguments: JsonValue) -> ToolResult:
         handler = {"create_svg": self._drawings.create_svg, "generate_image": self._drawings.generate}[tool]
@@ -68,7 +70,9 @@ def _answers(seen: Seen) -> Status:
 @pytest.fixture
 def studio(tmp_path: Path) -> Iterator[Studio]:
     with OpenAIServer(extra=_answers) as server:
-        yield Studio(tmp_path, server.url)
+        made = Studio(tmp_path, server.url)
+        yield made
+        made.renderer.close()
 
 
 async def test_a_drawing_is_kept_without_what_could_run_and_is_seen(studio: Studio) -> None:
@@ -168,6 +172,7 @@ printf '%s' "$4" > "{tmp_path}/kept"
     drawings = Drawings(
         workspace,
         Changes(workspace, Checkpoints(tmp_path / "checkpoints")),
+        SvgRenderer(),
         PictureMaker(Settings, lambda _name: ""),
         Pages(),
         DesktopWallpaper(environment),
