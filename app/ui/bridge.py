@@ -95,6 +95,10 @@ class Agent(Protocol):
         """Return what the window of a small app shows now; None while it is closed."""
         ...
 
+    async def drawing_so_far(self, text: str, /) -> agent.Media | None:
+        """Return how an SVG looks that the model still writes; None if nothing of it can be drawn yet."""
+        ...
+
     async def picture(self, *, at_full_size: bool = False) -> agent.Media:
         """Capture the whole screen without Wisp's windows: in a size for the model, or with all pixels if
         `at_full_size`."""

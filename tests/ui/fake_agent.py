@@ -91,6 +91,8 @@ class FakeAgent:
         self.performed: list[tuple[str, dict[str, Any]]] = []
         self.looked_at: list[str] = []
         self.windows: dict[str, Media] = {}
+        self.drafts: list[str] = []
+        self.drawn = asyncio.Queue[Media | None]()
         self._listeners: list[Listener] = []
         self._released = asyncio.Event()
 
@@ -134,6 +136,10 @@ class FakeAgent:
     async def surface_picture(self, surface_id: str) -> Media | None:
         self.looked_at.append(surface_id)
         return self.windows.get(surface_id)
+
+    async def drawing_so_far(self, text: str) -> Media | None:
+        self.drafts.append(text)
+        return await self.drawn.get()
 
     async def picture(self, *, at_full_size: bool = False) -> Media:
         return Media(self.screen if at_full_size else b"", "image/png", 1280, 800, "the screen")

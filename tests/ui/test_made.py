@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 from mss import MSS
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.agent import agent_events
@@ -28,6 +29,7 @@ from app.ui.bubble.speech import NoticeRow
 from app.ui.cards.card import CardRow
 from app.ui.cards.made import MOST_LIVE, MadeView
 from app.ui.machine import Collection, CollectionEntry
+from app.ui.cards.picture import PictureView
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card, NoticeItem, Use
 from tests.support.loopback.openai import OpenAIServer
@@ -82,6 +84,23 @@ def _call(number: int, tool: str, payload: dict[str, object], media: tuple[Media
 def _views(presence: Presence) -> list[MadeView]:
     rows = [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, CardRow)]
     return [view for row in rows for view in row.findChildren(MadeView)]
+
+
+def _shown(presence: Presence) -> list[QColor]:
+    """The colours of the pictures on the cards."""
+    rows = [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, CardRow)]
+    pictures = [view for row in rows for view in row.findChildren(PictureView) if view.isVisible()]
+    return [view.grab().toImage().pixelColor(30, 30) for view in pictures]
+
+
+async def _press(presence: Presence, use: Use) -> None:
+    """Click in the middle of a button of the first card, where nothing may cover it."""
+    await until(lambda: bool(_views(presence)) and use in _views(presence)[0].buttons)
+    button = _views(presence)[0].buttons[use]
+    await until(button.isVisible)
+    place = button.rect().center()
+    assert button.window().childAt(button.mapTo(button.window(), place)) is button
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=place)
 
 
 def _told(presence: Presence) -> str:
@@ -162,21 +181,19 @@ def test_the_buttons_of_a_drawn_picture_do_what_they_say(
             presence.open()
             await assistant.send("Draw a blue field.")
             presence.unfold()
-            await until(lambda: bool(_views(presence)))
-            [view] = _views(presence)
             presence.panels.ask_where = lambda proposal: str(copy)
-            view.buttons[Use.SAVE].click()
+            await _press(presence, Use.SAVE)
             await until(copy.exists)
-            view.buttons[Use.WALLPAPER].click()
-            await until(lambda: Use.UNHANG in view.buttons)
+            await _press(presence, Use.WALLPAPER)
+            await until(lambda: Use.UNHANG in _views(presence)[0].buttons)
             assert await asyncio.to_thread(_corner) == (0, 0, 255)
-            view.buttons[Use.UNHANG].click()
-            await until(lambda: Use.WALLPAPER in view.buttons)
+            await _press(presence, Use.UNHANG)
+            await until(lambda: Use.WALLPAPER in _views(presence)[0].buttons)
             assert await asyncio.to_thread(_corner) != (0, 0, 255)
-            view.buttons[Use.AGAIN].click()
+            await _press(presence, Use.AGAIN)
             await until(lambda: len(_views(presence)) == 2)
             assert len(list(folder.glob("images/*.png"))) == 2
-            view.buttons[Use.INSERT].click()
+            await _press(presence, Use.INSERT)
             await until(lambda: bool(presence.composer.chips.attached))
             await assistant.take_back(assistant.by_hand)
             assert len(list(folder.glob("images/*.png"))) == 1
@@ -191,6 +208,59 @@ def test_the_buttons_of_a_drawn_picture_do_what_they_say(
     assert [seen.body["prompt"] for seen in (*server.requests, *server.others) if "images" in seen.path] == [
         "a blue field"
     ] * 2
+
+
+@pytest.mark.long
+def test_a_drawing_in_svg_grows_with_no_service_and_its_buttons_do_what_they_say(
+    qapp: QApplication, presence: Presence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CURRENT_DESKTOP", "")
+    script, copy, folder = tmp_path / "script.json", tmp_path / "copy.svg", tmp_path / "work"
+    begun = (
+        '<create_svg name="Sea"><![CDATA[<svg viewBox="0 0 80 60"><script/><rect width="80" height="60" fill="blue"/>'
+    )
+    steps = [
+        [begun, "<desc>", "The sea. " * 80, {"pause_s": 3600}],
+        [f"{begun}</svg>]]></create_svg>"],
+        ["There it is."],
+    ]
+    script.write_text(json.dumps({"replies": [{"steps": reply} for reply in steps]}))
+    values = {"model.provider": "scripted", "model.script": str(script), "trust.mode": "yolo"}
+    folder.mkdir()
+
+    async def person() -> None:
+        assistant = assemble(Settings({**values, "files.workspace": str(folder)}, {}))
+        presence.attach(assistant)
+        try:
+            presence.open()
+            turn = asyncio.ensure_future(assistant.send("Draw the sea."))
+            await until(lambda: _shown(presence) == [QColor("blue")])
+            assert list(folder.rglob("*.svg")) == []
+            assistant.stop()
+            await turn
+            await assistant.send("Go on.")
+            presence.panels.ask_where = lambda proposal: str(copy)
+            await _press(presence, Use.SAVE)
+            await until(copy.exists)
+            QGuiApplication.clipboard().clear()
+            await _press(presence, Use.COPY)
+            await until(lambda: QGuiApplication.clipboard().image().width() == 1024)
+            assert QGuiApplication.clipboard().image().pixelColor(5, 5) == QColor("blue")
+            await _press(presence, Use.WALLPAPER)
+            await until(lambda: Use.UNHANG in _views(presence)[0].buttons)
+            assert await asyncio.to_thread(_corner) == (0, 0, 255)
+            await _press(presence, Use.UNHANG)
+            await until(lambda: Use.WALLPAPER in _views(presence)[0].buttons)
+            assert await asyncio.to_thread(_corner) != (0, 0, 255)
+            await _press(presence, Use.INSERT)
+            await until(lambda: [one.path for one in presence.composer.chips.attached] == [f"{folder}/images/sea.svg"])
+        finally:
+            presence.detach()
+            await assistant.close()
+
+    eventloop.run_until(qapp, _story(person()))
+    assert copy.read_bytes() == (folder / "images" / "sea.svg").read_bytes()
+    assert b"script" not in copy.read_bytes()
 
 
 async def _story(person: Coroutine[Any, Any, None]) -> int:
@@ -242,6 +312,36 @@ def test_what_a_command_put_in_a_pictures_place_is_neither_saved_copied_nor_inse
     assert not copy.exists()
     assert QGuiApplication.clipboard().image().isNull()
     assert not presence.composer.chips.attached
+
+
+def test_a_drawing_grows_on_its_card_while_it_is_written_and_ends_as_its_result(
+    presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    done = _call(1, "create_svg", {"path": "sun.svg", "file": "/sun.svg", "title": "sun"}, (_picture("teal"),))[-1]
+
+    def write(text: str) -> None:
+        presence.inbox.receive(agent_events.TagDelta("c1", "svg", text))
+
+    async def person() -> None:
+        _show(presence, [agent_events.TagStart("c1", "create_svg", {"name": "sun"})])
+        write("<svg><rect/>")
+        agent.drawn.put_nowait(_picture("red"))
+        await until(lambda: _shown(presence) == [QColor("red")])
+        write("<circ")
+        agent.drawn.put_nowait(None)
+        await until(lambda: len(agent.drafts) == 2 and agent.drawn.empty())
+        assert _shown(presence) == [QColor("red")], "what cannot be drawn yet leaves the picture as it is"
+        write("le/></svg>")
+        await until(lambda: len(agent.drafts) == 3)
+        _show(presence, [done])
+        agent.drawn.put_nowait(_picture("red"))  # too late
+        await until(lambda: agent.drawn.empty() and _shown(presence) == [QColor("teal")])
+        [view] = _views(presence)
+        assert list(view.buttons) == [Use.INSERT, Use.SAVE, Use.COPY, Use.WALLPAPER]
+
+    drive(person())
+    assert [card.picture and card.picture.data for card in _cards(presence)] == [_picture("teal").data]
+    assert agent.drafts == ["<svg><rect/>", "<svg><rect/><circ", "<svg><rect/><circle/></svg>"]
 
 
 def test_a_drawing_that_no_words_led_to_is_not_drawn_again(presence: Presence, drive: Drive, tmp_path: Path) -> None:

@@ -352,8 +352,9 @@ def with_left_out(text: str, count: int) -> str:
 
 
 def _own_body(card: Card) -> str:
-    """Return the text that the call wrote; "" if the card's head already shows all of it."""
-    return "" if card.body.strip() in card.object else card.body
+    """Return the text that the call wrote; "" if the card's head shows all of it, or a picture what it makes."""
+    is_seen = card.kind == "made" and card.picture is not None
+    return "" if is_seen or card.body.strip() in card.object else card.body
 
 
 _OWN: Mapping[str, type[CardPart]] = {"browser": BrowserView, "web": SourcesView, "made": MadeView}

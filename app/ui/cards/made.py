@@ -1,5 +1,7 @@
 """The card of a picture or a small app that Wisp made, with buttons for what the person can do with it.
 
+While the model writes an SVG, its card shows what is there of it, a few times a second.
+
 A small app has a window of its own. Its card shows a picture of that window, which is taken anew once a second while
 the bubble is open. Only the five newest cards do so; a press on an older card makes it one of the five again.
 """
@@ -22,16 +24,18 @@ from app.base.values import replace
 from app.ui.buttons import WordButton
 from app.ui.cards.contents import CardPart
 from app.ui.cards.picture import PictureView
-from app.ui.presenter.cards import replaced
+from app.ui.presenter.cards import replaced, with_draft
 from app.ui.presenter.view import Card, Made, ShownPicture, Use, View
 from app.ui.theme.drawing import font, put
 from app.ui.theme.theme import Theme
 
 if TYPE_CHECKING:
+    from app.ui.bridge import Agent
     from app.ui.presence import Presence
 
 MOST_LIVE = 5
-_LOOK_MS = 1000
+_LOOK_MS, _DRAFT_MS = 1000, 300
+_DRAWING = "create_svg"
 _LOOKED_THROUGH = 300
 """How many of the newest rows are looked through for small apps."""
 
@@ -139,8 +143,8 @@ def _line_about(made: Made) -> str:
 
 
 class MadeThings(QObject):
-    """Carries out what the person does with made pictures and small apps, and keeps the cards of small apps up to
-    date."""
+    """Carries out what the person does with made pictures and small apps, and keeps the cards of small apps and of
+    drawings that the model still writes up to date."""
 
     def __init__(self, presence: Presence) -> None:
         super().__init__(presence)
@@ -150,9 +154,19 @@ class MadeThings(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_LOOK_MS)
         self._timer.timeout.connect(self._look)
+        self._draft_timer = QTimer(self)
+        self._draft_timer.setSingleShot(True)
+        self._draft_timer.setInterval(_DRAFT_MS)
+        self._draft_timer.timeout.connect(self._draft)
+        self._drafted = ""
+        self._is_drafting = False
 
     def follow(self, view: View) -> None:
-        """Note which cards show small apps. If the bubble is open, take pictures of their windows soon."""
+        """Note which cards show small apps and drawings. If the bubble is open, take pictures of them soon."""
+        written = _being_drawn(view)
+        is_new = written is not None and written.body != self._drafted
+        if is_new and not (self._is_drafting or self._draft_timer.isActive()) and self._presence.is_open:
+            self._draft_timer.start()
         apps = _apps_in(view)
         new = [key for key in apps if key not in self._order]
         self._order = [*(key for key in self._order if key in apps), *new]
@@ -207,6 +221,24 @@ class MadeThings(QObject):
         if self._presence.is_open and self._presence.session is not None:
             self._presence.in_background(self._refresh())
 
+    def _draft(self) -> None:
+        written = _being_drawn(self._presence.inbox.view)
+        if self._presence.is_open and self._presence.session is not None and written is not None:
+            self._is_drafting = True
+            self._presence.in_background(self._show_draft(self._presence.session, written))
+
+    async def _show_draft(self, agent: Agent, written: Card) -> None:
+        """Show on its card what there is of a drawing, unless the drawing is done meanwhile."""
+        self._drafted = written.body
+        try:
+            seen = await agent.drawing_so_far(written.body)
+        finally:
+            self._is_drafting = False
+        if seen is not None:
+            picture = ShownPicture(seen.data, seen.width, seen.height, written.object)
+            self._presence.inbox.change(lambda view: with_draft(view, written.call_id, picture))
+        self.follow(self._presence.inbox.view)
+
     async def _refresh(self) -> None:
         """Take new pictures of the windows for the newest cards of small apps; mark the older cards as no longer
         live."""
@@ -236,6 +268,12 @@ def _apps_in(view: View) -> dict[str, Card]:
     """Return the newest cards that show a small app, by their key."""
     cards = [item for item in view.items[-_LOOKED_THROUGH:] if isinstance(item, Card)]
     return {card.key: card for card in cards if card.made is not None and card.made.surface}
+
+
+def _being_drawn(view: View) -> Card | None:
+    """Return the newest card of an SVG that the model still writes."""
+    cards = (item for item in reversed(view.items[-_LOOKED_THROUGH:]) if isinstance(item, Card))
+    return next((card for card in cards if card.is_open and card.tool == _DRAWING and card.body), None)
 
 
 def _rested(card: Card) -> Card:

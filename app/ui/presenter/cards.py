@@ -196,6 +196,8 @@ def _steps(items: object) -> tuple[ChecklistLine, ...]:
 
 KEPT_CHARS = 20_000
 """A card keeps this much of the end of what streams through it."""
+_DRAWN_CHARS = 500_000
+"""The same while a picture shows what the text draws. It can only be drawn from its beginning."""
 
 _SENTENCE_CHARS = 400
 _OUTPUT_NAMES = ("output", "text", "chunk", "line", "stdout")
@@ -234,7 +236,7 @@ class CardSteps:
         card = open_card(view, event.call_id)
         if card is None or words_for(card.tool).body not in ("", event.param):
             return view
-        body, gone = _end_of(card.body + event.text)
+        body, gone = _end_of(card.body + event.text, _DRAWN_CHARS if card.picture else KEPT_CHARS)
         return replaced(view, replace(card, body=body, body_left_out=card.body_left_out + gone))
 
     def running(self, view: View, event: agent.ToolRunning, now: float) -> View:
@@ -269,6 +271,8 @@ class CardSteps:
             return view
         entry = words_for(card.tool)
         view = replace(view, pointed=place_of(event) or view.pointed)
+        diff = _first_text(event.payload, ("diff",))
+        body, gone = _end_of(diff or card.body)
         card = replace(
             card,
             verb=card.verb
@@ -277,7 +281,8 @@ class CardSteps:
             object=self._object(card, event.payload),
             status=_status(event),
             sentence=self._sentence(event),
-            body=_first_text(event.payload, ("diff",)) or card.body,
+            body=body,
+            body_left_out=gone + (0 if diff else card.body_left_out),
             output=card.output or _outcome(event),
             picture=_picture(event, view.pointed),
             elapsed_s=event.elapsed_s,
@@ -309,6 +314,12 @@ def readable(tool: str) -> str:
     return clip_line(tool.replace("_", " ").replace("/", " "), 60)
 
 
+def with_draft(view: View, call_id: str, picture: ShownPicture) -> View:
+    """Return the view with the picture of what a call has drawn so far; unchanged if the call has ended."""
+    card = open_card(view, call_id)
+    return view if card is None else replaced(view, replace(card, picture=picture))
+
+
 def doing(card: Card) -> str:
     return f"{card.verb} {card.object}".strip()
 
@@ -321,13 +332,12 @@ def open_card(view: View, call_id: str) -> Card | None:
     return None
 
 
-def _end_of(text: str) -> tuple[str, int]:
-    """Return the last `KEPT_CHARS` characters of the text, from a line's start if possible, and the count of those
-    cut."""
-    gone = len(text) - KEPT_CHARS
+def _end_of(text: str, most: int = KEPT_CHARS) -> tuple[str, int]:
+    """Return the last `most` characters of the text, from a line's start if possible, and the count of those cut."""
+    gone = len(text) - most
     if gone <= 0:
         return text, 0
-    line = text.find("\n", gone, gone + KEPT_CHARS // 4)
+    line = text.find("\n", gone, gone + most // 4)
     start = line + 1 if line >= 0 else gone
     return text[start:], start
 

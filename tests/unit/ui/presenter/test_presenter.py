@@ -249,6 +249,18 @@ def test_a_long_file_streams_through_its_card_and_the_end_is_kept() -> None:
     assert len(card.body) <= 20_000
 
 
+def test_a_long_drawing_keeps_its_beginning_while_its_picture_grows() -> None:
+    drawing = "<svg>" + "<rect/>" * 8_000
+    start, *rest = (agent.TagDelta("1", "svg", drawing[at : at + 3000]) for at in range(0, len(drawing), 3000))
+    view = shown([agent.TagStart("1", "create_svg"), agent.TagDelta("1", "name", "Sun"), start])
+    view = shown(rest, cards.with_draft(view, "1", ShownPicture(b"draft", 4, 3)))
+    assert the_card(view).body == drawing
+    done = shown([agent.ToolFinished("1", "create_svg", True, "create_svg", media=(Media(b"sun", "", 4, 3),))], view)
+    assert len(the_card(done).body) <= 20_000
+    late = the_card(cards.with_draft(done, "1", ShownPicture(b"draft", 4, 3)))
+    assert late.picture == ShownPicture(b"sun", 4, 3)
+
+
 def test_only_the_argument_that_a_card_shows_is_kept_as_its_text() -> None:
     view = shown(
         [
