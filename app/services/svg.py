@@ -5,6 +5,7 @@ Only listed elements stay. Addresses stay if they lead into the drawing itself o
 
 from __future__ import annotations
 
+import colorsys
 import os
 import re
 import struct
@@ -39,6 +40,15 @@ _REFERRING = ("use", "pattern")
 _PAINTING = ("pattern", "mask", "marker", "clipPath")
 """What is drawn anew for each element that names it. Gradients are worked out once."""
 _DECLARED = re.compile(r"<!(?:DOCTYPE|ENTITY|ATTLIST|ELEMENT)", re.IGNORECASE)
+_OPACITY_OF = {
+    "fill": "fill-opacity",
+    "stroke": "stroke-opacity",
+    "stop-color": "stop-opacity",
+    "flood-color": "flood-opacity",
+}
+_COLOR = re.compile(r"(?:(rgb|hsl)a?\(([^()]*)\)|#([0-9a-f]{8}|[0-9a-f]{4})\b)", re.IGNORECASE)
+_PAINT = re.compile(rf"(?<![\w-])({'|'.join(_OPACITY_OF)})\s*:\s*({_COLOR.pattern})", re.IGNORECASE)
+_PART = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+))(%|turn)?")
 _NUMBER = re.compile(r"\s*(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -196,6 +206,10 @@ def _clean(element: Element, left_out: dict[str, None]) -> None:
         elif name != f"{{{_XLINK}}}href":  # because older readers know only this spelling
             del element.attrib[name]
             element.set(f"{{{_XLINK}}}href", value)
+    for paint, opacity in _OPACITY_OF.items():
+        if color := _legacy_color(element.get(paint, "")):
+            element.set(paint, color[0])
+            element.set(opacity, f"{color[1] * _fraction(element.get(opacity, '')):g}")
     for child in list(element):
         local = _local(child.tag)
         rules = "".join(child.itertext()) if local == "style" else ""
@@ -209,9 +223,44 @@ def _clean(element: Element, left_out: dict[str, None]) -> None:
 
 
 def _plain(value: str) -> str:
-    """Return a value without CSS comments, and with each reference into the drawing as url(#name), the only spelling
-    that Qt draws."""
-    return _INNER.sub(r"url(\1)", _COMMENT.sub(" ", value))
+    """Return a value without CSS comments, with references into the drawing and colours as Qt can read them."""
+    return _PAINT.sub(_legacy_paint, _INNER.sub(r"url(\1)", _COMMENT.sub(" ", value)))
+
+
+def _legacy_paint(found: re.Match[str]) -> str:
+    color = _legacy_color(found[2])
+    return f"{found[1]}:{color[0]};{_OPACITY_OF[found[1].lower()]}:{color[1]:g}" if color else found[0]
+
+
+def _legacy_color(text: str) -> tuple[str, float] | None:
+    """Return a colour as #rrggbb, and its opacity; None if it is not spelled with numbers, or as #rrggbb already.
+
+    QtSvg (6.11) paints rgba(), hsl() and #rrggbbaa in opaque black.
+    """
+    found = _COLOR.fullmatch(text.strip())
+    if not found:
+        return None
+    if code := found[3]:
+        code = code if len(code) == 8 else "".join(digit * 2 for digit in code)
+        return f"#{code[:6]}", int(code[6:], 16) / 255
+    parts = [(float(number), unit) for number, unit in _PART.findall(found[2])]
+    if len(parts) not in (3, 4):
+        return None
+    if found[1].lower() == "hsl":
+        hue = parts[0][0] if parts[0][1] == "turn" else parts[0][0] / 360
+        saturation, lightness = (min(max(number / 100, 0), 1) for number, _ in parts[1:3])
+        shares: tuple[float, ...] = colorsys.hls_to_rgb(hue % 1, lightness, saturation)
+    else:
+        shares = tuple(number / (100 if unit else 255) for number, unit in parts[:3])
+    code = "".join(f"{round(min(max(share, 0), 1) * 255):02x}" for share in shares)
+    number, unit = parts[3] if len(parts) == 4 else (1.0, "")
+    return f"#{code}", min(max(number / (100 if unit else 1), 0), 1)
+
+
+def _fraction(text: str) -> float:
+    """Return an opacity that stands in an attribute; 1 if there is none."""
+    found = _PART.fullmatch(text.strip())
+    return min(max(float(found[1]) / (100 if found[2] else 1), 0), 1) if found else 1.0
 
 
 def _reaches_out(value: str) -> bool:

@@ -162,6 +162,36 @@ def test_every_spelling_of_an_inner_reference_stays_and_is_drawn(inner: str, ren
     assert _middle(renderer, drawing) == (*RED, 255)
 
 
+@pytest.mark.parametrize(
+    ("color", "seen"),
+    [
+        ("rgba(255, 0, 0, .6)", (255, 0, 0, 153)),
+        ("rgb(100% 0% 0% / 60%)", (255, 0, 0, 153)),
+        ("RGBA(999,-5,0,1)", (255, 0, 0, 255)),
+        ("#f009", (255, 0, 0, 153)),
+        ("#ff000099", (255, 0, 0, 153)),
+        ("hsl(120, 100%, 50%)", (0, 255, 0, 255)),
+        ("hsl(-240deg 100% 50% / 0.6)", (0, 255, 0, 153)),
+        ("hsla(0.5turn,100%,50%,0.6)", (0, 255, 255, 153)),
+        ("rgb(255, 0, 0)", (255, 0, 0, 255)),
+        ("red", (255, 0, 0, 255)),
+    ],
+)  # fmt: skip
+def test_every_spelling_of_a_colour_is_drawn_alike(color: str, seen: tuple[int, ...], renderer: SvgRenderer) -> None:
+    plain = '<rect width="10" height="10" {}/>'
+    for inner in (
+        plain.format(f'fill="{color}"'),
+        plain.format(f'style="stroke:none; fill : {color}; stroke-width:1"'),
+        f"<style>.a {{ fill: {color} }}</style>" + plain.format('class="a"'),
+        f'<linearGradient id="g"><stop stop-color="{color}"/></linearGradient>' + plain.format('fill="url(#g)"'),
+        plain.format(f'stroke="{color}" stroke-width="20" fill="none"'),
+    ):
+        drawn = _middle(renderer, sanitise(f"{OPEN}{inner}</svg>"))
+        assert max(abs(one - other) for one, other in zip(drawn, seen, strict=True)) <= 2, inner
+    halved = sanitise(f'{OPEN}{plain.format(f"""fill="{color}" fill-opacity="0.5" """)}</svg>')
+    assert abs(_middle(renderer, halved)[3] - seen[3] / 2) <= 2
+
+
 def _repeated(breadth: int, name: str = "id") -> str:
     """A drawing of a few elements that four levels of `use` make `breadth` to the power of four of."""
     levels = [
