@@ -28,8 +28,8 @@ from app.ui import eventloop
 from app.ui.bubble.speech import NoticeRow
 from app.ui.cards.card import CardRow
 from app.ui.cards.made import MOST_LIVE, MadeView
-from app.ui.machine import Collection, CollectionEntry
 from app.ui.cards.picture import PictureView
+from app.ui.machine import Collection, CollectionEntry
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card, NoticeItem, Use
 from tests.support.loopback.openai import OpenAIServer
