@@ -42,7 +42,7 @@ from app.providers.offline.wording import ENGLISH, language_of, phrasebook
 from app.services.files.workspace import why_moved, workspace_of
 from app.settings import catalog
 from app.settings.store import Settings
-from app.ui.presenter.wording import Words, entry_of, words_for
+from app.ui.presenter.wording import CardWords, Words, entry_of, words_for
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 
@@ -126,6 +126,7 @@ _MISUSED = 2
 _SPEECH_CHARACTERS = 300
 """So much of what is said after a failure waits, to see whether it names the failure itself."""
 _DRY = "[dry run] "
+_BACK = "`wisp undo` brings it back."
 _DELETED = "Files that the command deleted: {count}. `wisp undo --turn {name}` puts them back."
 
 
@@ -332,12 +333,18 @@ def _names(said: str, failure: str) -> bool:
 def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words) -> str:
     """Say what a call acted on, such as its command."""
     known = {"tool": event.tool.replace("_", " "), **arguments, **event.payload}
-    return words_for(entry_of(event.tool, arguments)).object_of(known, translated)
+    return _words_of(event, arguments).object_of(known, translated)
+
+
+def _words_of(event: ToolFinished, arguments: Mapping[str, JsonValue]) -> CardWords:
+    """Return the words for what a call did. Its result may name another tool, as where an app was there already."""
+    did = words_for(entry_of(event.event, arguments))
+    return did if did != words_for("") else words_for(entry_of(event.tool, arguments))
 
 
 def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words, why: str) -> str:
     """Return a few words on what a call did, without details that only the model needs, such as ids and places."""
-    words = words_for(entry_of(event.tool, arguments))
+    words = _words_of(event, arguments)
     if event.ok and event.payload.get("dry_run"):
         return f"{words.imagined(translated)} {_object(event, arguments, translated)}".strip()
     done = f"{translated(words.past if event.ok else words.failed)} {_object(event, arguments, translated)}".strip()
@@ -351,7 +358,9 @@ def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated
 
 
 def _keep_or_put_back(event: ToolFinished, translated: Callable[[str], str]) -> str:
-    """Return a line that says how to get back the files that a command deleted; "" if it deleted none."""
+    """Return a line that says how to get back what a call deleted; "" if it deleted nothing."""
+    if event.ok and event.tool.startswith("delete_") and event.payload.get("undoable"):
+        return f"  {translated(_BACK)}"
     deleted, name = event.payload.get("deleted"), event.payload.get("put_back")
     if not name or not isinstance(deleted, (list, tuple)):
         return ""

@@ -74,8 +74,13 @@ class SurfaceTools:
         return ToolResult(True, call.name, {"text": clip_line(text, 200)}, text.strip())
 
     async def rename(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        surface = await self._found(call)
-        renamed = await asyncio.to_thread(self._store.rename, surface, call.text("name"), _origin(call, turn))
+        surface, name = await self._found(call), call.text("name")
+        free, there = await asyncio.to_thread(self._store.free_name, "", name)
+        if there and there.id != surface.id:
+            raise ToolFailed(
+                f"name: {there.name!r} is the name of {there.id} already. Choose another one, such as {free!r}."
+            )
+        renamed = await asyncio.to_thread(self._store.rename, surface, name, _origin(call, turn))
         await turn.audit("surface_renamed", {"id": surface.id, "from": surface.name, "to": renamed.name})
         await self._engine.tell(surface.id, "reload")
         text = f"{surface.name!r} is called {renamed.name!r} now."

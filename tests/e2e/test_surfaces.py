@@ -111,7 +111,9 @@ TOO_LARGE = "wisp.setState({ text: 'a'.repeat(2e6) }).catch(() => wisp.setState(
 
 def test_an_open_window_follows_what_changes_its_files_as_an_undo_does(shown: Screen, tmp_path: Path) -> None:
     store = SurfaceStore(_folder(tmp_path), Checkpoints(tmp_path / "checkpoints"))
-    made = store.create(APP, "Echo", Written(ECHO % "wisp.setState({ page: 1 })", "", None), ChangeOrigin("t", "create_app"))
+    made = store.create(
+        APP, "Echo", Written(ECHO % "wisp.setState({ page: 1 })", "", None), ChangeOrigin("t", "create_app")
+    )
     asyncio.run(SurfaceEngine(store.folder, environment=shown.environment).open(made.id))
     assert eventually(lambda: store.state(made) == {"page": 1})
     (made.folder / STATE).write_text('{"n": 1}')

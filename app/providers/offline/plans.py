@@ -174,7 +174,7 @@ def _own_app(intent: str, given: Mapping[str, Any], world: World) -> Made:
 def _of_sort(name: str, world: World) -> Sequence[tuple[str, str]]:
     """Return the apps that were made from the template whose new apps get this name, whatever they are called now."""
     names = next((names for names in _acts()["templates"].values() if name in names), ())
-    made = re.compile("|".join(rf"\w+-{one.casefold().replace(' ', '-')}(?:-\d+)?" for one in names))
+    made = re.compile("|".join(rf"(?:app|widget)-{one.casefold().replace(' ', '-')}(?:-\d+)*" for one in names))
     return [app for app in world.apps if app[1] in names or made.fullmatch(app[0])]
 
 

@@ -12,7 +12,7 @@ from app.base.values import dataclass, replace
 from app.protocol.message import Message
 from app.protocol.payload import encode
 from app.providers.offline import answers, wording
-from app.providers.offline.plans import Plan, PlannedCall, Resume, Talk, Understood, Value, understood
+from app.providers.offline.plans import Plan, PlannedCall, Resume, Talk, Understood, Value, is_undo, understood
 from app.providers.offline.questions import discarding, open_dialog, told_of
 from app.providers.offline.reading import Refusal
 from app.providers.offline.wording import (
@@ -120,8 +120,8 @@ def _current(said: Sequence[Exchange], read: Read) -> tuple[Understood, list[Ste
         reading = _together(at, exchange.wishes, read)
         if isinstance(reading, Talk) and reading.topic == "again":
             reading = _before(said[:at], read)
-        if isinstance(reading, Plan) and reading.steps[0].phrase == "undo_keys" and _has_changed(said[:at], read):
-            reading = Plan((PlannedCall("undo_last_change", {}, "undo"),))
+        if isinstance(reading, Plan) and is_undo(reading):
+            reading = _undoing(reading, said[:at], read)
         if not isinstance(reading, Resume):
             is_idle = exchange is not said[-1] and not said[-1].outcomes
             return (Resume() if is_idle and not _has_more(reading, outcomes) else reading), outcomes
@@ -134,12 +134,22 @@ def _before(said: Sequence[Exchange], read: Read) -> Understood:
     return next((reading for reading in readings if isinstance(reading, Plan)), Resume())
 
 
-def _has_changed(said: Sequence[Exchange], read: Read) -> bool:
-    """Return whether the wish before ended with a change that Wisp itself can take back, such as one of the theme."""
-    reading = _together(len(said) - 1, said[-1].wishes, read) if said else None
-    if not isinstance(reading, Plan) or len(said[-1].outcomes) != len(reading.steps):
-        return False
-    return said[-1].outcomes[-1].ok and reading.steps[-1].tool in notes("notes")["undone"]
+def _undoing(wish: Plan, said: Sequence[Exchange], read: Read) -> Understood:
+    """Return how “undo that” is carried out after what was done before it in this conversation.
+
+    What Wisp itself can take back, such as a theme, it takes back. Keys undo what was done in a program. Where nothing
+    was done, no key is pressed, because it would undo what somebody else did.
+    """
+    for at, exchange in reversed(list(enumerate(said))):
+        reading, count = _together(at, exchange.wishes, read), sum(outcome.ok for outcome in exchange.outcomes)
+        if not isinstance(reading, Plan) or is_undo(reading):
+            continue
+        done = [step for step in reading.steps[:count] if not phrasebook(ENGLISH).is_look(step)]
+        if done and done[-1].tool in notes("notes")["undone"]:
+            return Plan((PlannedCall("undo_last_change", {}, "undo"), *wish.steps[1:]))
+        if done:
+            return wish
+    return Refusal("nothing_done")
 
 
 def _has_more(reading: Understood, outcomes: Sequence[StepOutcome]) -> bool:

@@ -11,7 +11,8 @@ from app.base import resources
 from app.base.texts import clip_line
 from app.base.values import dataclass, field, replace
 from app.providers.offline.grammar import Grammar, Match, grammars
-from app.providers.offline.slots import IT, OPEN_TEXTS, Words, fit, program_names, when
+from app.providers.offline.slots import IT, OPEN_TEXTS, Words, fit, program_names
+from app.providers.offline.timing import when
 from app.providers.offline.world import World
 
 _QUOTED = re.compile(

@@ -176,10 +176,14 @@ class Phrasebook:
             said.append(str(table["search"]).format(part=part))
         return str(table["or"]).join(f"“{one}”" for one in said).translate(self._marks)
 
+    def is_look(self, step: PlannedCall) -> bool:
+        """Return whether a step brings something to tell, and changes nothing that could be undone."""
+        return not self.table(step.phrase).keys().isdisjoint(("found", "many"))
+
     def found(self, step: PlannedCall, echo: str) -> str:
         """Return the result of a reading with its introduction; "" for steps that only act."""
         table = self.table(step.phrase)
-        if table.keys().isdisjoint(("found", "many")):
+        if not self.is_look(step):
             return ""
         echo = _without_docs(step, echo)
         if step.phrase == "read_part":

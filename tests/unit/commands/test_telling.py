@@ -78,6 +78,22 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
         ),
         pytest.param(
             [
+                ToolFinished("c1", "delete_app", True, "delete_app", {"name": "Egg", "undoable": True}, ""),
+                _ended("Deleted Egg."),
+            ],
+            "  ✓ Deleted Egg\n  `wisp undo` brings it back.\nDeleted Egg.\n",
+            id="how a deleted app comes back is said in a few words",
+        ),
+        pytest.param(
+            [
+                ToolFinished("c1", "create_app", True, "launch_app", {"name": "Timer"}, ""),
+                _ended("Timer was there already."),
+            ],
+            "  ✓ Opened Timer\nTimer was there already.\n",
+            id="what was only opened is not said to be made",
+        ),
+        pytest.param(
+            [
                 ToolFinished(
                     "c1",
                     "execute_command",

@@ -207,6 +207,16 @@ async def test_an_app_from_a_template_is_made_a_second_time_only_as_another(desk
     assert sorted(one.name for one in desk.store.all()) == ["Egg timer", "Timer", "Timer 2"]
 
 
+async def test_a_name_that_another_surface_has_is_refused_and_ones_own_may_be_written_otherwise(desk: Desk) -> None:
+    await desk.call("create_app", name="Timer", template="timer")
+    await desk.call("create_shortcut", name="Water", template="todo")
+    refused = await desk.call("rename_widget", id="app-timer", name="wATER")
+    assert not refused.ok
+    assert "widget-water" in refused.llm_echo
+    assert (await desk.call("rename_widget", id="app-timer", name="TIMER")).ok
+    assert sorted(one.name for one in desk.store.all()) == ["TIMER", "Water"]
+
+
 async def test_undo_takes_back_another_name(desk: Desk) -> None:
     made = await desk.make()
     before = desk.store.find(made).name

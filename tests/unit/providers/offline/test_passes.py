@@ -679,6 +679,34 @@ async def test_undo_that_takes_back_what_wisp_changed_just_before(wish: str, too
     assert (await talk.succeed("undo_last_change")).said == said
 
 
+@pytest.mark.parametrize("wish", ["undo that", "undo", "rückgängig", "mach das rückgängig und drücke F5"])
+async def test_undo_that_presses_no_key_where_nothing_was_done_before(wish: str) -> None:
+    talk = Dialogue()
+    for _ in range(2):
+        reply = await talk.say(wish)
+        assert (reply.calls, reply.reason) == ([], "refusal")
+        assert "`wisp undo`" in reply.said
+        await talk.say("what time is it")
+    await talk.say("delete plan.txt")
+    await talk.fail("delete_file", "delete_file: there is no 'plan.txt'.")
+    assert (await talk.say(wish)).calls == []
+
+
+async def test_undo_that_takes_back_the_last_thing_that_was_done_and_nothing_of_another_program() -> None:
+    talk = Dialogue()
+    await talk.say("type hello")
+    await talk.succeed("computer_type")
+    await talk.say("delete the app Egg and delete the app Tea")
+    await talk.succeed("delete_app")
+    await talk.succeed("delete_app")
+    await talk.say("what time is it")
+    await talk.say("show my apps")
+    await talk.succeed("list_surfaces")
+    for _ in range(2):
+        assert (await talk.say("undo that")).calls == [("undo_last_change", {})]
+        await talk.succeed("undo_last_change")
+
+
 async def test_undo_that_presses_the_keys_for_it_after_what_a_program_did() -> None:
     talk = Dialogue()
     await talk.say("type hello")

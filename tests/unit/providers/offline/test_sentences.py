@@ -16,6 +16,7 @@ from app.protocol.call import JsonValue
 from app.providers.offline.plans import Plan, Resume, Talk, Understood, understood
 from app.providers.offline.reading import Refusal
 from app.providers.offline.wording import phrasebook
+from app.providers.offline.world import World
 from tests.conftest import DATA
 from tests.unit.providers.offline.dialogue import WORLD
 
@@ -82,6 +83,79 @@ def told(row: Row) -> Row:
     return (
         {"calls": wanted(row)} if "calls" in row else {name: row[name] for name in row if name not in ("say", "kind")}
     )
+
+
+CROSSED = World(
+    apps=(
+        ("app-timer", "Foo"),
+        ("app-timer-2", "Timer"),
+        ("app-odd", "app-timer"),
+        ("app-to-do-list", "Post"),
+        ("app-unit-converter", "a"),
+        ("app-einheiten-umrechnen-2", "b"),
+        ("app-post", "Foo"),
+    )
+)
+"""Apps whose names are those of others."""
+MEANT = {
+    "app-timer": ["app-timer"],
+    "app app-timer": ["app-timer"],
+    "app-timer-2": ["app-timer-2"],
+    "app-gone": ["app-gone"],
+    "Timer": ["app-timer-2"],
+    "Foo": [],
+}
+IN_ENGLISH = {**MEANT, "to-do list": ["app-to-do-list"], "unit converter": []}
+IN_GERMAN = {**MEANT, "Aufgabenliste": ["app-to-do-list"], "Einheitenumrechner": []}
+
+
+@pytest.mark.parametrize(
+    ("shape", "meant"),
+    [
+        ("delete the {}", IN_ENGLISH),
+        ("open the {}", IN_ENGLISH),
+        ("rename the {} to Tea", IN_ENGLISH),
+        ("lösche die {}", IN_GERMAN),
+        ("öffne die {}", IN_GERMAN),
+        ("benenne die {} in Tee um", IN_GERMAN),
+    ],
+)
+def test_an_app_is_meant_by_its_id_or_else_by_its_name_or_as_the_only_one_of_its_sort(
+    shape: str, meant: dict[str, list[str]]
+) -> None:
+    readings = {said: understood(shape.format(said), CROSSED) for said in meant}
+    found = {
+        said: [next(iter(step.arguments.values())) for step in reading.steps] if isinstance(reading, Plan) else []
+        for said, reading in readings.items()
+    }
+    assert found == meant
+    refused = [reading.kind for reading in readings.values() if isinstance(reading, Refusal)]
+    assert refused == ["several_apps", "several_apps"]
+
+
+def test_what_is_there_already_is_opened_and_not_made() -> None:
+    wishes = ("make a timer", "set a timer for 5 minutes", "make a habit tracker called foo", "make another timer")
+    readings = [understood(wish, CROSSED) for wish in wishes]
+    first = [(one.steps[0].tool, one.steps[0].arguments.get("id")) for one in readings if isinstance(one, Plan)]
+    assert first == [
+        ("launch_app", "app-timer-2"),
+        ("launch_app", "app-timer-2"),
+        ("launch_app", "app-timer"),
+        ("create_app", None),
+    ]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_length_of_time_that_is_not_taken_is_told_as_people_write_it(language: str) -> None:
+    book = phrasebook(language)
+    told = [
+        book.refused(reading)
+        for reading in map(read, ("set a timer for 0 minutes", "wait 0 seconds", "set a timer for 100000.5 hours"))
+        if isinstance(reading, Refusal)
+    ]
+    assert ["0 s" in one for one in told] == [True, True, False]
+    assert told[0] == told[1]
+    assert "100000 h 30 min" in told[2] and "24 h" in told[2]
 
 
 @pytest.mark.parametrize("row", SENTENCES, ids=lambda row: row["say"][:50])
