@@ -94,7 +94,12 @@ def of_tier(tier: Tier, language: str = "") -> str:
 
 
 def way_on(needs: Sequence[Need]) -> tuple[str, ...]:
-    """Return the names that would allow these needs: `wisp do --allow NAME`. Only what is on one line can be a name."""
+    """Return the names that would allow these needs: `wisp do --allow NAME`. Only what is on one line can be a name.
+
+    There are none if one of the needs cannot be named: then only the person's yes helps.
+    """
+    if not all(need.is_nameable for need in needs):
+        return ()
     return tuple(dict.fromkeys(need.name for need in needs if need.name and need.name.isprintable()))
 
 

@@ -141,7 +141,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="let it use a program, host, folder, server or button in this run, as in --allow 'Text Editor'",
+        help="let it use a program, host, folder, server, button or always-asked tool in this run, as in "
+        "--allow 'Text Editor' or --allow set_wallpaper",
     )
     shared.add_model_options(parser)
 

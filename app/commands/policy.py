@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from app.agent.asking import way_on
 from app.agent.policy import Control, ControlWindow, Decision, Mode, Policy, Trust, Verdict
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse, WispError
@@ -170,8 +171,8 @@ def _ways(policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control
     if verdict.decision is Decision.ASK:
         found.append("the person's yes")
         # What could carry a secret away is asked about whatever is allowed by name.
-        named = (need for need in verdict.needs if need.name and not (need.is_outward and trust.secrets))
-        found += [f"--allow {name!r}" for name in dict.fromkeys(need.name for need in named)]
+        named = [need for need in verdict.needs if not (need.is_outward and trust.secrets)]
+        found += [f"--allow {name!r}" for name in way_on(named)]
     mode = policy.mode
     for other in Mode:
         policy.switch(other)

@@ -276,7 +276,8 @@ def _of_files(act: Action, said: str) -> Iterator[Need]:
 def _of_what_lasts(call: ToolCall, spec: ToolSpec, act: Action) -> Iterator[Need]:
     """Yield what an act needs for what it keeps beyond the task, and for what the model itself warns of."""
     if Effect.SETTINGS in act.effects or spec.name in _ALWAYS_ASKED:
-        yield Need(Subject.SETTINGS, f"{spec.name}\0{sorted(map(str, call.arguments.items()))}", spec.name)
+        key = f"{spec.name}\0{sorted(map(str, call.arguments.items()))}"
+        yield Need(Subject.SETTINGS, key, spec.name, is_nameable=spec.name in _POWERLESS)
     elif Consequence.PERSISTS in act.kinds:
         yield Need(Subject.KEEPING, spec.name, spec.name)
     if call.arguments.get("keep") is True:
@@ -295,6 +296,8 @@ _KEPT = {"create_app": "name", "create_shortcut": "name", "rename_widget": "name
 _KEEPING = ("remember", "forget", "set_theme", "reset_theme", "cron")
 _ALWAYS_ASKED = ("new_task",)
 """A fresh conversation forgets this one: the model proposes it, the person decides."""
+_POWERLESS = (*_ALWAYS_ASKED, "reset_chat", "set_ai_name", "set_wallpaper")
+"""What is always asked for, but lets Wisp do nothing more later, so that `--allow` can name it."""
 
 
 def _of_tool(call: ToolCall, spec: ToolSpec, effects: frozenset[Effect], said: str) -> Kinds:

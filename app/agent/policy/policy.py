@@ -165,7 +165,7 @@ class Policy:
         """Return whether this run allows it by its name, or because the whole desktop is Wisp's own."""
         if need.subject is Subject.PROGRAM and self._around.is_own_desktop:
             return True
-        if need.subject is Subject.SETTINGS:
+        if not need.is_nameable:
             return False
         if need.subject is Subject.HOST and need.key:
             return any("." in name and f".{need.key}".endswith(f".{name}") for name in self._allowed)

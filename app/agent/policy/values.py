@@ -141,7 +141,7 @@ class Need:
     """What an act needs a grant for. `key` identifies it, `name` is for people.
 
     `tier` is a program's. `is_outward`: something of the person's can leave the machine by it. `is_named`: the person's
-    own words name it. `names` are a program's other names.
+    own words name it. `names` are a program's other names. `is_nameable`: `--allow` can name it.
     """
 
     subject: Subject
@@ -151,6 +151,7 @@ class Need:
     is_outward: bool = False
     is_named: bool = False
     names: tuple[str, ...] = ()
+    is_nameable: bool = True
 
     @property
     def grant(self) -> tuple[Subject, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.asking import way_on
 from app.agent.policy import Control, Decision, Mode, Policy, Subject, Trust, Verdict
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
@@ -162,6 +163,26 @@ def test_what_wisp_may_do_later_asks_in_every_mode(folder: Path) -> None:
         deps = PolicyDeps(Commands(), allowed=("cron",))
         assert decided(folder, "cron", mode=mode, deps=deps, **later).decision is ASK
     assert decided(folder, "cron", trust=PLANNED, **later).decision is ALLOW
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("set_ai_name", {"name": "Robin"}),
+        ("set_wallpaper", {"path": "hill.png"}),
+        ("new_task", {"context": "x"}),
+        ("cron", {"schedule": "daily 9:00", "task": "open the calculator"}),
+    ],
+)
+@pytest.mark.parametrize("mode", [Mode.ASK, Mode.YOLO])
+def test_what_a_refusal_names_is_allowed_by_that_name_and_nothing_else_is(
+    folder: Path, mode: Mode, tool: str, arguments: dict[str, Any]
+) -> None:
+    asked = decided(folder, tool, mode=mode, **arguments)
+    named = way_on(asked.needs)
+    deps = PolicyDeps(Commands(), allowed=named or (tool,))
+    assert (asked.decision, bool(named)) == (ASK, tool != "cron")
+    assert decided(folder, tool, mode=mode, deps=deps, **arguments).decision is (ALLOW if named else ASK)
 
 
 @pytest.mark.parametrize(
