@@ -168,7 +168,7 @@ class Belongings:
 def handlers(own: Belongings) -> tuple[object, ...]:
     """Return the objects that run the tools, one for each family."""
     desktop, clock, workspace, processes = own.desktop, own.clock, own.workspace, own.processes
-    docs = SurfaceDocs(own.surfaces)
+    docs, wallpaper = SurfaceDocs(own.surfaces), _wallpaper(desktop)
     return (
         Speech(),
         ToolDocs(registry().specs),
@@ -178,8 +178,8 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         ScreenReading(desktop, own.sight),
         WindowTools(desktop, own.sight, partial(own.engine.open_called, own.surfaces)),
         Files(workspace, docs),
-        Edits(workspace, own.changes, Appearance()),
-        Looks(Appearance(), PictureMaker(Current(), key_of), Pages()),
+        Edits(workspace, own.changes, [Appearance(), *([wallpaper] if wallpaper else [])]),
+        Looks(Appearance(), PictureMaker(Current(), key_of), Pages(), wallpaper),
         Arrangements(Moves(workspace, checkpoints())),
         Searches(workspace),
         Code(workspace),
@@ -188,7 +188,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Web(Pages(own_ports=processes.open_ports), WebSearch(Current(), key_of), workspace),
         Browsing(own.browser, PageFiles(workspace, own.changes)),
         McpTools(own.servers, ServedApps(own.surfaces, own.engine)),
-        Tasks(own.conversation, own.checklist),
+        Tasks(own.conversation, own.checklist, Appearance()),
         MemoryTools(own.memory, own.past),
         SkillTools(Skills(workspace.folder)),
         ScheduleTools(
@@ -198,7 +198,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
             devices=DeviceNotifier(Current(), key_of),
         ),
         SurfaceTools(own.surfaces, own.engine, docs, lambda: active_theme().handbook),
-        Drawings(workspace, own.changes, own.renderer, PictureMaker(Current(), key_of), Pages(), _wallpaper(desktop)),
+        Drawings(workspace, own.changes, own.renderer, PictureMaker(Current(), key_of), Pages(), wallpaper),
     )
 
 

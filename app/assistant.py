@@ -43,6 +43,7 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
 from app.desktop.verification import Patience
+from app.desktop.wallpaper import DesktopWallpaper
 from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, JsonValue, Media, ToolResult
 from app.protocol.dialects.choose import by_name
@@ -232,8 +233,9 @@ class Assistant:
         undone, problems = await asyncio.to_thread(self._own.changes.restore, turn_id)
         names = named_in_short([change.path for change in undone])
         remembered = await asyncio.to_thread(self._own.memory.take_back, turn_id)
-        looks = await asyncio.to_thread(Appearance().take_back, turn_id)
-        return [*(f"Took back: {name}" for name in names), *remembered, *looks, *problems]
+        others = [await asyncio.to_thread(one.take_back, turn_id) for one in (Appearance(), DesktopWallpaper())]
+        told = [sentence for sentences in others for sentence in sentences]
+        return [*(f"Took back: {name}" for name in names), *remembered, *told, *problems]
 
     async def picture(self, *, at_full_size: bool = False) -> Media:
         """Capture the whole screen, small enough for the model or with all its pixels."""

@@ -1,6 +1,7 @@
 """`wisp undo`: undo the newest change, the changes of one turn, or what a command deleted or left.
 
-The newest change is one file that was written, all files that one command deleted, or a change of the theme.
+The newest change is one file that was written, all files that one command deleted, or a change of the theme, of the
+name or of the picture behind all windows.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from app.assembly import checkpoints, commands_of
 from app.base.clock import SystemClock
 from app.base.texts import named_in_short
 from app.commands import options as shared
+from app.desktop.wallpaper import DesktopWallpaper, WallpaperChange
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Change
 from app.services.files.places import Workspace
 from app.services.files.workspace import workspace_of
 from app.services.processes.commands import Processes, Run
 from app.services.themes import Appearance, LookChange, titled
-from app.settings.catalog import THEME
+from app.settings.catalog import NAME, THEME
+from app.tools.edit import newest_of
 
 _LISTED = 20
 
@@ -35,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    kept = checkpoints()
+    kept, looks, wallpaper = checkpoints(), Appearance(), DesktopWallpaper()
     if options.list:
-        changed: list[Change | LookChange] = [*kept.changes(), *Appearance().listed()]
+        changed: list[Change | LookChange | WallpaperChange] = [*kept.changes(), *looks.listed(), *wallpaper.listed()]
         listed = [_told(change) for change in sorted(changed, key=lambda one: one.at)[-_LISTED:]]
         listed += [
             f"set aside after {command.id} in {command.record.before.workspace}: {_names(command)}"
@@ -49,12 +52,11 @@ def run(options: argparse.Namespace) -> int:
     if options.command:
         return _put_back(options)
     changes = Changes(Workspace(workspace_of(shared.settings_of(options))), kept)
-    looks = Appearance()
-    if not options.turn and looks.newest_at(None) > changes.newest_at(None):
-        print(looks.undo_newest(None))
+    if not options.turn and (newest := newest_of((looks, wallpaper), changes.newest_at(None), None)):
+        print(newest.undo_newest(None))
         return 0
     undone, problems = changes.restore(options.turn) if options.turn else changes.undo_newest()
-    others = looks.take_back(options.turn) if options.turn else []
+    others = [*looks.take_back(options.turn), *wallpaper.take_back(options.turn)] if options.turn else []
     for name in named_in_short([change.path for change in undone]):
         print(f"Took back: {name}")
     for problem in problems:
@@ -63,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         print(sentence)
     is_done = bool(undone or others)
     if not is_done and not problems:
-        print("That turn changed no file.")
+        print("That turn changed nothing that can be taken back.")
     return int(bool(problems) or not is_done)
 
 
@@ -98,8 +100,15 @@ def _names(run: Run) -> str:
     return ", ".join(f"{now} (was {name})" for name, now in run.record.set_aside.items())
 
 
-def _told(change: Change | LookChange) -> str:
+def _told(change: Change | LookChange | WallpaperChange) -> str:
     at = datetime.datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M:%S")
-    theme = "" if isinstance(change, Change) else titled(change.after[THEME.key])
-    what = f"{change.tool}  {change.path}" if isinstance(change, Change) else f"theme  {theme}"
+    match change:
+        case Change():
+            what = f"{change.tool}  {change.path}"
+        case LookChange() if change.changes(NAME):
+            what = f"name  {change.after[NAME.key]}"
+        case LookChange():
+            what = f"theme  {titled(change.after[THEME.key])}"
+        case WallpaperChange():
+            what = "picture behind all windows"
     return f"{at}  {change.turn or '-'}  {what}"

@@ -1,7 +1,7 @@
 """Set the picture behind all windows, by a program of the desktop or on X11's root window, and restore the old one.
 
-The old setting is kept in a file, so that a later start of Wisp can restore it as well. Windows can be kept in front
-of the picture and behind all other windows. Everything here blocks.
+Each change is kept in a file with what was there before, so that a later start of Wisp can undo it as well. Windows can
+be kept in front of the picture and behind all other windows. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -11,23 +11,41 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.base import paths, resources
-from app.base.errors import NeedsPerson, ToolFailed
+from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.base.texts import clip_line
+from app.base.values import dataclass, replace
 
 if TYPE_CHECKING:
     from Xlib.display import Display
 
 _LIMIT_S = 10.0
 _SAID_CHARS = 200
+_MOST_KEPT = 5
 _X11 = "X11"
 _ROOT_NAMES = ("_XROOTPMAP_ID", "ESETROOT_PMAP_ID")
 """Where compositors and terminals look for the picture (feh and Esetroot write both)."""
+_NAMED, _UNNAMED = "named", "unnamed"
+"""The places on X11: a pixmap that these names tell, or a copy of what the root window showed without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class WallpaperChange:
+    """A picture that Wisp has set. `before` is what was there, by place: the desktop's own value, or an X11 pixmap.
+
+    `at` is in seconds since 1970; `value` is what was written instead.
+    """
+
+    turn: str
+    at: float
+    before: Mapping[str, str]
+    value: str
 
 
 class DesktopWallpaper:
@@ -37,53 +55,122 @@ class DesktopWallpaper:
         self._environment = dict(environment if environment is not None else os.environ)
         self._kept = paths.state_dir() / "wallpaper.json"
 
-    def set(self, picture: Path) -> str:
+    def set(self, picture: Path, turn: str = "") -> str:
         """Show the picture behind all windows. Returns by whose means. Raises NeedsPerson or ToolFailed.
 
-        What the person had is read and kept before anything is written; a second picture of Wisp's does not replace it.
+        What was there is read and kept before anything is written. `turn` is the turn whose change it is.
         """
         means = self._means()
         if means is None:
-            self._on_root(picture)
+            self._on_root(picture, turn)
             return _X11
-        name, kept = str(means["name"]), self._all_kept()
+        name, changes = str(means["name"]), self.listed()
         places = self._places(means)
         if not places:
             raise ToolFailed(_says("nowhere", name=name))
-        known = kept.get(name, {})
-        before = {place: self._ran(name, means["read"], {"name": place}) for place in places if place not in known}
-        self._keep({**kept, name: {**known, **before}})
+        before = {place: self._ran(name, means["read"], {"name": place}) for place in places}
         value = _value(means, picture)
+        self._keep([*changes, WallpaperChange(turn, time.time(), before, value)])
         for number, place in enumerate(places):
             try:
                 self._write(means, place, value)
             except ToolFailed:
                 if not number:  # because nothing is changed
-                    self._keep(kept)
+                    self._keep(changes)
                 raise
-        if any(value.strip("'") not in self._ran(name, means["read"], {"name": place}) for place in places):
+        if not self._is_shown(value):
             raise ToolFailed(_says("unseen", name=name))
         return name
 
     def restore(self) -> str:
-        """Show what was there before Wisp's first picture. Returns by whose means. Raises NeedsPerson or ToolFailed."""
-        means, kept = self._means(), self._all_kept()
-        name = _X11 if means is None else str(means["name"])
-        if name not in kept:
+        """Show what was there before Wisp's first picture, whatever is there now. Returns a sentence about it.
+
+        Raises NeedsPerson or ToolFailed.
+        """
+        self._means()
+        changes = self.listed()
+        if not changes:
             raise ToolFailed(_says("first"))
-        before = kept.pop(name)
+        self._keep([])
+        return self._show_again(changes[0].before)
+
+    def reset(self) -> str:
+        """Show what was there before Wisp's first picture, unless somebody has set another one since.
+
+        Returns a sentence about it, also if it fails; "" if there is nothing to do.
+        """
+        try:
+            changes = self.listed()
+            return self.restore() if changes and self._is_shown(changes[-1].value) else ""
+        except WispError as error:
+            return str(error)
+
+    def listed(self) -> list[WallpaperChange]:
+        """Return the changes of this desktop that can be undone, the oldest first."""
+        try:
+            return [WallpaperChange(**row) for row in self._all_kept().get(self._name(), ())]
+        except (NeedsPerson, TypeError):  # because there may be no desktop, and a damaged list only costs the undo
+            return []
+
+    def newest_at(self, turns: Collection[str] | None) -> float:
+        """Return when one of these turns (None: any) last set a picture, in seconds since 1970; 0 for never."""
+        return max((change.at for change in self.listed() if _is_of(change, turns)), default=0.0)
+
+    def undo_newest(self, turns: Collection[str] | None) -> str:
+        """Undo the newest change of these turns (None: any turn). Returns a sentence on what was done."""
+        newest = next((change for change in reversed(self.listed()) if _is_of(change, turns)), None)
+        if newest is None:
+            raise ToolFailed(_says("first"))
+        return self._undo(newest)
+
+    def take_back(self, turn: str) -> list[str]:
+        """Undo what a turn (or one call of it, `turn/call`) changed. Returns a sentence about it; [] if it changed
+        nothing.
+        """
+        own = [change for change in self.listed() if f"{change.turn}/".startswith(f"{turn}/")]
+        return [self._undo(change) for change in reversed(own)][:1]
+
+    def needs(self, picture: Path) -> bool:
+        """Return whether the picture is shown, or an undo would show it again."""
+        return picture.name in json.dumps(self._all_kept())
+
+    def _undo(self, change: WallpaperChange) -> str:
+        """Undo one change. If another picture lies over it, that one's undo shows what was there before both."""
+        changes = self.listed()
+        at = changes.index(change)
+        after = [replace(changes[at + 1], before=change.before), *changes[at + 2 :]] if changes[at + 1 :] else []
+        is_shown = not after and self._is_shown(change.value)
+        self._keep([*changes[:at], *after])
+        return self._show_again(change.before) if is_shown else _says("covered")
+
+    def _show_again(self, before: Mapping[str, str]) -> str:
+        """Show what was there before, by place. Returns a sentence about it."""
+        means = self._means()
+        if means is not None:
+            for place, value in before.items():
+                self._write(means, place, value)
+            return _says("back", name=str(means["name"]))
+        (place, pixmap), *_ = before.items()
+        with self._display() as display:
+            if is_there := _is_there(display, int(pixmap)):
+                _show(display, int(pixmap), is_named=place == _NAMED)
+        if not is_there:
+            raise ToolFailed(_says("gone"))
+        return _says("back", name=_X11) if int(pixmap) else _says("unread")
+
+    def _is_shown(self, value: str) -> bool:
+        """Return whether the desktop shows what was written."""
+        means = self._means()
         if means is None:
             with self._display() as display:
-                if is_there := _is_there(display, int(before)):
-                    _show(display, int(before))
-            if not is_there:
-                self._keep(kept)
-                raise ToolFailed(_says("gone"))
-        else:
-            for place, value in before.items():
-                self._write(means, place, str(value))
-        self._keep(kept)
-        return name
+                return _shown(display) == int(value)
+        places = self._places(means)
+        return all(value.strip("'") in self._ran(means["name"], means["read"], {"name": one}) for one in places)
+
+    def _name(self) -> str:
+        """Return the name of this desktop in the file of changes. Each X11 display has pixmaps of its own."""
+        means = self._means()
+        return f"{_X11} {self._environment.get('DISPLAY')}" if means is None else str(means["name"])
 
     def _means(self) -> Mapping[str, Any] | None:
         """Return the table row for the running desktop; None: X11's root window. Raises NeedsPerson if none fits."""
@@ -121,8 +208,8 @@ class DesktopWallpaper:
             raise ToolFailed(_says("failed", name=name, said=said))
         return done.stdout.strip()
 
-    def _on_root(self, picture: Path) -> None:
-        """Show the picture on X11's root window, and keep the pixmap of before, 0 for none."""
+    def _on_root(self, picture: Path, turn: str) -> None:
+        """Show the picture on X11's root window, and keep the pixmap of before."""
         from PIL import Image, ImageOps, UnidentifiedImageError
         from Xlib import X
 
@@ -132,34 +219,43 @@ class DesktopWallpaper:
         except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
             raise ToolFailed(_says("failed", name="X11", said=clip_line(str(error), _SAID_CHARS))) from error
         with self._display() as display:
+            display.set_close_down_mode(X.RetainPermanent)  # so that the pixmaps outlive this connection
             screen = display.screen()
             root = screen.root
             size = root.get_geometry()
             fitted = ImageOps.fit(image, (size.width, size.height))
-            kept = self._all_kept()
-            if _X11 not in kept or not _is_there(display, int(kept[_X11])):
-                self._keep({**kept, _X11: _shown(display)})
+            shown = _shown(display)
+            before = {_NAMED: str(shown)} if shown else {_UNNAMED: str(_copied(display))}
             pixmap = root.create_pixmap(size.width, size.height, screen.root_depth)
             pixmap.put_pil_image(pixmap.create_gc(), 0, 0, fitted)
+            self._keep([*self.listed(), WallpaperChange(turn, time.time(), before, str(pixmap.id))])
             _show(display, pixmap.id)
-            display.set_close_down_mode(X.RetainPermanent)  # so that the picture outlives this connection
 
     def _display(self) -> AbstractContextManager[Display]:
         return _on_display(self._environment.get("DISPLAY"))
 
     def _all_kept(self) -> dict[str, Any]:
-        """Return what was there before Wisp's pictures, by whose means: values by places, or a pixmap's id."""
+        """Return the changes as they are in the file, by desktop."""
         try:
             kept = json.loads(self._kept.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # because nothing was kept yet
             return {}
         return kept if isinstance(kept, dict) else {}
 
-    def _keep(self, kept: Mapping[str, Any]) -> None:
+    def _keep(self, changes: list[WallpaperChange]) -> None:
+        """Write the changes of this desktop. Of too many the oldest are merged, so that the first picture is kept."""
+        kept = changes[-_MOST_KEPT:]
+        if kept:
+            kept[0] = replace(kept[0], before=changes[0].before)
+        rows = [{"turn": one.turn, "at": one.at, "before": dict(one.before), "value": one.value} for one in kept]
         try:
-            self._kept.write_text(json.dumps(kept), encoding="utf-8")
+            self._kept.write_text(json.dumps({**self._all_kept(), self._name(): rows}), encoding="utf-8")
         except OSError as error:
             raise ToolFailed(f"What was there before cannot be kept: {error}.") from error
+
+
+def _is_of(change: WallpaperChange, turns: Collection[str] | None) -> bool:
+    return turns is None or change.turn.partition("/")[0] in turns
 
 
 def _is_there(display: Display, pixmap: int) -> bool:
@@ -245,8 +341,44 @@ def _shown(display: Display) -> int:
     return int(found.value[0]) if found and len(found.value) else 0
 
 
-def _show(display: Display, pixmap: int) -> None:
-    """Show a pixmap on X11's root window, behind all windows. With 0, show none."""
+def _copied(display: Display) -> int:
+    """Return a pixmap with what the root window shows behind all windows; 0 if the X server does not tell.
+
+    X11 tells no program the background of a window, such as xsetroot's. So a window over the whole screen with the same
+    background is shown for a moment, in which no other program can draw.
+    """
+    from Xlib import X
+    from Xlib.error import XError
+
+    screen = display.screen()
+    root = screen.root
+    size = root.get_geometry()
+    area = (size.width, size.height)
+    display.grab_server()
+    try:
+        window = root.create_window(
+            0,
+            0,
+            *area,
+            0,
+            X.CopyFromParent,
+            background_pixmap=X.ParentRelative,
+            override_redirect=True,
+            save_under=True,
+        )
+        window.map()
+        pixmap = root.create_pixmap(*area, screen.root_depth)
+        pixmap.copy_area(pixmap.create_gc(), window, 0, 0, *area, 0, 0)
+        window.destroy()
+        return int(pixmap.id) if pixmap.get_geometry() else 0
+    except XError:
+        return 0
+    finally:
+        display.ungrab_server()
+
+
+def _show(display: Display, pixmap: int, *, is_named: bool = True) -> None:
+    """Show a pixmap on X11's root window, behind all windows. With 0, show none. `is_named`: its name is told, too."""
     from Xlib import Xatom
 
     root = display.screen().root
@@ -257,7 +389,7 @@ def _show(display: Display, pixmap: int) -> None:
     root.clear_area()
     for name in _ROOT_NAMES:
         atom = display.intern_atom(name)
-        if pixmap:
+        if pixmap and is_named:
             root.change_property(atom, Xatom.PIXMAP, 32, [pixmap])
         else:
             root.delete_property(atom)

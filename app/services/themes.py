@@ -1,4 +1,4 @@
-"""The theme in use, for other parts of Wisp, and its changes: make them, record them, undo them.
+"""The theme in use, for other parts of Wisp, and its changes and those of the name: make them, record them, undo them.
 
 The choice is in the person's settings, which the presence follows. Blocks for a short time: call it in a thread.
 """
@@ -18,10 +18,11 @@ from app.base import paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.values import dataclass
 from app.settings import catalog, store, tokens
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME, Setting
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, NAME, PALETTE, THEME, Setting
 from app.settings.store import Settings
 
 _LOOKS: tuple[Setting[str], ...] = (THEME, PALETTE, FONTS, BACKDROP, ATMOSPHERE)
+_RECORDED = (*_LOOKS, NAME)
 _MOST_KEPT = 50
 _CSS_CHARS = 2_000
 _PICTURE_BYTES = 6_000_000
@@ -160,16 +161,23 @@ def why_no_css(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LookChange:
-    """The effect of one call on the looks: the settings before and after it. `at` is in seconds since 1970."""
+    """The effect of one call on the looks or the name: the settings before and after it. `at` is in seconds since
+    1970.
+    """
 
     turn: str
     at: float
     before: Mapping[str, str]
     after: Mapping[str, str]
 
+    def changes(self, setting: Setting[str]) -> bool:
+        return self.before[setting.key] != self.after[setting.key]
+
 
 class Appearance:
-    """Changes the theme settings and undoes changes. Each is recorded first, so that a later start can undo it."""
+    """Changes the settings of the theme and the name, and undoes changes. Each is recorded first, so that a later start
+    can undo it.
+    """
 
     def __init__(self) -> None:
         self._place = paths.data_dir() / "appearance.json"
@@ -177,7 +185,7 @@ class Appearance:
     def choose(self, wanted: Mapping[Setting[str], str], turn: str) -> LookChange:
         """Write these settings, and return the change. Raises ToolFailed if they cannot be written."""
         now = store.load()
-        before = {setting.key: now[setting] for setting in _LOOKS}
+        before = {setting.key: now[setting] for setting in _RECORDED}
         after = {**before, **{setting.key: value for setting, value in wanted.items()}}
         change = LookChange(turn, time.time(), before, after)
         if before != after:
@@ -204,6 +212,8 @@ class Appearance:
         if newest is None:
             raise ToolFailed("There is no change of the theme to undo.")
         self._revert([newest], changes)
+        if newest.changes(NAME):
+            return f"Took back the change of the name: it is {newest.before[NAME.key]} again."
         return f"Took back the change of the theme: it is {titled(newest.before[THEME.key])} again."
 
     def take_back(self, turn: str) -> list[str]:
@@ -215,20 +225,26 @@ class Appearance:
         if not own:
             return []
         self._revert(own, changes)
-        return [f"The theme is {titled(own[0].before[THEME.key])} again."]
+        named = [change for change in own if change.changes(NAME)]
+        told = [f"The name is {named[0].before[NAME.key]} again."] if named else []
+        return [*told, f"The theme is {titled(own[0].before[THEME.key])} again."] if named != own else told
 
     def _revert(self, own: list[LookChange], changes: list[LookChange]) -> None:
+        """Undo these changes. The others, and what they changed, stay."""
         now = store.load()
-        self._write({setting.key: now[setting] for setting in _LOOKS}, own[0].before)
+        wanted = {setting.key: now[setting] for setting in _RECORDED}
+        for change in reversed(own):
+            wanted |= {one.key: change.before[one.key] for one in _RECORDED if change.changes(one)}
+        self._write({setting.key: now[setting] for setting in _RECORDED}, wanted)
         self._keep([change for change in changes if change not in own])
 
     def _write(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
-        for setting in _LOOKS:
+        for setting in _RECORDED:
             if before[setting.key] != after[setting.key]:
                 try:
                     store.save(setting, after[setting.key])
                 except (OSError, ValueError) as error:
-                    raise ToolFailed(f"The settings cannot be written, so the theme stays: {error}") from error
+                    raise ToolFailed(f"The settings cannot be written, so nothing changes: {error}") from error
 
     def _changes(self) -> list[LookChange]:
         try:
@@ -244,7 +260,7 @@ class Appearance:
         try:
             self._place.write_text(json.dumps(rows[-_MOST_KEPT:], ensure_ascii=False), encoding="utf-8")
         except OSError as error:
-            raise ToolFailed(f"The change of the theme cannot be noted, so nothing was changed: {error}") from error
+            raise ToolFailed(f"The change cannot be noted, so nothing was changed: {error}") from error
         needed = {store.load()[BACKDROP]}.union(*({c.before[BACKDROP.key], c.after[BACKDROP.key]} for c in changes))
         for picture in _pictures_folder().glob("*"):
             if str(picture) not in needed:
@@ -252,7 +268,7 @@ class Appearance:
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: {s.key: str(row[name].get(s.key, s.default)) for s in _LOOKS} for name in ("before", "after")}
+    kept = {name: {s.key: str(row[name].get(s.key, s.default)) for s in _RECORDED} for name in ("before", "after")}
     return {"turn": str(row["turn"]), "at": float(row["at"]), **kept}
 
 

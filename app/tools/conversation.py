@@ -12,6 +12,8 @@ from app.base.errors import ToolMisuse
 from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult, question_result
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.tasks import Checklist, Item, parse_options, render
+from app.services.themes import Appearance
+from app.settings.catalog import NAME
 from app.tools.registry import Family, TurnContext
 
 _log = logging.getLogger(__name__)
@@ -45,11 +47,12 @@ class Conversation(Protocol):
 
 
 class Tasks:
-    """The handlers of the tools that change nothing but the conversation."""
+    """The handlers of the tools that change nothing but the conversation, and the assistant's name."""
 
-    def __init__(self, conversation: Conversation, checklist: Checklist) -> None:
+    def __init__(self, conversation: Conversation, checklist: Checklist, looks: Appearance) -> None:
         self._conversation = conversation
         self._checklist = checklist
+        self._looks = looks
 
     async def ask(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         if self._conversation.is_yolo():
@@ -91,9 +94,11 @@ class Tasks:
         name = " ".join(_said(call, "name").split())
         if len(name) > _NAME_CHARS or not name.isprintable():
             raise ToolMisuse(f"name: give at most {_NAME_CHARS} visible characters.")
+        await asyncio.to_thread(self._looks.choose, {NAME: name}, turn.turn_id)
         await self._conversation.rename(name)
         await turn.audit("set_ai_name", {"name": name})
-        return ToolResult(True, "set_ai_name", {"name": name}, f"From now on your name is {name}.")
+        payload: dict[str, JsonValue] = {"name": name, "undoable": True, "paths": ["#name"]}
+        return ToolResult(True, "set_ai_name", payload, f"From now on your name is {name}.")
 
 
 def checklist_payload(items: Sequence[Item]) -> dict[str, JsonValue]:
@@ -190,7 +195,7 @@ TASKS = Family(
         ),
         ToolSpec(
             name="set_ai_name",
-            description="Take the name that the person wants to call you.",
+            description="Take the name that the person wants to call you, for good.",
             effect=Effect.SETTINGS,
             execute=Tasks.set_name,
             attrs=(Param("name", description="the new name", required=True),),

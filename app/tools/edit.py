@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_middle, named_in_short
@@ -14,20 +15,31 @@ from app.services.files import documents, parsing, reading
 from app.services.files.changes import ChangeOrigin, Changes, WrittenFile
 from app.services.files.edits import Applied, Edited, apply_diff
 from app.services.files.places import Place, Workspace
-from app.services.themes import Appearance
 from app.tools.registry import Family, TurnContext
 
 _CARD_HEAD, _CARD_TAIL = 6_000, 2_000
 
 
+class Undoable(Protocol):
+    """Changes of something else than files, such as the theme. `turns` are those whose changes count, None for all."""
+
+    def newest_at(self, turns: Collection[str] | None) -> float:
+        """Return when the newest change was made, in seconds since 1970; 0 for never."""
+        ...
+
+    def undo_newest(self, turns: Collection[str] | None) -> str:
+        """Undo the newest change. Returns a sentence on what was done. Raises WispError."""
+        ...
+
+
 class Edits:
     """The handlers that write, edit and delete files, and undo changes."""
 
-    def __init__(self, workspace: Workspace, changes: Changes, looks: Appearance | None = None) -> None:
-        """`looks` are the changes of the theme. They are undone as files are, if they are the newest change."""
+    def __init__(self, workspace: Workspace, changes: Changes, others: Sequence[Undoable] = ()) -> None:
+        """`others` are changes of other things. They are undone as files are, if they are the newest change."""
         self._workspace = workspace
         self._changes = changes
-        self._looks = looks
+        self._others = others
 
     async def write(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"), judged=turn.judged())
@@ -79,13 +91,11 @@ class Edits:
         return ToolResult(True, "delete_file", payload, f"{place.shown!r} was {where}.")
 
     async def undo(self, _call: ToolCall, turn: TurnContext) -> ToolResult:
-        looks = self._looks
-        if looks and await asyncio.to_thread(looks.newest_at, turn.turns) > await asyncio.to_thread(
-            self._changes.newest_at, turn.turns
-        ):
-            done = await asyncio.to_thread(looks.undo_newest, turn.turns)
-            await turn.audit("change_undone", {"path": "", "tool": "set_theme"})
-            return ToolResult(True, "undo_last_change", {"path": "the theme", "tool": "set_theme"}, done)
+        other = await asyncio.to_thread(newest_of, self._others, self._changes.newest_at(turn.turns), turn.turns)
+        if other is not None:
+            done = await asyncio.to_thread(other.undo_newest, turn.turns)
+            await turn.audit("change_undone", {"told": done})
+            return ToolResult(True, "undo_last_change", {"path": "", "text": done}, done)
         undone, problems = await asyncio.to_thread(self._changes.undo_newest, turn.turns)
         if not undone:
             raise ToolFailed(" ".join(problems) or "There is no change of a file to undo.")
@@ -101,6 +111,12 @@ class Edits:
         now = "is gone again" if change.before is None else "is as it was before"
         payload: dict[str, JsonValue] = {"path": place.shown, "tool": change.tool}
         return ToolResult(True, "undo_last_change", payload, f"Took back {change.tool}: {place.shown!r} {now}.")
+
+
+def newest_of(others: Sequence[Undoable], files_at: float, turns: Collection[str] | None) -> Undoable | None:
+    """Return the one with the newest change, if that is newer than the newest change of a file; else None."""
+    newest = max(others, key=lambda one: one.newest_at(turns), default=None)
+    return newest if newest is not None and newest.newest_at(turns) > files_at else None
 
 
 def _origin(call: ToolCall, turn: TurnContext) -> ChangeOrigin:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from app.agent.policy import Mode, Policy, Trust
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.values import Decision
 from app.base.clock import SystemClock
+from app.desktop.wallpaper import DesktopWallpaper
 from app.protocol.call import Block, ToolCall
 from app.protocol.dialects.choose import NAMES, by_name
 from app.providers.images import PictureMaker
@@ -30,6 +32,7 @@ from app.settings import store
 from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, THEME
 from app.settings.store import Settings
 from app.tools.conversation import SAY, Speech
+from app.tools.drawing.drawings import DRAWING, Drawings
 from app.tools.drawing.looks import LOOKS, Looks
 from app.tools.edit import EDITS, Edits
 from app.tools.executor import Executor, WrittenByThePerson
@@ -42,7 +45,7 @@ from tests.support.loopback.server import Seen
 from tests.support.site import Reply, Site, site
 from tests.support.stage import Stage
 
-REGISTRY = Registry(SAY, DOCS, LOOKS, EDITS)
+REGISTRY = Registry(SAY, DOCS, LOOKS, EDITS, DRAWING)
 _GRADIENT = "linear-gradient(160deg, #F3DDBF, #C27848)"
 
 
@@ -54,12 +57,23 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _executor(folder: Path, maker: str = "", port: int = 0) -> Executor:
     """`maker` is the address of the service that draws, `port` that of the one website that can be reached."""
     workspace = Workspace(folder, home=folder)
-    edits = Edits(workspace, Changes(workspace, Checkpoints(folder / "checkpoints")), Appearance())
+    wallpaper = DesktopWallpaper({"XDG_CURRENT_DESKTOP": "MATE", "PATH": f"{folder}:{os.environ['PATH']}"})
+    edits = Edits(workspace, Changes(workspace, Checkpoints(folder / "checkpoints")), [Appearance(), wallpaper])
     settings = Settings({}, {}).with_values(images__base_url=maker)
     looks = Looks(
-        Appearance(), PictureMaker(lambda: settings, lambda _name: ""), Pages(own_ports=lambda: [port] if port else [])
+        Appearance(),
+        PictureMaker(lambda: settings, lambda _name: ""),
+        Pages(own_ports=lambda: [port] if port else []),
+        wallpaper,
     )
-    return Executor(REGISTRY, [Speech(), ToolDocs(REGISTRY.specs), looks, edits], SystemClock(), seed=1)
+    drawings = Drawings(
+        workspace,
+        Changes(workspace, Checkpoints(folder / "checkpoints")),
+        PictureMaker(lambda: settings, lambda _name: ""),
+        Pages(),
+        wallpaper,
+    )
+    return Executor(REGISTRY, [Speech(), ToolDocs(REGISTRY.specs), looks, edits, drawings], SystemClock(), seed=1)
 
 
 def _call(dialect: str, tool: str, /, **arguments: Any) -> Any:
@@ -253,6 +267,23 @@ def test_a_background_from_elsewhere_is_judged_like_a_page_that_is_fetched(
     assert spec
     call = ToolCall("c", "set_theme", {"wallpaper": given})
     assert Policy(tmp_path, mode).decide(call, spec, (), Trust(tainted_by=read)).decision is decision
+
+
+@pytest.mark.parametrize("back", ["reset_theme", "undo_last_change"])
+async def test_the_picture_of_the_desktop_is_taken_back_too(tmp_path: Path, back: str) -> None:
+    shown, program = tmp_path / "shown", tmp_path / "gsettings"
+    shown.write_text("'/home/me/sea.jpg'")
+    program.write_text(f'#!/bin/sh\n[ "$1" = get ] && exec cat "{shown}"\nprintf %s "$4" > "{shown}"\n')
+    program.chmod(0o755)
+    (tmp_path / "hill.png").write_bytes(_picture())
+    turn = TurnContext(admitted, "c", turn_id="turn-1")
+    block = Block("c", "set_wallpaper", args={"path": "hill.png"})
+    done = await _executor(tmp_path).run(block, WrittenByThePerson(), turn)
+    assert done.result.ok, done.result.llm_echo
+    assert "/wallpapers/" in shown.read_text()
+    done = await _executor(tmp_path).run(Block("c", back), WrittenByThePerson(), turn)
+    assert (done.result.ok, shown.read_text()) == (True, "'/home/me/sea.jpg'"), done.result.llm_echo
+    assert "MATE shows again" in done.result.llm_echo
 
 
 async def test_after_the_words_of_others_it_is_asked(tmp_path: Path) -> None:

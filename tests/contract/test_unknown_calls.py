@@ -19,6 +19,7 @@ from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallClosed
 from app.protocol.spec import Param, ToolSpec
 from app.services.tasks import Checklist
+from app.services.themes import Appearance
 from app.settings import store
 from app.settings.catalog import SEARCHERS
 from app.settings.store import Settings
@@ -130,7 +131,7 @@ async def test_an_end_without_the_checklist_that_was_kept_is_sent_back_once(tmp_
 async def test_questions_are_taught_except_while_yolo_counts(tmp_path: Path) -> None:
     policy = Policy(tmp_path, Mode.ASK)
     tools = Registry(SAY, TASKS)
-    tasks = Tasks(ConversationRequests(policy), Checklist(tmp_path))
+    tasks = Tasks(ConversationRequests(policy), Checklist(tmp_path), Appearance())
     asked = "<ask_followup_question><question>Which?</question></ask_followup_question>"
     stage = Stage(
         tmp_path,

@@ -20,6 +20,7 @@ from app.services.processes.commands import CommandLimits, Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.tasks import Checklist
+from app.services.themes import Appearance
 from app.tools.conversation import TASKS, Tasks
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, Commands, Waits
@@ -101,9 +102,9 @@ class Bench:
         space, clock = self.workspace, SystemClock()
         commands = Commands(space, self.processes, clock, self.talk.is_yolo)
         waits = Waits(space, self.processes, clock)
-        tasks = Tasks(self.talk, self.checklist)
+        tasks = Tasks(self.talk, self.checklist, Appearance())
         arranged = Arrangements(Moves(space, self.checkpoints))
-        files = [Files(space), Edits(space, self.changes), arranged, Searches(space)]
+        files = [Files(space), Edits(space, self.changes, [Appearance()]), arranged, Searches(space)]
         return [*files, commands, waits, Code(space), tasks]
 
     def _emit(self, event: str, payload: Mapping[str, JsonValue]) -> None:

@@ -91,18 +91,21 @@ class Drawings:
         if self._wallpaper is None:
             raise ToolFailed("This desktop shows nothing, so it has no picture to change.")
         if call.flag("restore"):
-            name = await asyncio.to_thread(self._wallpaper.restore)
-            await turn.audit("wallpaper_restored", {"by": name})
-            return ToolResult(True, call.name, {"title": "as before"}, f"{name} shows what was there before.")
+            told = await asyncio.to_thread(self._wallpaper.restore)
+            await turn.audit("wallpaper_restored", {"told": told})
+            return ToolResult(True, call.name, {"title": "as before"}, told)
         if not call.has("path"):
             raise ToolMisuse("Give the path of a picture, or restore=true.")
         place = self._workspace.locate(call.text("path"), judged=turn.judged())
         shown = await asyncio.to_thread(self._kept_for_the_desktop, place)
-        name = await asyncio.to_thread(self._wallpaper.set, shown)
-        await asyncio.to_thread(_forget_older, shown)
+        try:
+            name = await asyncio.to_thread(self._wallpaper.set, shown, turn.turn_id)
+        finally:
+            await asyncio.to_thread(_forget_older, shown, self._wallpaper)
         await turn.audit("wallpaper_set", {"path": str(place.path), "by": name})
-        echo = f"{name} shows {place.shown!r} behind all windows. restore=true takes it back."
-        return ToolResult(True, call.name, {"path": place.shown, "title": place.shown}, echo)
+        echo = f"{name} shows {place.shown!r} behind all windows. undo_last_change takes it back."
+        payload: dict[str, JsonValue] = {"title": place.shown, "undoable": True, "paths": ["#wallpaper"]}
+        return ToolResult(True, call.name, payload, echo)
 
     def _kept_for_the_desktop(self, place: Place) -> Path:
         """Copy the picture to Wisp's own folder, as PNG or JPEG, where it remains. Return the copy's path."""
@@ -148,11 +151,11 @@ class Drawings:
         return next(place for one in names if not (place := self._workspace.within(here, one)).path.exists())
 
 
-def _forget_older(shown: Path) -> None:
-    """Delete the copies for the desktop but for the picture shown and the one before it."""
-    copies = sorted(shown.parent.iterdir(), key=lambda one: one.stat().st_mtime_ns)
-    for old in [one for one in copies if one != shown][:-1]:
-        old.unlink(missing_ok=True)
+def _forget_older(shown: Path, wallpaper: DesktopWallpaper) -> None:
+    """Delete the copies for the desktop that are not shown and that no undo needs."""
+    for copy in shown.parent.iterdir():
+        if not wallpaper.needs(copy):
+            copy.unlink(missing_ok=True)
 
 
 def _made(call: ToolCall, place: Place, media: Media, echo: str, title: str) -> ToolResult:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 
 from app.base.errors import ToolMisuse
+from app.base.values import replace
+from app.desktop.wallpaper import DesktopWallpaper
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec
 from app.providers.images import PictureMaker
@@ -25,13 +27,17 @@ _PICTURES = ("from_prompt", "url")
 class Looks:
     """The handlers of set_theme and reset_theme. The presence follows the settings that they write.
 
-    `maker` draws a background from words; `pages` fetches one from an address.
+    `maker` draws a background from words; `pages` fetches one from an address. `wallpaper` is the picture behind all
+    windows, which a reset takes back; None in a dry run.
     """
 
-    def __init__(self, looks: Appearance, maker: PictureMaker, pages: Pages) -> None:
+    def __init__(
+        self, looks: Appearance, maker: PictureMaker, pages: Pages, wallpaper: DesktopWallpaper | None = None
+    ) -> None:
         self._looks = looks
         self._maker = maker
         self._pages = pages
+        self._wallpaper = wallpaper
 
     async def set_theme(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         wanted: dict[Setting[str], str] = {}
@@ -72,14 +78,17 @@ class Looks:
         return str(await asyncio.to_thread(keep_picture, picture.data, picture.media_type))
 
     async def reset_theme(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        told = await asyncio.to_thread(self._wallpaper.reset) if self._wallpaper else ""
         change = await asyncio.to_thread(self._looks.reset, turn.turn_id)
-        return await _changed_looks(call, turn, change)
+        done = await _changed_looks(call, turn, change)
+        return replace(done, llm_echo=f"{done.llm_echo} {told}".strip())
 
 
 async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) -> ToolResult:
-    title = titled(change.after[THEME.key])
+    theme = change.after[THEME.key]
+    title, on_card = titled(theme), titled(theme) if theme != tokens.SYSTEM else ""
     if change.before == change.after:
-        return ToolResult(True, call.name, {"theme": title}, f"It looks so already: the theme is {title}.")
+        return ToolResult(True, call.name, {"theme": on_card}, f"It looks so already: the theme is {title}.")
     await turn.audit(call.name, {"before": dict(change.before), "after": dict(change.after)})
     others = [
         f"{label}: {change.after[key.key]}"
@@ -91,7 +100,12 @@ async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) 
     ]
     others += _made_clear(change)
     about = "; ".join([f"The theme is {title}", *others])
-    shown: dict[str, JsonValue] = {"theme": title, "text": "\n".join(others), "undoable": True, "paths": ["#theme"]}
+    shown: dict[str, JsonValue] = {
+        "theme": on_card,
+        "text": "\n".join(others),
+        "undoable": True,
+        "paths": ["#theme"],
+    }
     return ToolResult(True, call.name, shown, f"{about}. undo_last_change takes it back.")
 
 
@@ -184,7 +198,10 @@ LOOKS = Family(
         ),
         ToolSpec(
             name="reset_theme",
-            description="Back to the system's light or dark, without fonts, background and mood of one's own.",
+            description=(
+                "Back to the system's light or dark, without fonts, background and mood of one's own. The desktop "
+                "shows its picture of before, too."
+            ),
             effect=Effect.WRITES,
             execute=Looks.reset_theme,
             examples=("<reset_theme/>",),

@@ -120,7 +120,7 @@ def _picture(event: agent.ApprovalWanted) -> ShownPicture | None:
 _TOOLS = frozenset(
     {
         *("write_file", "replace_in_file", "delete_file", "move_file", "copy_file", "make_folder", "execute_command"),
-        *("remember", "forget", "set_theme", "reset_theme"),
+        *("remember", "forget", "set_theme", "reset_theme", "set_wallpaper", "set_ai_name"),
         *("create_app", "update_app", "delete_app", "create_shortcut", "update_shortcut", "delete_shortcut"),
         *("rename_widget", "mutate_surface_data"),
     }

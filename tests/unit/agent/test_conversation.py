@@ -18,6 +18,7 @@ from app.protocol.call import JsonValue
 from app.protocol.message import user
 from app.providers.profiles import profile_of
 from app.services.tasks import Checklist
+from app.services.themes import Appearance
 from app.tools.conversation import SAY, TASKS, Speech, Tasks
 from app.tools.exec import COMMANDS
 from app.tools.executor import Executor
@@ -96,7 +97,7 @@ def _talking(folder: Path, *replies: Any, mode: Mode = Mode.ASK, **parts: Any) -
     conversation = ConversationRequests(policy)
     tools = Registry(SAY, TASKS, COMMANDS)
     executor = Executor(
-        Registry(SAY, TASKS), [Speech(), Tasks(conversation, Checklist(folder / "list.md"))], FakeClock()
+        Registry(SAY, TASKS), [Speech(), Tasks(conversation, Checklist(folder / "list.md"), Appearance())], FakeClock()
     )
     return Stage(folder, *replies, registry=tools, executor=executor, policy=policy, conversation=conversation, **parts)
 

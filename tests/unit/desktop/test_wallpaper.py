@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from mss import MSS
 from PIL import Image
+from Xlib.display import Display
 
 from app.base import paths
 from app.base.errors import NeedsPerson, ToolFailed
@@ -54,12 +55,12 @@ def test_a_picture_is_seen_on_x11_after_the_connection_has_gone_and_is_taken_bac
         environment = {**desktop.environment, "XDG_CURRENT_DESKTOP": ""}
         wallpaper = DesktopWallpaper(environment)
         wallpaper.set(_picture(tmp_path, "lime"))
-        (paths.state_dir() / "wallpaper.json").unlink()  # so that this one counts as the person's
+        (paths.state_dir() / "wallpaper.json").unlink()  # so that this one counts as the person's, as by feh
         assert wallpaper.set(_picture(tmp_path, "red")) == "X11"
         assert _corner(environment) == (255, 0, 0)
         wallpaper.set(_picture(tmp_path, "blue"))
         assert _corner(environment) == (0, 0, 255)
-        assert DesktopWallpaper(environment).restore() == "X11"
+        DesktopWallpaper(environment).restore()
         assert _corner(environment) == (0, 255, 0)
         with pytest.raises(ToolFailed, match="nothing to take back"):
             wallpaper.restore()
@@ -67,6 +68,60 @@ def test_a_picture_is_seen_on_x11_after_the_connection_has_gone_and_is_taken_bac
         broken.write_bytes(b"no picture")
         with pytest.raises(ToolFailed, match="X11 did not take"):
             wallpaper.set(broken)
+
+
+def test_a_background_of_x11_that_no_name_tells_is_seen_again_also_below_windows(tmp_path: Path) -> None:
+    with VirtualDesktop(320, 240) as desktop:
+        environment = {**desktop.environment, "XDG_CURRENT_DESKTOP": ""}
+        display = Display(environment["DISPLAY"])
+        screen = display.screen()
+        screen.root.change_attributes(background_pixel=0x00FF00)  # as by xsetroot -solid
+        screen.root.clear_area()
+        over = screen.root.create_window(0, 0, 320, 240, 0, screen.root_depth, background_pixel=0xFFFFFF)
+        over.map()
+        display.sync()
+        wallpaper = DesktopWallpaper(environment)
+        wallpaper.set(_picture(tmp_path, "red"))
+        wallpaper.undo_newest(None)
+        over.destroy()
+        display.sync()
+        assert _corner(environment) == (0, 255, 0)
+        named = screen.root.get_full_property(display.intern_atom("_XROOTPMAP_ID"), 0)
+        display.close()
+    assert named is None
+
+
+def test_each_picture_is_taken_back_by_its_turn_and_a_later_one_stays(tmp_path: Path) -> None:
+    wallpaper, (light, dark) = _gnome(tmp_path)
+    red, blue, lime = (_picture(tmp_path, color) for color in ("red", "blue", "lime"))
+    for turn, picture in (("t1", red), ("t2/c1", blue), ("t3", lime)):
+        wallpaper.set(picture, turn)
+    assert len(wallpaper.take_back("t2")) == 1
+    assert light.read_text() == f"'{lime.as_uri()}'"
+    wallpaper.undo_newest({"t3"})
+    assert light.read_text() == dark.read_text() == f"'{red.as_uri()}'"
+    assert (wallpaper.take_back("t2"), wallpaper.newest_at({"t3"})) == ([], 0.0)
+    assert wallpaper.reset()
+    assert (light.read_text(), dark.read_text()) == ("'file:///light.jpg'", "'file:///dark.jpg'")
+    assert wallpaper.reset() == ""
+
+
+def test_a_picture_that_the_person_has_chosen_since_stays(tmp_path: Path) -> None:
+    wallpaper, (light, _) = _gnome(tmp_path)
+    for undo in (wallpaper.reset, lambda: wallpaper.undo_newest(None)):
+        wallpaper.set(_picture(tmp_path, "red"))
+        light.write_text("'file:///mine.jpg'")
+        undo()
+        assert light.read_text() == "'file:///mine.jpg'"
+
+
+def test_of_many_pictures_the_persons_own_still_comes_back(tmp_path: Path) -> None:
+    wallpaper, (light, dark) = _gnome(tmp_path)
+    for _ in range(9):
+        wallpaper.set(_picture(tmp_path, "red"))
+    for _ in wallpaper.listed():
+        wallpaper.undo_newest(None)
+    assert (light.read_text(), dark.read_text()) == ("'file:///light.jpg'", "'file:///dark.jpg'")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +144,7 @@ def test_each_desktop_is_asked_in_its_own_way_and_gets_back_what_it_showed(
     uri = picture.as_uri()
     assert written.format(path=picture, uri=uri, quoted=json.dumps(uri)) in said.read_text()
     said.write_text("")
-    assert wallpaper.restore() == by
+    assert by in wallpaper.restore()
     assert "file:///old.png" in said.read_text()
 
 
@@ -110,7 +165,9 @@ def test_where_there_is_no_way_the_person_is_told(tmp_path: Path) -> None:
 def test_a_picture_of_an_x_server_that_has_ended_is_not_said_to_be_back(tmp_path: Path) -> None:
     with VirtualDesktop(320, 240) as desktop:
         wallpaper = DesktopWallpaper({**desktop.environment, "XDG_CURRENT_DESKTOP": ""})
-        (paths.state_dir() / "wallpaper.json").write_text(json.dumps({"X11": 0x600001}))
+        gone = {"turn": "", "at": 1.0, "before": {"named": "6291457"}, "value": "1"}
+        kept = {f"X11 {desktop.environment['DISPLAY']}": [gone]}
+        (paths.state_dir() / "wallpaper.json").write_text(json.dumps(kept))
         with pytest.raises(ToolFailed, match="is gone"):
             wallpaper.restore()
         with pytest.raises(ToolFailed, match="nothing to take back"):

@@ -8,6 +8,8 @@ import pytest
 
 from app.protocol.call import FINISHED, WAITING
 from app.services.tasks import Checklist, Item, parse, parse_options, render
+from app.settings import store
+from app.settings.catalog import NAME
 from app.tools.conversation import Keeper
 from tests.support.workbench import Bench
 
@@ -71,9 +73,12 @@ async def test_the_conversation_is_cleared(bench: Bench) -> None:
     assert (result.ends_turn, bench.talk.done) == (FINISHED, ["reset"])
 
 
-async def test_the_name_is_taken(bench: Bench) -> None:
+async def test_the_name_is_kept_until_it_is_undone(bench: Bench) -> None:
     result = await bench.xml('<set_ai_name name="  Robin "/>')
     assert (result.llm_echo, bench.talk.done) == ("From now on your name is Robin.", ["named Robin"])
+    assert store.load()[NAME] == "Robin"
+    await bench.xml("<undo_last_change/>")
+    assert store.load()[NAME] == NAME.default
 
 
 @pytest.mark.parametrize("name", ["x" * 41, "a\u202eb", ""])

@@ -159,7 +159,7 @@ def test_sizes_of_a_surface_become_shapes(size: str, shape: str) -> None:
     assert shape_of(size) == shape
 
 
-async def test_of_the_copies_for_the_desktop_the_last_two_stay(tmp_path: Path) -> None:
+async def test_of_the_copies_for_the_desktop_those_stay_that_an_undo_shows(tmp_path: Path) -> None:
     program = tmp_path / "gsettings"
     program.write_text(f"""#!/bin/sh
 [ "$1" = get ] && {{ cat "{tmp_path}/kept" 2>/dev/null; exit 0; }}
@@ -177,9 +177,9 @@ printf '%s' "$4" > "{tmp_path}/kept"
         Pages(),
         DesktopWallpaper(environment),
     )
-    call = ToolCall("c1", "set_wallpaper", {"path": "sun.png"})
-    for _ in range(4):
-        await drawings.set_wallpaper(call, TurnContext(admitted, turn_id="t1"))
-    copies = list((paths.data_dir() / "wallpapers").iterdir())
-    assert len(copies) == 2
-    assert str(max(copies, key=lambda one: one.stat().st_mtime_ns)) in (tmp_path / "kept").read_text()
+    turn, copies = TurnContext(admitted, turn_id="t1"), paths.data_dir() / "wallpapers"
+    for given, count in (({"path": "sun.png"}, 1), ({"path": "sun.png"}, 2), ({"restore": True}, 2), ({}, 1)):
+        call = ToolCall("c1", "set_wallpaper", given or {"path": "sun.png"})
+        await drawings.set_wallpaper(call, turn)
+        assert len(list(copies.iterdir())) == count
+    assert str(next(copies.iterdir())) in (tmp_path / "kept").read_text()
