@@ -35,6 +35,7 @@ COMMANDS = {
     "grants": "the programs and hosts that Wisp may always use: list, allow, revoke",
     "history": "past conversations: `list`, `show`, `export`, `delete`",
     "apps": "the apps that Wisp has made: `list`, `open NAME`, `rename NAME NEW`, `pin NAME`, `delete NAME` …",
+    "theme": "how Wisp looks: `list`, `set NAME`, `reset`",
     "skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`",
     "mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have",
     "memory": "what is remembered about you: `list`, `export`, `forget`",

@@ -1,0 +1,55 @@
+"""`wisp theme`: list the themes, choose one, or go back to the usual looks. `wisp undo` takes a change back."""
+
+from __future__ import annotations
+
+import argparse
+
+from app.base.errors import ToolMisuse
+from app.desktop.wallpaper import DesktopWallpaper
+from app.services.themes import Appearance, LookChange, theme_named, titled
+from app.settings import store, tokens
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME
+
+_BY_HAND = "by-hand"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    what.add_parser("list", help="all themes; * marks the one in use (what `wisp theme` alone does)")
+    chosen = what.add_parser("set", help="use a theme, without colours, fonts, background and mood of your own")
+    chosen.add_argument("name", type=_theme, help="as `wisp theme list` names it, or a part of its name")
+    what.add_parser("reset", help="back to the system's light or dark, and to the desktop's picture of before")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.what == "set":
+        rest = dict.fromkeys((PALETTE, FONTS, BACKDROP, ATMOSPHERE), "")
+        print(_told(Appearance().choose({THEME: options.name, **rest}, _BY_HAND)))
+    elif options.what == "reset":
+        told = DesktopWallpaper().reset()
+        print(_told(Appearance().reset(_BY_HAND)), *([told] if told else []), sep="\n")
+    else:
+        _list()
+    return 0
+
+
+def _theme(name: str) -> str:
+    try:
+        return theme_named(name)
+    except ToolMisuse as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("name: ")) from error
+
+
+def _list() -> None:
+    used = store.load()[THEME]
+    for theme in THEME.choices:
+        about = tokens.face(theme, theme).about if theme in tokens.THEMES else ""
+        schemes = " and ".join(tokens.faces(theme)) if theme != tokens.SYSTEM else "light or dark, as the system"
+        print(f"{'*' if theme == used else ' '} {theme:<18} {schemes}{f': {about}' if about else ''}")
+
+
+def _told(change: LookChange) -> str:
+    title = titled(change.after[THEME.key])
+    if change.before == change.after:
+        return f"It looks so already: the theme is {title}."
+    return f"The theme is {title}. `wisp undo` takes it back."

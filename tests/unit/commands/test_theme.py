@@ -1,0 +1,93 @@
+"""`wisp theme`, and what `wisp undo` takes back of the looks, the name and the desktop's picture."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app import cli
+from app.desktop.wallpaper import DesktopWallpaper
+from app.services.themes import Appearance
+from app.settings import store
+from app.settings.catalog import NAME, PALETTE, THEME
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "wisp"))
+    monkeypatch.setenv("XDG_CURRENT_DESKTOP", "MATE")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "shown").write_text("'/home/me/sea.jpg'")
+    program = tmp_path / "gsettings"
+    program.write_text(f"""#!/bin/sh
+[ "$1" = get ] && exec cat "{tmp_path}/shown"
+printf %s "$4" > "{tmp_path}/shown"
+""")
+    program.chmod(0o755)
+
+
+def _says(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert cli.main([*words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_list_marks_the_theme_in_use_and_says_what_each_is(capsys: pytest.CaptureFixture[str]) -> None:
+    _says(capsys, "theme", "set", "warm")
+    lines = _says(capsys, "theme").splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("* ")] == ["*"]
+    (used,) = [line for line in lines if line.startswith("* ")]
+    assert used.split()[:5] == ["*", "warm-earthy", "light", "and", "dark:"]
+    assert len(lines) == len(THEME.choices)
+
+
+def test_a_theme_is_chosen_and_reset_and_each_is_undone(capsys: pytest.CaptureFixture[str]) -> None:
+    store.save(PALETTE, "accent: #B3541E")
+    assert "Cyberpunk" in _says(capsys, "theme", "set", "cyberpunk")
+    assert (store.load()[THEME], store.load()[PALETTE]) == ("cyberpunk", "")
+    _says(capsys, "theme", "reset")
+    assert store.load()[THEME] == "system"
+    assert "Cyberpunk" in _says(capsys, "undo")
+    _says(capsys, "undo")
+    assert (store.load()[THEME], store.load()[PALETTE]) == ("system", "accent: #B3541E")
+
+
+def test_a_theme_that_is_none_is_bad_usage_and_all_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["theme", "set", "vaporwave"])
+    assert (ended.value.code, "- solarpunk:" in capsys.readouterr().err) == (2, True)
+
+
+def test_the_picture_of_the_desktop_is_taken_back_by_undo_and_by_reset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown, picture = tmp_path / "shown", tmp_path / "hill.png"
+    for words in (["undo"], ["theme", "reset"], ["undo", "--turn", "t1"]):
+        DesktopWallpaper().set(picture, "t1/c1")
+        assert str(picture) in shown.read_text()
+        assert "picture behind all windows" in _says(capsys, "undo", "--list")
+        assert "MATE shows again" in _says(capsys, *words)
+        assert shown.read_text() == "'/home/me/sea.jpg'"
+
+
+def test_the_newest_of_theme_name_and_picture_is_undone_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _says(capsys, "theme", "set", "memphis")
+    DesktopWallpaper().set(tmp_path / "hill.png")
+    Appearance().choose({NAME: "Robin"}, "t1")
+    assert "Robin" in _says(capsys, "undo", "--list")
+    told = [_says(capsys, "undo") for _ in range(3)]
+    assert ["name" in told[0], "MATE" in told[1], "theme" in told[2]] == [True, True, True]
+    assert (store.load()[NAME], store.load()[THEME]) == (NAME.default, THEME.default)
+
+
+def test_taking_back_the_name_leaves_a_later_theme() -> None:
+    Appearance().choose({NAME: "Robin"}, "t1")
+    Appearance().choose({THEME: "memphis"}, "t2")
+    assert len(Appearance().take_back("t1")) == 1
+    assert (store.load()[NAME], store.load()[THEME]) == (NAME.default, "memphis")
+    Appearance().choose({NAME: "Ada"}, "t3")
+    Appearance().reset("t4")
+    assert store.load()[NAME] == "Ada"
