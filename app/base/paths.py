@@ -36,8 +36,8 @@ def _root(kind: str) -> Path:
     return Path(moved) / kind if moved else Path(_DEFAULTS[kind]())
 
 
-def _place(kind: str) -> Path:
-    own = presence()
+def _place(kind: str, of: str | None = None) -> Path:
+    own = presence() if of is None else of
     return _private(_root(kind) / _PRESENCES / own if own else _root(kind))
 
 
@@ -72,9 +72,9 @@ def data_dir() -> Path:
     return _place("data")
 
 
-def config_dir() -> Path:
-    """Return the folder of settings and rules that the person wrote."""
-    return _place("config")
+def config_dir(of: str | None = None) -> Path:
+    """Return the folder of settings and rules that the person wrote, of this presence or the one with the id `of`."""
+    return _place("config", of)
 
 
 def keys_dir() -> Path:
@@ -87,9 +87,9 @@ def state_dir() -> Path:
     return _place("state")
 
 
-def runtime_dir() -> Path:
-    """Return the folder of sockets and locks of the running session."""
-    return _place("run")
+def runtime_dir(of: str | None = None) -> Path:
+    """Return the folder of sockets and locks of the running session, of this presence or the one with the id `of`."""
+    return _place("run", of)
 
 
 def _user_runtime_dir() -> str:

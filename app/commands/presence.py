@@ -22,7 +22,7 @@ from app.commands.options import dead_display, is_at_hand, say_that_a_display_is
 from app.settings import catalog, store
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
-from app.ui.machine import Collection, CollectionEntry, MachineFinding, ModelServer
+from app.ui.machine import Collection, CollectionEntry, MachineFinding, ModelServer, PresenceEntry
 
 if TYPE_CHECKING:
     import subprocess
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_model_options(parser)
     what = parser.add_subparsers(dest="what", metavar="WHAT")
     what.add_parser("list", help="all presences")
-    begun = what.add_parser("start", help="show one of them")
-    begun.add_argument("name")
+    begun = what.add_parser("start", help="show one of them; without a name the first one")
+    begun.add_argument("name", nargs="?", default="")
     shared.add_model_options(begun)
     made = what.add_parser("create", help="make one with a name, a manner, looks and folders of its own")
     made.add_argument("name", help="what it is called, up to 40 characters")
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         case "delete":
             return _delete(options)
         case "start":
-            os.environ[paths.PRESENCE] = _known(options.name)
+            os.environ[paths.PRESENCE] = _known(options.name) if options.name else ""
     return start(options)
 
 
@@ -92,14 +92,25 @@ def _known(name: str) -> str:
 
 
 def _list() -> int:
-    before = os.environ.pop(paths.PRESENCE, "")
     for own in ("", *paths.presences()):
-        os.environ[paths.PRESENCE] = own
-        settings = store.load()
+        settings = store.load(of=own)
         start = f"wisp presence start {own}" if own else "wisp"
         print(f"{settings[catalog.NAME]:<{_NAME_CHARS}} {settings[catalog.THEME]:<18} {start}")
-    os.environ[paths.PRESENCE] = before
     return 0
+
+
+class Switch:
+    """The presences in the menu of the orb."""
+
+    def entries(self) -> Sequence[PresenceEntry]:
+        every = ("", *paths.presences())
+        return [PresenceEntry(one, store.load(of=one)[catalog.NAME], one == paths.presence()) for one in every]
+
+    def show(self, presence: str, /) -> None:
+        from app.services import timer
+
+        # One that runs already is opened by this, and the new process ends.
+        timer.start_run("presence", "start", *([presence] if presence else []))
 
 
 def _create(options: argparse.Namespace) -> int:
@@ -124,7 +135,7 @@ def _create(options: argparse.Namespace) -> int:
 
 def _delete(options: argparse.Namespace) -> int:
     own = _known(options.name)
-    runtime = _runtime_dir_of(own)
+    runtime = paths.runtime_dir(own)
     if _is_running(runtime):
         raise NeedsPerson(f"{options.name} is running. Quit it in the menu of its orb, then delete it.")
     if not shared.is_agreed(f"Delete {options.name} with its conversations, memories and files, for good?", options):
@@ -145,15 +156,6 @@ def _hold() -> int:
 
         fcntl.flock(held, fcntl.LOCK_SH)
     return held
-
-
-def _runtime_dir_of(own: str) -> Path:
-    before = os.environ.get(paths.PRESENCE, "")
-    os.environ[paths.PRESENCE] = own
-    try:
-        return paths.runtime_dir()
-    finally:
-        os.environ[paths.PRESENCE] = before
 
 
 def _is_running(folder: Path) -> bool:
@@ -382,7 +384,8 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
 
     names = ("planned", "memory", "servers", "apps", "extras", "finder")
     collections = {name: _Later(name, reload, connected) for name in names}
-    return application.run(connect, settings, Outside(reload, ThisMachine(), welcome, collections), on_ready=go_on)
+    outside = Outside(reload, ThisMachine(), welcome, collections, Switch())
+    return application.run(connect, settings, outside, on_ready=go_on)
 
 
 class ThisMachine:

@@ -86,13 +86,15 @@ def _converted(setting: Setting[Any], raw: Any) -> Any:
         raise ValueError(f"{raw!r} is not a number.") from None
 
 
-def _path() -> Path:
-    return paths.config_dir() / "settings.toml"
+def _path(of: str | None = None) -> Path:
+    return paths.config_dir(of) / "settings.toml"
 
 
-def load(environment: Mapping[str, str] | None = None) -> Settings:
-    """Load the person's settings. If the file cannot be read, use the defaults and add a sentence to `problems`."""
-    path = _path()
+def load(environment: Mapping[str, str] | None = None, of: str | None = None) -> Settings:
+    """Load the person's settings of this presence, or of the one with the id `of`. If the file cannot be read, use the
+    defaults and add a sentence to `problems`.
+    """
+    path = _path(of)
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

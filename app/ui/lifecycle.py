@@ -259,7 +259,7 @@ def run(
     quit_when: Awaitable[object] | None,
 ) -> int:
     """Run the presence until the person quits or `quit_when` is done. Returns the exit code."""
-    presence = Presence(parts.look, application.words, parts.orb, parts.outside.collections)
+    presence = Presence(parts.look, application.words, parts.orb, parts.outside.collections, parts.outside.presences)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

@@ -85,6 +85,37 @@ class Collection(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PresenceEntry:
+    """One of the person's presences. The first one has the id ""."""
+
+    id: str
+    name: str
+    is_this: bool = False
+
+
+class Presences(Protocol):
+    """The presences that the person has made."""
+
+    def entries(self) -> Sequence[PresenceEntry]:
+        """Return all, the first one first. Reads a small file for each."""
+        ...
+
+    def show(self, presence: str, /) -> None:
+        """Open the presence with this id, and start it if it does not run."""
+        ...
+
+
+class NoPresences:
+    """Only the presence that runs."""
+
+    def entries(self) -> Sequence[PresenceEntry]:
+        return ()
+
+    def show(self, _presence: str, /) -> None:
+        return
+
+
 class NoMachine:
     """A machine without any results: for the gallery, and for runs that check nothing."""
 
@@ -101,9 +132,11 @@ class NoMachine:
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What the presence needs besides its agent. `reload` reads the current settings; `welcome`: greet the person at
-    the start; `collections` are the lists of stored things by name, such as `planned`, `memory` and `servers`."""
+    the start; `collections` are the lists of stored things by name, such as `planned`, `memory` and `servers`;
+    `presences` are those that the person can switch to."""
 
     reload: Callable[[], Settings]
     machine: Machine
     welcome: bool = False
     collections: Mapping[str, Collection] = field(default_factory=dict)
+    presences: Presences = field(default_factory=NoPresences)

@@ -17,7 +17,7 @@ from app.base.errors import Remedy
 from app.ui.approvals.devices import WITNESS
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
 from app.ui.composer.attachments import Attached, in_words, pictures
-from app.ui.machine import Collection
+from app.ui.machine import Collection, NoPresences, Presences
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import offers, presenter
@@ -102,6 +102,7 @@ class Presence(QObject):
         words: Words = presenter.same,
         orb: OrbWindow | None = None,
         collections: Mapping[str, Collection] = MappingProxyType({}),
+        presences: Presences = NoPresences(),  # noqa: B008 - it holds nothing
     ) -> None:
         super().__init__()
         roles.install()
@@ -110,7 +111,7 @@ class Presence(QObject):
         self.inbox = Inbox(presenter.Presenter(words), look.theme.ms("frame"))
         self.inbox.view_changed.connect(self._show_view)
         self.inbox.events_shown.connect(self._note_moments)
-        self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit)
+        self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit, presences)
         self._background = BackgroundTasks(self.tell, self._tell_bug)
         self.turns = Turns(self.tell, self._background)
         self._panels: Panels | None = None

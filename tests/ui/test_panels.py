@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
@@ -22,6 +22,7 @@ from app.ui import application
 from app.ui.approvals.row import ApprovalRow
 from app.ui.composer import home
 from app.ui.gallery import board, samples
+from app.ui.machine import PresenceEntry
 from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
 from app.ui.preferences import fields
@@ -75,6 +76,37 @@ def test_the_menu_does_what_it_says(qtbot: QtBot, still: Look) -> None:
     assert done == ["toggle", "stop", "settings", "quit"]
     idle = menu_for(actions, is_open=True, running=False)
     assert not idle.actions()[1].isEnabled()
+
+
+class _Family:
+    """Two presences. Keeps which one was opened."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self.shown: list[str] = []
+
+    def entries(self) -> list[PresenceEntry]:
+        return [PresenceEntry(name.casefold(), name, is_this=name == "Ada") for name in self._names]
+
+    def show(self, presence: str, /) -> None:
+        self.shown.append(presence)
+
+
+def test_the_menu_switches_to_another_presence_if_there_is_one(qtbot: QtBot) -> None:
+    family, alone = _Family("Ada", "Bob & Co"), _Family("Ada")
+    still = (lambda: None,) * 4
+    menu = menu_for(Actions(*still, family), is_open=False, running=False)
+    (switch,) = [action.menu() for action in menu.actions() if action.menu()]
+    assert isinstance(switch, QMenu)
+    ada, bob = switch.actions()
+    assert [(one.text(), one.isChecked(), one.isEnabled()) for one in (ada, bob)] == [
+        ("Ada", True, False),
+        ("Bob && Co", False, True),
+    ]
+    bob.trigger()
+    assert family.shown == ["bob & co"]
+    only = menu_for(Actions(*still, alone), is_open=False, running=False)
+    assert not any(one.menu() for one in only.actions())
 
 
 def test_the_tray_follows_the_state(qtbot: QtBot, still: Look) -> None:

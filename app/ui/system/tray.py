@@ -6,6 +6,7 @@ import asyncio
 import html
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QObject, QPointF, Qt
@@ -14,11 +15,13 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from app.agent.agent_events import Outcome
 from app.base.texts import clip_line
-from app.base.values import dataclass
+from app.base.values import dataclass, field
+from app.ui.machine import NoPresences, Presences
 from app.ui.orb.painting import OrbFrame, paint
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import SpokenItem, TurnOutcome, View
 from app.ui.presenter.wording import unmarked
+from app.ui.theme.drawing import Menu
 from app.ui.theme.theme import Theme
 
 
@@ -30,6 +33,7 @@ class Actions:
     stop: Callable[[], None]
     settings: Callable[[], None]
     quit: Callable[[], None]
+    presences: Presences = field(default_factory=NoPresences)
 
 
 def menu_for(actions: Actions, *, is_open: bool, running: bool, menu: QMenu | None = None) -> QMenu:
@@ -42,9 +46,24 @@ def menu_for(actions: Actions, *, is_open: bool, running: bool, menu: QMenu | No
     stop = menu.addAction(tr("Menu", "Stop"), actions.stop)
     stop.setEnabled(running)
     menu.addSeparator()
+    _add_presences(menu, actions.presences)
     menu.addAction(tr("Menu", "Settings"), actions.settings)
     menu.addAction(tr("Menu", "Quit"), actions.quit)
     return menu
+
+
+def _add_presences(menu: QMenu, presences: Presences) -> None:
+    """Add a menu to switch to another presence, if there are several. This one is marked."""
+    entries = presences.entries()
+    if len(entries) < 2:
+        return
+    title = QCoreApplication.translate("Menu", "Presences")
+    switch = menu.submenu(title) if isinstance(menu, Menu) else menu.addMenu(title)
+    for entry in entries:
+        action = switch.addAction(entry.name.replace("&", "&&"), partial(presences.show, entry.id))
+        action.setCheckable(True)
+        action.setChecked(entry.is_this)
+        action.setEnabled(not entry.is_this)
 
 
 _CHARS = 240

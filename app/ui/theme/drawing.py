@@ -147,8 +147,17 @@ class Menu(QMenu):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._radius = theme.size("button_radius")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+    def submenu(self, title: str) -> Menu:
+        """Add a menu that looks like this one. Returns it."""
+        made = Menu(self._theme, self)
+        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)  # because it may be opened several times
+        made.setTitle(title)
+        self.addMenu(made)
+        return made
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

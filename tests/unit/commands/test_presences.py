@@ -41,6 +41,19 @@ def test_a_presence_has_a_name_a_manner_and_folders_of_its_own(
     assert "wisp presence start ada-l" in capsys.readouterr().out
 
 
+def test_the_menu_knows_all_by_their_names_and_marks_the_one_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.commands.presence import Switch
+
+    presence("create", "Bob")
+    presence("create", "Ada L.")
+    monkeypatch.setenv(paths.PRESENCE, "ada-l")
+    assert [(one.id, one.name, one.is_this) for one in Switch().entries()] == [
+        ("", catalog.NAME.default, False),
+        ("ada-l", "Ada L.", True),
+        ("bob", "Bob", False),
+    ]
+
+
 def test_all_are_listed_and_one_is_deleted_with_all_that_it_keeps(
     moved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
