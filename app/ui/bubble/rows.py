@@ -312,8 +312,11 @@ class AnswerButton(WordButton):
     def fit(self, most: int) -> None:
         """Set the button's size to that of its words, at most `most` pixels wide."""
         theme = self._theme
-        metrics, inset = QFontMetrics(font(theme, "text", strong=True)), theme.size("card_padding")
-        self._lines, box = lines_of(metrics, most - 2 * inset, self.text())
+        inset = theme.size("card_padding")
+        weights = [QFontMetrics(font(theme, "text", strong=is_strong)) for is_strong in (False, True)]
+        # In some fonts the strong letters are the narrower ones.
+        widest = max(weights, key=lambda metrics: metrics.horizontalAdvance(self.text()))
+        self._lines, box = lines_of(widest, most - 2 * inset, self.text())
         height = max(box.height() + 2 * theme.size("gap"), theme.size("button_height"))
         self.setFixedSize(min(box.width() + 2 * inset + 2, most), height)
 

@@ -29,6 +29,7 @@ from app.base import resources
 from app.ui.theme.theme import Color, Theme
 
 _TOKEN = re.compile(r"@(\w+)(:px)?")
+_FAMILIES = "families"
 _USUAL_POINTS = 10.0
 _LEAST, _MOST = 1.0, 2.0
 _DISPLAYED = {"answer", "heading", "title"}
@@ -54,14 +55,15 @@ def font(theme: Theme, name: str, *, strong: bool = False) -> QFont:
     if wanted := theme.families(role):
         found.setFamilies([*_installed(wanted), *found.families()])
     found.setPixelSize(theme.type(name).size)
-    found.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
+    strength = QFont.Weight.Bold if wanted else QFont.Weight.DemiBold  # many fonts have nothing between normal and bold
+    found.setWeight(strength if strong else QFont.Weight.Normal)
     return found
 
 
 @lru_cache(maxsize=64)
 def _installed(wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the wanted font families that are installed. Qt would replace a missing one with some similar font."""
-    there = set(QFontDatabase.families())
+    there = {family.partition(" [")[0] for family in QFontDatabase.families()}  # Qt adds the maker if there are two
     return tuple(family for family in wanted if family in there)
 
 
@@ -78,9 +80,12 @@ def lines_of(metrics: QFontMetrics, width: int, text: str) -> tuple[Qt.TextFlag,
 
 def sheet(theme: Theme) -> str:
     """Return the style sheet for Qt's own widgets, with the theme's tokens filled in."""
+    families = ", ".join(f'"{family}"' for family in font(theme, "text").families())
 
     def value(found: re.Match[str]) -> str:
         name, is_size = found.group(1), found.group(2)
+        if name == _FAMILIES:
+            return families
         return f"{theme.size(name)}px" if is_size else theme.color(name).hex
 
     template = resources.text("themes/style.qss")
