@@ -39,7 +39,8 @@ _OWN_BYTES = 64_000
 _MOST_PROBLEMS = 20
 _RANGE = 4
 _DECORATION = frozenset(
-    {"radius", "card_radius", "button_radius", "hairline", "hard_shadow", "stripe", "shadow_opacity"}
+    {"radius", "card_radius", "button_radius", "hairline", "hard_shadow", "stripe"}
+    | {"shadow_opacity", "orb_corner", "orb_depth"}
 )
 _LEAST_MOST_PX = 24
 _MEND_STEPS = 50

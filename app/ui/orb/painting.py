@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QConicalGradient, QFont, QPainter, QPainterPath, QPen, QRadialGradient
+from PySide6.QtGui import QBrush, QColor, QConicalGradient, QFont, QImage, QPainter, QPainterPath, QPen, QRadialGradient
 
 from app.base.values import dataclass
 from app.ui.orb.state import Orb
@@ -39,6 +40,7 @@ class OrbFrame:
 
 _FALL_STEPS = 6
 """Stops of a light that falls off smoothly."""
+_SHADOW_STEPS = 16
 
 
 def paint(painter: QPainter, center: QPointF, diameter: float, look: OrbFrame, theme: Theme, *, shadow: bool) -> None:
@@ -66,29 +68,52 @@ def paint(painter: QPainter, center: QPointF, diameter: float, look: OrbFrame, t
         _freedom(painter, center, radius, theme)
 
 
+def outline(center: QPointF, radius: float, theme: Theme) -> QPainterPath:
+    """Return the outline of the orb's body: a circle, or a square whose corners are as round as the theme wants."""
+    return _square(center, radius, radius * theme.ratio("orb_corner"))
+
+
+def _square(center: QPointF, radius: float, corner: float) -> QPainterPath:
+    path = QPainterPath()
+    path.addRoundedRect(QRectF(center.x() - radius, center.y() - radius, 2 * radius, 2 * radius), corner, corner)
+    return path
+
+
 def _shadow(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
-    drop, blur = theme.count("grid") * 1.5, theme.size("orb_margin") * 0.62
-    middle = QPointF(center.x(), center.y() + drop)
-    gradient = QRadialGradient(middle, radius + blur)
-    opacity = theme.ratio("shadow_opacity")
-    inner = max((radius - blur) / (radius + blur), 0.0)
-    for step in range(9):
-        share = step / 8
-        strength = opacity * 1.5 * (1 - share) ** 2
-        gradient.setColorAt(inner + (1 - inner) * share, QColor(*theme.color("shadow").faded(strength)))
+    """Paint a soft shadow; in a theme with hard shadows, one flat shape."""
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QBrush(gradient))
-    painter.drawEllipse(middle, radius + blur, radius + blur)
+    if apart := theme.count("hard_shadow") / 2:
+        shape = outline(center + QPointF(apart, apart), radius, theme)
+        painter.fillPath(shape, QColor(*theme.color("shadow")))
+        return
+    color, corner = theme.color("shadow").faded(theme.ratio("shadow_opacity")), radius * theme.ratio("orb_corner")
+    soft = _soft_shadow(radius, corner, theme.size("orb_margin") * 0.62, color, painter.device().devicePixelRatioF())
+    middle, half = center + QPointF(0, theme.count("grid") * 1.5), soft.deviceIndependentSize() / 2
+    painter.drawImage(middle - QPointF(half.width(), half.height()), soft)
+
+
+@lru_cache(maxsize=8)
+def _soft_shadow(radius: float, corner: float, blur: float, color: Color, ratio: float) -> QImage:
+    """Return a shadow as many faint outlines, drawn once, since most frames of a moving orb have the same."""
+    side = math.ceil((radius + blur) * 2)
+    made = QImage(round(side * ratio), round(side * ratio), QImage.Format.Format_ARGB32_Premultiplied)
+    made.setDevicePixelRatio(ratio)
+    made.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(made)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for step in range(_SHADOW_STEPS):
+        grown = blur * (1 - 2 * step / _SHADOW_STEPS)
+        faint = color.faded(1.5 * (2 * step + 1) / _SHADOW_STEPS**2)
+        shape = _square(QPointF(side / 2, side / 2), max(radius + grown, 0), max(corner + grown, 0))
+        painter.fillPath(shape, QColor(*faint))
+    painter.end()
+    return made
 
 
 def _sphere(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
     lit, body, far = theme.orb(look.state.value)
-    inside = QPainterPath()
-    inside.addEllipse(center, radius, radius)
-    painter.setPen(Qt.PenStyle.NoPen)
+    inside, depth = outline(center, radius, theme), theme.ratio("orb_depth")
     painter.fillPath(inside, QColor(*body))
-    painter.save()
-    painter.setClipPath(inside)
     # Three soft lights that overlap: no edge and no reflection, so that it glows by itself.
     for color, x, y, reach, strength in (
         (far, 0.55, 0.75, 1.5, 0.85),
@@ -96,10 +121,9 @@ def _sphere(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, t
         (lit, 0.75, -0.1, 0.9, 0.3),
     ):
         spot = QPointF(center.x() + x * radius, center.y() + y * radius)
-        painter.fillPath(inside, _soft(spot, radius * reach, color, strength))
-    painter.restore()
+        painter.fillPath(inside, _soft(spot, radius * reach, color, strength * depth))
     if look.state is Orb.THINKING:
-        _light(painter, center, radius, look.phase, lit)
+        _light(painter, inside, center, radius, look.phase, lit)
     _rim(painter, center, radius, theme)
 
 
@@ -112,7 +136,7 @@ def _soft(spot: QPointF, reach: float, color: Color, strength: float) -> QBrush:
     return QBrush(gradient)
 
 
-def _light(painter: QPainter, center: QPointF, radius: float, phase: float, lit: Color) -> None:
+def _light(painter: QPainter, inside: QPainterPath, center: QPointF, radius: float, phase: float, lit: Color) -> None:
     """Paint the light inside the orb that travels around while Wisp thinks."""
     angle = phase * math.tau
     spot = QPointF(center.x() + math.cos(angle) * radius * 0.5, center.y() + math.sin(angle) * radius * 0.5)
@@ -120,25 +144,24 @@ def _light(painter: QPainter, center: QPointF, radius: float, phase: float, lit:
     gradient.setColorAt(0.0, QColor(255, 255, 255, 190))
     gradient.setColorAt(0.35, QColor(*lit.faded(0.6)))
     gradient.setColorAt(1.0, QColor(*lit.faded(0.0)))
-    painter.setBrush(QBrush(gradient))
-    inside = QPainterPath()
-    inside.addEllipse(center, radius, radius)
-    painter.save()
-    painter.setClipPath(inside)
-    painter.drawEllipse(spot, radius * 0.72, radius * 0.72)
-    painter.restore()
+    painter.fillPath(inside, QBrush(gradient))
 
 
 def _rim(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
-    """Paint a thin light along the upper edge."""
-    (rim,) = theme.orb("rim")
+    """Paint a thin light along the upper edge. Around a flat body it becomes a line as wide as the theme's others."""
+    (rim,), depth = theme.orb("rim"), min(theme.ratio("orb_depth"), 1.0)
     sweep = QConicalGradient(center, 120)
     for place, opacity in ((0.0, 0.6), (0.25, 0.2), (0.5, 0.08), (0.75, 0.2), (1.0, 0.6)):
-        sweep.setColorAt(place, QColor(*rim.faded(opacity)))
+        sweep.setColorAt(place, QColor(*rim.faded(1 - depth * (1 - opacity))))
+    width = radius / 28 * (depth + theme.count("hairline") * (1 - depth))
+    _line(painter, center, radius, QBrush(sweep), width, theme)
+
+
+def _line(painter: QPainter, center: QPointF, radius: float, brush: QBrush, width: float, theme: Theme) -> None:
+    """Paint a line of this width along the inside of the orb's outline at `radius`."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QBrush(sweep), radius / 28))
-    inset = radius - radius / 56
-    painter.drawEllipse(center, inset, inset)
+    painter.setPen(QPen(brush, width))
+    painter.drawPath(outline(center, radius - width / 2, theme))
 
 
 def _voice(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
@@ -146,36 +169,30 @@ def _voice(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, th
     body, which keeps the hue of the state."""
     width = radius * (0.1 + 0.08 * look.pulse)
     (light,) = theme.orb("glyph")
-    painter.setBrush(Qt.BrushStyle.NoBrush)
     for color, wide, reach in (
-        (light.faded(0.55), radius / 28, radius - width - radius / 56),
-        (theme.tone(look.tone), width, radius - width / 2),
+        (light.faded(0.55), radius / 28, radius - width),
+        (theme.tone(look.tone), width, radius),
     ):
-        painter.setPen(QPen(QColor(*color.faded(look.voice)), wide))
-        painter.drawEllipse(center, reach, reach)
+        _line(painter, center, reach, QBrush(QColor(*color.faded(look.voice))), wide, theme)
 
 
 def _notch(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
+    """Paint a gap in the rim, at the upper right."""
     (mark,) = theme.orb("glyph")
-    inset = radius - radius / 56
-    painter.setPen(QPen(QColor(*mark), radius / 8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
-    box = QRectF(center.x() - inset, center.y() - inset, inset * 2, inset * 2)
-    painter.drawArc(box, 34 * 16, 22 * 16)
+    rim = outline(center, radius, theme).subtracted(outline(center, radius * 0.9, theme))
+    wedge = QPainterPath(center)
+    wedge.arcTo(QRectF(center.x() - 2 * radius, center.y() - 2 * radius, 4 * radius, 4 * radius), 34, 22)
+    painter.fillPath(rim.intersected(wedge), QColor(*mark))
 
 
 def _hollow(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
     """Paint the orb as an empty ring, which says that the person drives mouse and keyboard."""
     lit, body, far = theme.orb(Orb.DRIVING.value)
-    painter.setBrush(QColor(*theme.color("paper")))
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.drawEllipse(center, radius, radius)
-    width = radius / 5
+    painter.fillPath(outline(center, radius, theme), QColor(*theme.color("paper")))
     ring = QRadialGradient(QPointF(center.x() - radius * 0.4, center.y() - radius * 0.5), radius * 2)
     for place, color in ((0.0, lit), (0.5, body), (1.0, far)):
-        ring.setColorAt(place, QColor(*color))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QBrush(ring), width))
-    painter.drawEllipse(center, radius - width / 2, radius - width / 2)
+        ring.setColorAt(place, QColor(*body.mixed(color, min(theme.ratio("orb_depth"), 1.0))))
+    _line(painter, center, radius, QBrush(ring), radius / 5, theme)
 
 
 def _progress(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
@@ -201,7 +218,7 @@ def _ripples(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, 
     for number in range(_RIPPLES):
         share = (look.phase + number / _RIPPLES) % 1.0
         painter.setPen(QPen(QColor(*body.faded(0.55 * (1 - share))), 2))
-        painter.drawEllipse(center, radius + reach * share, radius + reach * share)
+        painter.drawPath(outline(center, radius + reach * share, theme))
 
 
 def _glyph(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:

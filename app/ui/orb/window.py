@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication
 
 from app.base.geometry import Rect
-from app.ui.orb.painting import OrbFrame, paint
+from app.ui.orb.painting import OrbFrame, outline, paint
 from app.ui.orb.state import Orb
 from app.ui.theme.motion import Glide, Ticker
 from app.ui.theme.theme import Theme
@@ -182,10 +182,9 @@ class OrbWindow(Handle):
             self._move()
 
     def body_path(self) -> QPainterPath:
-        path = QPainterPath()
         center = QPointF(self.rect().toRectF().center())
         radius = self._size.goal / 2
-        path.addEllipse(center, radius, radius)
+        path = outline(center, radius, self.theme)
         if self._unread or self._state is Orb.NEEDS_YOU:
             reach = self.theme.size("badge") / 2 + 1
             path.addEllipse(QPointF(center.x() + radius * 0.72, center.y() - radius * 0.72), reach, reach)
