@@ -280,7 +280,7 @@ def titled(theme: str) -> str:
     """Return the name of a theme for people."""
     if theme == tokens.SYSTEM:
         return "the system's (light or dark)"
-    return tokens.face(theme, theme).title
+    return tokens.face(theme, tokens.shown_scheme()).title
 
 
 def theme_named(name: str) -> str:
@@ -291,6 +291,6 @@ def theme_named(name: str) -> str:
     if not hits:
         hits = [one for one in every if plain and (plain.replace("-", "") in one.replace("-", ""))]
     if len(hits) != 1:
-        listed = "\n".join(f"- {one}: {tokens.face(one, one).about}" for one in tokens.THEMES)
+        listed = "\n".join(f"- {one}: {tokens.face(one, tokens.SCHEMES[0]).about}" for one in tokens.THEMES)
         raise ToolMisuse(f"name: there is no theme {name!r}. Choose system, light, dark or one of these:\n{listed}")
     return hits[0]

@@ -100,8 +100,8 @@ class ThemeFace:
 
     @property
     def wallpaper(self) -> Path | None:
-        """The theme's own background picture, an SVG; None where it has none."""
-        picture = resources.path(f"themes/{self.theme}.svg")
+        """The theme's own background picture in this colour scheme, an SVG; None where it has none."""
+        picture = resources.path(f"themes/{self.theme}-{self.scheme}.svg")
         return picture if picture.is_file() else None
 
 
@@ -138,24 +138,15 @@ def mended(color: Color, clarity: Callable[[Color], float]) -> Color:
     return next((mix for mix in mixes if clarity(mix) >= 1), max(mixes, key=clarity))
 
 
-def faces(theme: str) -> tuple[str, ...]:
-    """Return the colour schemes (light, dark) that a theme has."""
-    if theme in SCHEMES:
-        return (theme,)
-    given = _given(theme)
-    return tuple(scheme for scheme in SCHEMES if scheme in given)
-
-
 def face(theme: str, scheme: str, palette: str = "") -> ThemeFace:
-    """Return the theme in this colour scheme, or in its only one. `system` and unknown names give the plain theme.
+    """Return the theme in this colour scheme. `system` and unknown names give the plain theme.
 
     A palette (`paper: #FFF8E7; ink: #2B2118`) replaces colours of the theme. One with `paper` replaces all of them,
     and decides the scheme.
     """
     if theme not in THEMES:
         return _face("", theme if theme in SCHEMES else scheme, palette)
-    offered = faces(theme)
-    return _face(theme, scheme if scheme in offered else offered[0], palette)
+    return _face(theme, scheme, palette)
 
 
 @lru_cache(maxsize=64)
@@ -169,7 +160,7 @@ def _face(theme: str, scheme: str, palette: str) -> ThemeFace:
     given: Mapping[str, Any] = _given(theme) if theme else {"title": scheme.capitalize(), "about": ""}
     own = {"colors": {}, "tones": {}, "orb": {}, **given.get(scheme, {})}
     own = {**own, "colors": chosen, "orb": {}} if "paper" in chosen else {**own, "colors": {**own["colors"], **chosen}}
-    tree = {**tree, **{group: {**tree[group], **given.get(group, {})} for group in ("sizes", "ratios")}}
+    tree = {**tree, **{group: {**tree[group], **given.get(group, {})} for group in ("sizes", "ratios", "type")}}
     tree["colors"] = _colors(tree["colors"], own["colors"])
     tree["tones"] = {**tree["tones"], **own["tones"]}
     tree["orb"] = {**tree["orb"], **_orb(tree["colors"]), **own["orb"]}

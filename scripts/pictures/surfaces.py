@@ -69,7 +69,7 @@ def _sheet(name: str, html: str, data: Path) -> Image.Image:
 
 
 def _schemes(theme: str) -> tuple[str, ...]:
-    return (theme,) if theme in tokens.SCHEMES else tokens.faces(theme)
+    return (theme,) if theme in tokens.SCHEMES else tokens.SCHEMES
 
 
 def _drawn(name: str, html: str, style: str, data: Path) -> Image.Image:

@@ -30,8 +30,11 @@ _SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
 _LIMIT_S = 120.0
 _ANSWER_S = 10.0
 _STILL_S = 3.0
-_TILE = (320, 200)
-_TILES_IN_A_ROW = 5
+_TILE = (960, 700)
+"""Shown at half its size."""
+_TILES_IN_A_ROW = 4
+_OVERLAP = 28
+"""Two pieces share their margins."""
 _SPOKEN_MS = 1500
 """After this time all text of a board has appeared."""
 _APP_THEMES = ("solarpunk", "warm-earthy", "neo-brutalist")
@@ -39,6 +42,8 @@ _APP_TILE = (360, 272)
 _WEEK = (1720, 2050, 1480, 1900, 1630, 1210)
 _MEALS = (("Porridge", 310, 1764000000000), ("Soup and bread", 520, 1764014400000), ("An apple", 80, 1764021600000))
 _DRAWN_S = 1.5
+_BITS = 6
+"""Of each colour's eight, which makes a picture with soft lights a third smaller."""
 _SCREEN = (1000, 640)
 _SKY = (0x4A, 0x5B, 0x7C), (0xC9, 0xB8, 0xB4)
 """Red, green and blue at the top and at the bottom."""
@@ -182,7 +187,9 @@ def pieces(folder: Path) -> None:
 
 
 def themes(target: Path) -> None:
-    """Each theme as one tile: its wallpaper with the bubble and the orb in front of it."""
+    """Each theme as two tiles, light and dark: its wallpaper, and before it the orb's states, an answer and a question,
+    and cards."""
+    from PIL import Image, ImageOps
     from PySide6.QtCore import QPoint, QRectF, Qt
     from PySide6.QtGui import QPainter, QPixmap
     from PySide6.QtSvg import QSvgRenderer
@@ -190,30 +197,34 @@ def themes(target: Path) -> None:
 
     from app.settings import tokens
     from app.ui.gallery import board
-    from app.ui.theme import theme
+    from app.ui.orb.state import Orb
 
-    shown = {kind: (kind, tokens.faces(kind)[0]) for kind in tokens.THEMES}
-    made = board.boards(shown=shown)
-    rows = -(-len(made) // _TILES_IN_A_ROW)
     width, height = _TILE
-    whole = QPixmap(width * min(len(made), _TILES_IN_A_ROW), height * rows)
-    painter = QPainter(whole)
-    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-    for number, (kind, scheme) in enumerate(shown.values()):
-        one = made[kind]
+    faces = [(kind, scheme) for kind in tokens.THEMES for scheme in tokens.SCHEMES]
+    whole = Image.new("RGB", (width // 2 * _TILES_IN_A_ROW, height // 2 * -(-len(faces) // _TILES_IN_A_ROW)))
+    for number, (kind, scheme) in enumerate(faces):
+        one = board.boards(shown={kind: (kind, scheme)})[kind]
         one.show()
         QTest.qWait(_SPOKEN_MS)
-        x, y = number % _TILES_IN_A_ROW * width, number // _TILES_IN_A_ROW * height
-        wallpaper = theme.load(scheme, kind=kind).wallpaper
-        painter.setClipRect(x, y, width, height)
-        QSvgRenderer(str(wallpaper)).render(painter, QRectF(x, y, width, height))
-        orb = one.pieces["orb-idle"].grab()
-        bubble = one.pieces["bubble-short-answer"].grab().scaledToWidth(width - orb.width(), Qt.SmoothTransformation)
-        painter.drawPixmap(QPoint(x, y + (height - bubble.height()) // 2), bubble)
-        painter.drawPixmap(QPoint(x + width - orb.width(), y + height - orb.height()), orb)
+        tile = QPixmap(width, height)
+        painter = QPainter(tile)
+        wallpaper = tokens.face(kind, scheme).wallpaper
+        QSvgRenderer(str(wallpaper)).render(painter, QRectF(0, 0, width, height))
+        orbs = [one.pieces[f"orb-{state.value}"].grab() for state in Orb]
+        for place, orb in enumerate(orbs):
+            painter.drawPixmap(QPoint(place * width // len(orbs), 0), orb)
+        corner = QPoint(0, orbs[0].height() - _OVERLAP)
+        for name in ("bubble-short-answer", "bubble-question"):
+            painter.drawPixmap(corner, bubble := one.pieces[name].grab())
+            corner += QPoint(0, bubble.height() - _OVERLAP)
+        bubble = one.pieces["bubble-cards"].grab()
+        painter.drawPixmap(QPoint(width - bubble.width(), orbs[0].height() - _OVERLAP), bubble)
+        painter.end()
         one.close()
-    painter.end()
-    whole.save(str(target))
+        row, column = divmod(number, _TILES_IN_A_ROW)
+        small = tile.scaledToWidth(width // 2, Qt.TransformationMode.SmoothTransformation)
+        whole.paste(Image.fromqpixmap(small).convert("RGB"), (column * width // 2, row * height // 2))
+    ImageOps.posterize(whole, _BITS).save(target, optimize=True)
 
 
 def until(seen: Callable[[], bool]) -> None:

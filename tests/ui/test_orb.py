@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
 from app.base.geometry import Point, Rect
+from app.settings.tokens import THEMES
 from app.ui.orb.painting import OrbFrame, paint
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
@@ -197,12 +198,23 @@ def apart(one: QColor, other: QColor) -> int:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_all_states_are_told_apart_at_24_pixels(qapp: QApplication, scheme: str) -> None:
-    look = load(scheme)
+@pytest.mark.parametrize("kind", ["", *THEMES])
+def test_all_states_are_told_apart_at_24_pixels(qapp: QApplication, kind: str, scheme: str) -> None:
+    look = load(scheme, kind=kind)
     pictures = {state: small(state, look) for state in Orb}
     for one, other in combinations(Orb, 2):
         differing = sum(apart(a, b) > 40 for a, b in zip(pictures[one], pictures[other], strict=True))
         assert differing > 0.15 * 24 * 24, (one, other, differing)
+
+
+@pytest.mark.parametrize(("kind", "is_solid"), [("", False), ("neo-brutalist", True)])
+def test_the_theme_gives_the_orb_its_body_which_alone_takes_clicks(
+    qtbot: QtBot, still: Look, kind: str, *, is_solid: bool
+) -> None:
+    orb = OrbWindow(load("light", kind=kind), still.around, still.ticker)
+    qtbot.addWidget(orb)
+    assert orb.body_path().contains(orb.body().topLeft() + QPointF(1, 1)) is is_solid
+    assert (small(Orb.IDLE, orb.theme)[0] != QColor(*orb.theme.color("paper"))) is is_solid
 
 
 @pytest.mark.parametrize("state", [Orb.NEEDS_YOU, Orb.ERROR])

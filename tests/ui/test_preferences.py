@@ -437,7 +437,7 @@ def test_a_theme_that_a_tool_writes_is_followed_at_once_and_what_was_said_is_not
             looks.choose({catalog.THEME: "cyberpunk", catalog.FONTS: "mono: Hack"}, "turn-1")
             await until(lambda: presence.theme.name == "cyberpunk")
             assert presence.theme.families("mono")[0] == "Hack"
-            assert (presence.orb.theme.scheme, presence.composer.field.toPlainText()) == ("dark", "half a wish")
+            assert (presence.orb.theme.name, presence.composer.field.toPlainText()) == ("cyberpunk", "half a wish")
             looks.undo_newest(None)
             await until(lambda: presence.theme.name == "light")
             presence.close()

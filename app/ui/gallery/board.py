@@ -223,7 +223,7 @@ class Board(QWidget):
 
 
 PLAIN = {scheme: ("", scheme) for scheme in theme.SCHEMES}
-EVERY = PLAIN | {f"{kind}-{scheme}": (kind, scheme) for kind in tokens.THEMES for scheme in tokens.faces(kind)}
+EVERY = PLAIN | {f"{kind}-{scheme}": (kind, scheme) for kind in tokens.THEMES for scheme in theme.SCHEMES}
 """Themes and schemes by the names of their boards."""
 
 

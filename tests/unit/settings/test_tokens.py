@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from app.base import resources
 from app.settings import tokens
 from app.settings.tokens import Color, contrast
 
-FACES = [(kind, scheme) for kind in tokens.THEMES for scheme in tokens.faces(kind)]
+FACES = [(kind, scheme) for kind in tokens.THEMES for scheme in tokens.SCHEMES]
 
 
 @pytest.mark.parametrize(("kind", "scheme"), FACES)
@@ -18,18 +20,40 @@ def test_every_theme_has_all_tokens_and_shows_the_colours_that_it_gives(kind: st
     assert {group: set(named) for group, named in made.tree.items()} == {
         group: set(named) for group, named in plain.tree.items()
     }
-    assert made.mended == ()
+    assert (made.scheme, made.mended) == (scheme, ())
     assert made.tree["colors"]["paper"] != plain.tree["colors"]["paper"]
     assert made.wallpaper is not None
     assert made.fonts["display"]
 
 
 def test_no_two_themes_look_alike() -> None:
-    seen = [
-        tuple(tokens.face(kind, scheme).tree["colors"][name] for name in ("paper", "ink", "accent"))
-        for kind, scheme in FACES
-    ]
-    assert len(set(seen)) == len(FACES) >= 14
+    """No two have the same colours, and any two differ in three things besides: shape, shadow, the orb, letters."""
+    made = [tokens.face(kind, scheme) for kind, scheme in FACES]
+    colors = [tuple(face.tree["colors"][name] for name in ("paper", "ink", "accent")) for face in made]
+    assert len(set(colors)) == len(FACES)
+    for one, other in combinations(tokens.THEMES, 2):
+        assert sum(a != b for a, b in zip(_shape(one), _shape(other), strict=True)) >= 3, (one, other)
+
+
+def _shape(kind: str) -> tuple[object, ...]:
+    face = tokens.face(kind, "light")
+    sizes, ratios = face.tree["sizes"], face.tree["ratios"]
+    own = ("radius", "card_radius", "button_radius", "hairline", "hard_shadow")
+    return (*(sizes[name] for name in own), ratios["orb_corner"], ratios["orb_depth"], face.fonts["system"][-3:])
+
+
+ORDINARY = {f"DejaVu {name}" for name in ("Sans", "Sans Condensed", "Sans Mono", "Serif")} | {
+    f"{maker} {name}"
+    for maker in ("Liberation", "Noto")
+    for name in ("Sans", "Sans Narrow", "Sans Mono", "Mono", "Serif")
+}
+"""Fonts of which an ordinary Linux desktop has at least some."""
+
+
+@pytest.mark.parametrize("kind", tokens.THEMES)
+def test_every_theme_names_fonts_that_an_ordinary_desktop_has(kind: str) -> None:
+    for role, families in tokens.face(kind, "light").fonts.items():
+        assert ORDINARY & set(families), role
 
 
 @pytest.mark.parametrize("kind", [*tokens.THEMES, "default"])
@@ -40,12 +64,6 @@ def test_every_theme_has_a_handbook_that_teaches_its_variables(kind: str) -> Non
         assert heading in text
     for name in ("--paper", "--ink", "--accent", "--font-display", "--radius"):
         assert name in text
-
-
-def test_a_theme_with_one_scheme_has_it_whatever_the_system_has() -> None:
-    assert tokens.face("cyberpunk", "light").scheme == "dark"
-    assert tokens.face("memphis", "dark").scheme == "light"
-    assert [tokens.face("solarpunk", scheme).scheme for scheme in tokens.SCHEMES] == ["light", "dark"]
 
 
 @pytest.mark.parametrize("name", ["system", "", "no-such-theme"])

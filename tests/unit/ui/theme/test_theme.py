@@ -20,7 +20,7 @@ WORST_BEHIND = {"light": Color(0, 0, 0), "dark": Color(255, 255, 255)}
 
 
 FACES = [("", scheme) for scheme in theme.SCHEMES] + [
-    (kind, scheme) for kind in tokens.THEMES for scheme in tokens.faces(kind)
+    (kind, scheme) for kind in tokens.THEMES for scheme in theme.SCHEMES
 ]
 
 
