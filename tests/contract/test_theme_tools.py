@@ -26,6 +26,7 @@ from app.providers.scripted import native_call
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace
+from app.services.svg import SvgRenderer
 from app.services.themes import Appearance, active_theme
 from app.services.web.pages import Pages
 from app.settings import store
@@ -69,6 +70,7 @@ def _executor(folder: Path, maker: str = "", port: int = 0) -> Executor:
     drawings = Drawings(
         workspace,
         Changes(workspace, Checkpoints(folder / "checkpoints")),
+        SvgRenderer(),
         PictureMaker(lambda: settings, lambda _name: ""),
         Pages(),
         wallpaper,
