@@ -40,12 +40,14 @@ def _theme(name: str) -> str:
         raise argparse.ArgumentTypeError(str(error).removeprefix("name: ")) from error
 
 
+_PLAIN = {tokens.SYSTEM: "light or dark as the system", **{scheme: f"always {scheme}" for scheme in tokens.SCHEMES}}
+
+
 def _list() -> None:
     used = store.load()[THEME]
     for theme in THEME.choices:
-        about = tokens.face(theme, theme).about if theme in tokens.THEMES else ""
-        schemes = " and ".join(tokens.faces(theme)) if theme != tokens.SYSTEM else "light or dark, as the system"
-        print(f"{'*' if theme == used else ' '} {theme:<18} {schemes}{f': {about}' if about else ''}")
+        about = tokens.face(theme, tokens.SCHEMES[0]).about or f"the plain theme, {_PLAIN[theme]}"
+        print(f"{'*' if theme == used else ' '} {theme:<18} {about}")
 
 
 def _told(change: LookChange) -> str:
