@@ -124,6 +124,15 @@ def test_an_open_window_follows_what_changes_its_files_as_an_undo_does(shown: Sc
     assert eventually(lambda: "Echo" not in _titles(shown))
 
 
+async def test_a_window_opens_also_while_the_engine_ends_with_its_last_one(shown: Screen, tmp_path: Path) -> None:
+    store = SurfaceStore(_folder(tmp_path), Checkpoints(tmp_path / "checkpoints"))
+    made = store.create(APP, "Echo", Written(ECHO % "0", "", None), ChangeOrigin("t", "create_app"))
+    engine = SurfaceEngine(store.folder, environment=shown.environment)
+    for _ in range(4):
+        assert "window is open" in await engine.open(made.id)
+        await engine.tell(made.id, "close")
+
+
 def test_what_a_person_enters_is_kept_and_what_a_model_changes_is_shown_at_once(shown: Screen, tmp_path: Path) -> None:
     _do(shown, "mach eine Aufgabenliste")
     assert eventually(lambda: "Aufgaben" in _titles(shown))
@@ -159,7 +168,7 @@ def test_an_open_window_takes_a_new_theme_without_being_loaded_again(shown: Scre
         return eventually(lambda: "tomatoes" in _written(_look("app-to-do-list", tmp_path)), limit_s=6)
 
     assert eventually(has_typed)
-    assert json.loads(_do(shown, tool='<set_theme name="cyberpunk"/>').stdout)["ok"]
+    assert json.loads(_do(shown, tool='<set_theme name="dark"/>').stdout)["ok"]
     assert eventually(lambda: _brightness(tmp_path) < before / 2), "it is dark now"
     assert "tomatoes" in _written(_look("app-to-do-list", tmp_path)), "the line that was not yet added"
     _do(shown, tool="<undo_last_change/>")

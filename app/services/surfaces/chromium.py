@@ -31,6 +31,7 @@ CONTROL = "surfaces.json"
 _ANSWER_S = 10.0
 _HAND_OVER_S = 15.0
 _END_S = 5.0
+_GONE_S = 0.02
 _HIGH_FD = 10
 _SAID_BYTES, _SAID_CHARS = 2_000, 240
 _ERRORS = (":FATAL:", "Error: ", ":ERROR:")
@@ -116,12 +117,13 @@ class Chromium:
         handed = await asyncio.create_subprocess_exec(
             *words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        try:
-            async with asyncio.timeout(_HAND_OVER_S):
-                await handed.wait()
-        except TimeoutError:
+        waits = [asyncio.ensure_future(one) for one in (handed.wait(), self.ended.wait())]
+        await asyncio.wait(waits, timeout=_HAND_OVER_S, return_when=asyncio.FIRST_COMPLETED)
+        if not waits[0].done():  # also where the process that runs was ending with its last window
             handed.kill()
-            raise ToolFailed(f"{words[0]} did not take the window over.") from None
+            await handed.wait()
+            raise ToolFailed(f"{words[0]} did not take the window over.")
+        waits[1].cancel()
 
     async def raise_window(self, url: str, *, takes_keyboard: bool) -> bool:
         """Bring the window with this address to the front. Returns False if there is none.
@@ -159,10 +161,14 @@ class Chromium:
         return bool(bounds)
 
     async def close_window(self, url: str) -> bool:
-        """Close the window with this address. Returns False if there is none."""
+        """Close the window with this address, and wait until it is gone. Returns False if there is none."""
         target = await self._target(url)
         if self._pipe and target:
             await self._pipe.ask("Target.closeTarget", targetId=target)
+            with suppress(ToolFailed, TimeoutError):  # because the browser ends with its last window
+                async with asyncio.timeout(_END_S):
+                    while await self._target(url):
+                        await asyncio.sleep(_GONE_S)
         return bool(target)
 
     async def picture(self, url: str) -> tuple[bytes, int, int] | None:

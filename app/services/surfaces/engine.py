@@ -151,7 +151,7 @@ class SurfaceWorker:
         async with self._opening:
             surface = await asyncio.to_thread(self._store.find, surface_id)
             window = self._windows.setdefault(surface.id, _Window(surface.id))
-            if await self._engine.raise_window(window.url, takes_keyboard=takes_keyboard):
+            if await self._raised(window, takes_keyboard=takes_keyboard):
                 if not window.has_stopped:
                     return {"window": "raised", "sandboxed": is_sandboxed()}
                 window.came.clear()
@@ -166,18 +166,30 @@ class SurfaceWorker:
             await self._show(window, (width, height))
             return {"window": "opened", "sandboxed": is_sandboxed()}
 
+    async def _raised(self, window: _Window, *, takes_keyboard: bool) -> bool:
+        assert self._engine
+        try:
+            return await self._engine.raise_window(window.url, takes_keyboard=takes_keyboard)
+        except ToolFailed:
+            if self._engine.is_running:
+                raise
+            return False  # because it was just ending with its last window
+
     async def _show(self, window: _Window, size: tuple[int, int]) -> None:
         """Show the window in the first engine that starts. One that does not is not tried again. Raises WispError."""
         assert self._engine
         failed = []
         while True:
+            was_running = self._engine.is_running
             try:
                 await self._engine.show(window.url, size)
                 return await self._arrived(window)
             except ToolFailed as error:
-                failed.append(str(error))
                 if self._engine.is_running:
                     raise
+                if was_running:
+                    continue  # it was just ending with its last window, so it has not been started yet
+                failed.append(str(error))
                 if not self._other_engines:
                     raise ToolFailed(" ".join((*failed, settings()["says"]["no_engine"]))) from error
             self._engine.crashed.put_nowait("")  # so that whoever waits for crashes goes on to the next engine
