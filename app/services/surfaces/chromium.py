@@ -31,7 +31,6 @@ CONTROL = "surfaces.json"
 _ANSWER_S = 10.0
 _HAND_OVER_S = 15.0
 _END_S = 5.0
-_GONE_S = 0.02
 _HIGH_FD = 10
 _SAID_BYTES, _SAID_CHARS = 2_000, 240
 _ERRORS = (":FATAL:", "Error: ", ":ERROR:")
@@ -164,11 +163,11 @@ class Chromium:
         """Close the window with this address, and wait until it is gone. Returns False if there is none."""
         target = await self._target(url)
         if self._pipe and target:
+            gone = self._pipe.gone.setdefault(target, asyncio.Event())
             await self._pipe.ask("Target.closeTarget", targetId=target)
-            with suppress(ToolFailed, TimeoutError):  # because the browser ends with its last window
+            with suppress(TimeoutError):
                 async with asyncio.timeout(_END_S):
-                    while await self._target(url):
-                        await asyncio.sleep(_GONE_S)
+                    await gone.wait()
         return bool(target)
 
     async def picture(self, url: str) -> tuple[bytes, int, int] | None:
@@ -243,12 +242,13 @@ class Chromium:
 class _Pipe:
     """The two pipes to the browser: requests, answers and events, each ended by a zero byte.
 
-    `addresses` are those of the pages and frames, by their targets.
+    `addresses` are those of the pages and frames, by their targets. `gone` are set once their targets are.
     """
 
     def __init__(self, to_read: int, to_write: int, crashed: asyncio.Queue[str]) -> None:
         self._crashed = crashed
         self.addresses: dict[str, str] = {}
+        self.gone: dict[str, asyncio.Event] = {}
         self._to_read = to_read
         self._to_write = to_write
         self._numbers = itertools.count(1)
@@ -290,6 +290,8 @@ class _Pipe:
         with suppress(OSError):  # because it may be closed by now
             os.close(self._to_write)
         self._to_write = -1
+        for gone in self.gone.values():
+            gone.set()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ToolFailed("The browser of the surfaces has ended."))
@@ -315,7 +317,10 @@ class _Pipe:
         elif message.get("method") == "Target.targetCrashed":
             self._crashed.put_nowait(self.addresses.get(message["params"]["targetId"], ""))
         elif message.get("method") == "Target.targetDestroyed":
-            self.addresses.pop(message["params"]["targetId"], None)
+            target = message["params"]["targetId"]
+            self.addresses.pop(target, None)
+            if gone := self.gone.pop(target, None):
+                gone.set()
 
     async def _close(self, target: str) -> None:
         with suppress(ToolFailed):  # because the page may be gone by itself
