@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.base import logs, output
+from app.base import logs, output, paths
 from app.base.errors import ToolFailed, WispError
 from app.base.startup import STOPPED
 
@@ -134,6 +134,7 @@ def _spoken(error: WispError) -> str:
 def _guarded(options: argparse.Namespace) -> int:
     """Run the chosen command. Any error becomes one printed sentence and an exit code."""
     try:
+        paths.settle_presence()
         code: int = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:

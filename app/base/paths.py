@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ _NAME = "wisp"
 _PRIVATE = 0o700  # so that other users of the computer cannot read it
 PRESENCE = "WISP_PRESENCE"
 _PRESENCES = "presences"
+_NAME_CHARS = 40
+_OTHERS = re.compile(r"[^\w]+")
 
 
 def _private(folder: Path) -> Path:
@@ -44,6 +47,33 @@ def _place(kind: str, of: str | None = None) -> Path:
 def presence() -> str:
     """Return the id of the presence that this process serves; "" for the first one."""
     return os.environ.get(PRESENCE, "")
+
+
+def id_of(name: str) -> str:
+    """Return the id of a presence of this name. Raises NeedsPerson if the name holds no letter or digit."""
+    own = _OTHERS.sub("-", name.casefold()).strip("-_")
+    if not own or len(name) > _NAME_CHARS:
+        raise NeedsPerson(f"A presence needs a name of letters or digits, up to {_NAME_CHARS} characters.")
+    return own
+
+
+def known_presence(name: str) -> str:
+    """Return the id of the presence of this name. Raises NeedsPerson if there is none."""
+    own = id_of(name)
+    if own not in presences():
+        others = ", ".join(presences())
+        what_to_do = f"There are: {others}" if others else f"Make it: wisp presence create {name}"
+        raise NeedsPerson(f"There is no presence {name!r}. {what_to_do}")
+    return own
+
+
+def settle_presence() -> None:
+    """Let this process and those that it starts serve the presence that `WISP_PRESENCE` names, by its id.
+
+    Raises NeedsPerson if there is none: a slip would otherwise make one, wherever its name points.
+    """
+    if given := presence():
+        os.environ[PRESENCE] = known_presence(given)
 
 
 def presences() -> dict[str, tuple[Path, ...]]:

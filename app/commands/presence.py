@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -39,7 +38,6 @@ _TRY_AGAIN_S = 60.0
 
 _NAME_CHARS = 40
 _RUNNING = "presence.lock"
-_OTHERS = re.compile(r"[^\w]+", re.UNICODE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,27 +66,8 @@ def run(options: argparse.Namespace) -> int:
         case "delete":
             return _delete(options)
         case "start":
-            os.environ[paths.PRESENCE] = _known(options.name) if options.name else ""
+            os.environ[paths.PRESENCE] = paths.known_presence(options.name) if options.name else ""
     return start(options)
-
-
-def _id(name: str) -> str:
-    """Return the id, which names its folders too. Raises NeedsPerson if the name holds no letter or digit."""
-    own = _OTHERS.sub("-", name.casefold()).strip("-_")
-    if not own or len(name) > _NAME_CHARS:
-        raise NeedsPerson(f"A presence needs a name of letters or digits, up to {_NAME_CHARS} characters.")
-    return own
-
-
-def _known(name: str) -> str:
-    own = _id(name)
-    if own not in paths.presences():
-        others = ", ".join(paths.presences())
-        raise NeedsPerson(
-            f"There is no presence {name!r}. "
-            + (f"There are: {others}" if others else f"Make it: wisp presence create {name}")
-        )
-    return own
 
 
 def _list() -> int:
@@ -114,7 +93,7 @@ class Switch:
 
 
 def _create(options: argparse.Namespace) -> int:
-    own = _id(options.name)
+    own = paths.id_of(options.name)
     if own in paths.presences():
         raise NeedsPerson(f"There is a presence {own!r} already. Choose another name, or delete that one first.")
     os.environ[paths.PRESENCE] = own
@@ -134,7 +113,10 @@ def _create(options: argparse.Namespace) -> int:
 
 
 def _delete(options: argparse.Namespace) -> int:
-    own = _known(options.name)
+    own = paths.known_presence(options.name)
+    name = store.load(of=own)[catalog.NAME]
+    if options.name.casefold() not in (own, name.casefold()):  # what only resembles a name deletes nothing
+        raise NeedsPerson(f"There is no presence {options.name!r}. Do you mean {own}?")
     runtime = paths.runtime_dir(own)
     if _is_running(runtime):
         raise NeedsPerson(f"{options.name} is running. Quit it in the menu of its orb, then delete it.")

@@ -295,10 +295,14 @@ def with_own(tree: Tree, own: Path | None) -> tuple[Tree, tuple[str, ...]]:
     if own is None:
         return tree, ()
     problems: list[str] = []
-    wanted = _merged(tree, _read_own(own, problems), own.name, problems)
+    given = _read_own(own, problems)
+    wanted = _merged(tree, given, own.name, problems)
+    own_colors = {name: value for name, value in wanted["colors"].items() if value != tree["colors"][name]}
+    if "paper" in own_colors:  # the theme's other colours belong to its own paper
+        wanted["colors"] = _colors(wanted["colors"], own_colors)
     clear = _mended_tree(wanted)
-    for name, value in wanted["colors"].items():
-        if value != tree["colors"][name] and parse_color(clear["colors"][name]) != parse_color(value):
+    for name, value in own_colors.items():
+        if parse_color(clear["colors"][name]) != parse_color(value):
             problems.append(f"{own.name}: colors.{name}: {value} is too faint here. {clear['colors'][name]} is shown.")
     if len(problems) > _MOST_PROBLEMS:
         problems[_MOST_PROBLEMS:] = [f"{own.name}: {len(problems) - _MOST_PROBLEMS} more errors."]
@@ -311,7 +315,7 @@ def _read_own(path: Path, problems: list[str]) -> Mapping[str, Any]:
             data = file.read(_OWN_BYTES + 1)
         if len(data) > _OWN_BYTES:
             raise ValueError(f"it is larger than {_OWN_BYTES // 1000} kB")
-        return tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(data.decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
         why = clip_line(str(error), _SHOWN_CHARS * 3)
         problems.append(f"The theme file {path.name} cannot be read ({why}); the built-in theme is used.")

@@ -215,7 +215,9 @@ class Presence(QObject):
 
     def restyle(self, look: Look) -> None:
         """Apply another look, and keep the page that is open and the text that the person was writing."""
-        words = self.composer.field.toPlainText() if self.is_open else ""
+        words, caret = "", 0
+        if self.is_open:
+            words, caret = self.composer.field.toPlainText(), self.composer.field.textCursor().position()
         page = ""  # none, where opening it again would take the keyboard
         self._look = look
         look.around.shows_marks = look.rings
@@ -226,6 +228,9 @@ class Presence(QObject):
         self.stage.restyle(look, self.inbox.view)
         if words:
             self.composer.field.setPlainText(words)
+            cursor = self.composer.field.textCursor()
+            cursor.setPosition(caret)
+            self.composer.field.setTextCursor(cursor)
         if page:
             self.panels.toggle(page)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QClipboard, QGuiApplication
+from PySide6.QtGui import QClipboard, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -848,6 +848,7 @@ def test_another_theme_changes_the_open_windows_and_closes_none(qtbot: QtBot, lo
     presence.show()
     presence.open()
     presence.composer.field.setPlainText("half a sent")
+    presence.composer.field.moveCursor(QTextCursor.MoveOperation.End)
     qtbot.waitUntil(presence.bubble.isVisible)
     window, place = presence.bubble, presence.bubble.geometry()
     number, hidden = int(window.winId()), list[QEvent.Type]()
@@ -868,6 +869,7 @@ def test_another_theme_changes_the_open_windows_and_closes_none(qtbot: QtBot, lo
             presence.composer.theme.color("paper") == presence.bubble.theme.color("paper") == now.theme.color("paper")
         )
         assert presence.composer.field.toPlainText() == "half a sent"
+        assert presence.composer.field.textCursor().atEnd()
     presence.close()
     presence.orb.close()
 

@@ -72,6 +72,34 @@ def test_all_are_listed_and_one_is_deleted_with_all_that_it_keeps(
     assert list(paths.presences()) == ["bob"]
 
 
+@pytest.mark.parametrize("name", ["Ad", "../../x", "/tmp/x", "-"])
+def test_a_command_for_a_presence_that_is_not_there_makes_none(
+    moved: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    presence("create", "Ada")
+    before = sorted(moved.parent.rglob("*"))
+    monkeypatch.setenv(paths.PRESENCE, name)
+    assert cli.main(["theme", "set", "dark"]) == 1
+    assert sorted(moved.parent.rglob("*")) == before
+    assert "presence" in capsys.readouterr().err
+
+
+def test_a_command_finds_a_presence_by_the_name_that_it_was_given(
+    moved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    presence("create", "Ada L.")
+    monkeypatch.setenv(paths.PRESENCE, "Ada L.")
+    assert cli.main(["theme", "set", "dark"]) == 0
+    assert (paths.presence(), store.load()[catalog.THEME], list(paths.presences())) == ("ada-l", "dark", ["ada-l"])
+
+
+def test_what_only_resembles_a_name_deletes_nothing(moved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    presence("create", "x")
+    monkeypatch.setenv(paths.PRESENCE, "")
+    assert presence("delete", "../../x", "--yes") == 1
+    assert list(paths.presences()) == ["x"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows itself deletes no file that is in use")
 def test_one_that_runs_is_not_deleted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     presence("create", "Ada")

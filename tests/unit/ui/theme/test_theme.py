@@ -149,7 +149,7 @@ HOSTILE = {
     "a clock without a pause": "[times]\nframe = 0",
     "too few values": '[orb]\nidle = ["#000000"]',
     "a list in a list": "[type]\ntext = [[14], [20]]",
-    "text on its own colour": '[colors]\npaper = "#777777"\nink = "#777777"',
+    "text on its own colour": '[colors]\npaper = "#999999"\nink = "#999999"',
     "a number of 5000 digits": "[sizes]\norb = " + "9" * 5000,
     "100,000 brackets": "x = " + "[" * 60_000,
     "no end": "[colors",
@@ -177,6 +177,14 @@ def test_a_theme_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     own.write_bytes(b"\xff\xfe[colors]")
     (problem,) = theme.load("light", own=own).problems
     assert problem.startswith("The theme file theme.toml cannot be read")
+
+
+def test_a_paper_of_ones_own_takes_what_is_mixed_from_it_along(tmp_path: Path) -> None:
+    own = tmp_path / "theme.toml"
+    own.write_bytes(b'\xef\xbb\xbf[colors]\npaper = "#203040"\nink = "#FFFFFF"\n')
+    look = theme.load("light", own=own)
+    assert (look.color("ink"), look.problems) == (Color(255, 255, 255), ())
+    assert theme.contrast(look.color("ink"), look.color("raised")) >= 4.5
 
 
 def test_faint_colours_of_ones_own_are_made_clear_and_named(tmp_path: Path) -> None:
