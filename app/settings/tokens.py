@@ -323,23 +323,19 @@ def _read_own(path: Path, problems: list[str]) -> Mapping[str, Any]:
 
 
 def _merged(tree: Tree, own: Mapping[str, Any], name: str, problems: list[str]) -> Tree:
+    plain = _built_in(SCHEMES[0])  # by which a person's values are judged, whatever the theme
     merged = {group: dict(tokens) for group, tokens in tree.items()}
     for group, tokens in own.items():
         if group not in merged or not isinstance(tokens, dict):
             problems.append(f"{name}: there is no group {clip_line(group, _SHOWN_CHARS)!r} in a theme.")
             continue
         for token, value in tokens.items():
-            problem = _misfit(token, _shipped()[group].get(token), value)
+            problem = _misfit(token, plain[group].get(token), value)
             if problem:
                 problems.append(f"{name}: {group}.{clip_line(token, _SHOWN_CHARS)}: {problem}")
             else:
                 merged[group][token] = value
     return merged
-
-
-def _shipped() -> Tree:
-    """Return the plain theme, by whose values a person's own are judged: the same for every theme."""
-    return _built_in(SCHEMES[0])
 
 
 def _misfit(token: str, known: Any, value: Any) -> str:

@@ -95,6 +95,7 @@ def test_a_timer_that_ran_out_while_its_window_was_closed_says_so_when_it_is_ope
 
 @pytest.mark.long
 def test_another_presence_shows_its_apps_too(shown: Screen) -> None:
+    assert shown.wisp("presence", "create", "Mira").returncode == 0
     shown.environment["WISP_PRESENCE"] = "mira"
     _do(shown, "make a timer")
     assert eventually(lambda: "Timer" in _titles(shown))

@@ -157,6 +157,15 @@ def _draws(_seen: Seen) -> Status:
     return Status(200, body=json.dumps({"created": 1, "data": [{"b64_json": coded}]}))
 
 
+def _scripted(folder: Path, replies: list[dict[str, Any]]) -> Settings:
+    """Return the settings of an assistant whose model gives these replies, and which works in a new folder."""
+    folder.mkdir()
+    script = folder.with_suffix(".json")
+    script.write_text(json.dumps({"replies": replies}))
+    values = {"model.provider": "scripted", "model.script": str(script), "trust.mode": "yolo"}
+    return Settings({**values, "files.workspace": str(folder)}, {})
+
+
 def _corner() -> tuple[int, ...]:
     with MSS(display=os.environ["DISPLAY"]) as screen:
         return screen.grab({"left": 2, "top": 2, "width": 1, "height": 1}).pixel(0, 0)
@@ -167,15 +176,12 @@ def test_the_buttons_of_a_drawn_picture_do_what_they_say(
 ) -> None:
     """With the real assistant, a service that draws on loopback, and the picture behind a real screen's windows."""
     monkeypatch.setenv("XDG_CURRENT_DESKTOP", "")
-    script, copy = tmp_path / "script.json", tmp_path / "copy.png"
+    copy, folder = tmp_path / "copy.png", tmp_path / "work"
     call = '<generate_image prompt="a blue field" size="landscape"/>'
-    script.write_text(json.dumps({"replies": [{"text": call}, {"text": "There it is."}]}))
-    values = {"model.provider": "scripted", "model.script": str(script), "trust.mode": "yolo"}
-    folder = tmp_path / "work"
-    folder.mkdir()
+    settings = _scripted(folder, [{"text": call}, {"text": "There it is."}])
 
     async def person() -> None:
-        assistant = assemble(Settings({**values, "files.workspace": str(folder)}, {}))
+        assistant = assemble(settings)
         presence.attach(assistant)
         try:
             presence.open()
@@ -215,7 +221,7 @@ def test_a_drawing_in_svg_grows_with_no_service_and_its_buttons_do_what_they_say
     qapp: QApplication, presence: Presence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CURRENT_DESKTOP", "")
-    script, copy, folder = tmp_path / "script.json", tmp_path / "copy.svg", tmp_path / "work"
+    copy, folder = tmp_path / "copy.svg", tmp_path / "work"
     begun = (
         '<create_svg name="Sea"><![CDATA[<svg viewBox="0 0 80 60"><script/><rect width="80" height="60" fill="blue"/>'
     )
@@ -224,12 +230,10 @@ def test_a_drawing_in_svg_grows_with_no_service_and_its_buttons_do_what_they_say
         [f"{begun}</svg>]]></create_svg>"],
         ["There it is."],
     ]
-    script.write_text(json.dumps({"replies": [{"steps": reply} for reply in steps]}))
-    values = {"model.provider": "scripted", "model.script": str(script), "trust.mode": "yolo"}
-    folder.mkdir()
+    settings = _scripted(folder, [{"steps": reply} for reply in steps])
 
     async def person() -> None:
-        assistant = assemble(Settings({**values, "files.workspace": str(folder)}, {}))
+        assistant = assemble(settings)
         presence.attach(assistant)
         try:
             presence.open()

@@ -137,16 +137,7 @@ class Chromium:
 
     async def reload(self, url: str) -> bool:
         """Load the window with this address anew, also where its page has crashed. Returns False if there is none."""
-        target = await self._target(url)
-        if not (self._pipe and target):
-            return False
-        attached = await self._pipe.ask("Target.attachToTarget", targetId=target, flatten=True)
-        session = str(attached["sessionId"])
-        try:
-            await self._pipe.ask("Page.navigate", session, url=url)
-        finally:
-            await self._pipe.ask("Target.detachFromTarget", sessionId=session)
-        return True
+        return await self._ask_page(url, "Page.navigate", url=url) is not None
 
     async def resize(self, url: str, width: int, height: int) -> bool:
         """Give the window with this address room for a page of that size, in pixels; 0 leaves a side as it is."""
@@ -172,17 +163,9 @@ class Chromium:
 
     async def picture(self, url: str) -> tuple[bytes, int, int] | None:
         """Return what the window with this address shows, as JPEG with its size in pixels; None if there is none."""
-        target = await self._target(url)
-        if not (self._pipe and target):
-            return None
-        attached = await self._pipe.ask("Target.attachToTarget", targetId=target, flatten=True)
-        session = str(attached["sessionId"])
-        try:
-            # Without a clip: a clip with a scale zooms what the person sees until the picture is taken.
-            taken = await self._pipe.ask("Page.captureScreenshot", session, format="jpeg", quality=_TAKEN_QUALITY)
-        finally:
-            await self._pipe.ask("Target.detachFromTarget", sessionId=session)
-        return await asyncio.to_thread(_scaled, base64.b64decode(taken["data"]))
+        # Without a clip: a clip with a scale zooms what the person sees until the picture is taken.
+        taken = await self._ask_page(url, "Page.captureScreenshot", format="jpeg", quality=_TAKEN_QUALITY)
+        return await asyncio.to_thread(_scaled, base64.b64decode(taken["data"])) if taken else None
 
     async def end(self) -> None:
         """End the browser with all its windows, and wait for it; after five seconds it is killed.
@@ -205,6 +188,18 @@ class Chromium:
         with suppress(OSError):  # because it may have written nothing
             return last_words(self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace"))
         return ""
+
+    async def _ask_page(self, url: str, method: str, /, **params: Any) -> Mapping[str, Any] | None:
+        """Send a request to the page in the window with this address, and return the answer; None if there is none."""
+        target = await self._target(url)
+        if not (self._pipe and target):
+            return None
+        attached = await self._pipe.ask("Target.attachToTarget", targetId=target, flatten=True)
+        session = str(attached["sessionId"])
+        try:
+            return await self._pipe.ask(method, session, **params)
+        finally:
+            await self._pipe.ask("Target.detachFromTarget", sessionId=session)
 
     async def _target(self, url: str) -> str:
         if not self._pipe or not self.is_running:
