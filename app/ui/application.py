@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.base import resources
 from app.settings import catalog
 from app.settings.store import Settings
+from app.ui import garbage
 from app.ui.machine import NoMachine, Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.system.instance import OPEN, WELCOME, Instance
@@ -135,4 +136,5 @@ def make_application() -> QApplication:
     application.setApplicationName("wisp")
     application.setApplicationDisplayName("Wisp")
     application.setQuitOnLastWindowClosed(False)
+    garbage.collect_between_events()
     return application

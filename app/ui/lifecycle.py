@@ -19,7 +19,7 @@ from app.base.values import dataclass
 from app.settings import catalog, store
 from app.settings.providers import providers
 from app.settings.store import Settings
-from app.ui import application, eventloop
+from app.ui import application, eventloop, garbage
 from app.ui.approvals.devices import WITNESS, InputFilter
 from app.ui.bridge import Agent
 from app.ui.buttons import BarChoice
@@ -319,6 +319,7 @@ class _Life:
             while not presence.quit_wanted.is_set():
                 async with self._connected(curtain):
                     if on_ready is not None:
+                        garbage.spare_what_is_loaded()
                         on_ready(presence)
                         on_ready = None
                     await self._until_over()

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
-from app.ui import application, eventloop
+from app.ui import application, eventloop, garbage
 from app.ui.approvals.devices import WITNESS, EveryPress
 from app.ui.machine import Collection
 from app.ui.presence import Presence
@@ -35,6 +35,7 @@ def qapp_args(desktop: VirtualDesktop) -> list[str]:
 @pytest.fixture(scope="session", autouse=True)
 def ended_before_the_server(desktop: VirtualDesktop, qapp: QApplication) -> Iterator[None]:
     """Qt hangs up before the X server goes: it would end the process otherwise."""
+    garbage.collect_between_events()
     yield
     qapp.shutdown()
 
