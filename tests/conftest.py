@@ -10,6 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from _pytest.terminal import TerminalReporter
+from PySide6.QtCore import QThread
 
 from app.base.startup import reset_for_children
 from app.base.texts import WITHHELD
@@ -42,6 +43,9 @@ _isolate()
 
 # As `wisp` does at its start: the suite may run in the background of a shell.
 reset_for_children()
+
+# Qt takes the first thread that uses it for the one with the application, and a test may scale a picture on another.
+QThread.currentThread()
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from PySide6.QtCore import QThread
 
 from app.base.geometry import Geometry, Point, Rect, Size
 from app.desktop.backends import Frame
@@ -54,6 +56,14 @@ def test_a_point_comes_back_within_a_pixel_of_the_picture(width: int, height: in
     back = geometry.to_picture(geometry.to_screen(column, row))
     assert abs(back[0] - column) <= 1
     assert abs(back[1] - row) <= 1
+
+
+def test_a_picture_scaled_on_another_thread_leaves_qts_windows_to_this_one() -> None:
+    area = Rect(0, 0, 400, 200)
+    scaling = threading.Thread(target=lambda: encoded(Frame(area, bytes(400 * 200 * 4)), Size(200, 100)))
+    scaling.start()
+    scaling.join()
+    assert QThread.isMainThread()
 
 
 def test_a_frame_becomes_a_jpeg_of_the_size_asked_for() -> None:
