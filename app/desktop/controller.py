@@ -97,12 +97,15 @@ class _Before:
         steady = self.titles.of(after)
         return window_changes(self.windows, steady, self.meant, at_a_place=is_at_a_place, is_answered=is_answered)
 
-    def is_dismissal(self, said: Changed) -> bool:
-        """Return whether the reported changes may only be the closing of a pop-up that the action's point lies outside.
+    def is_closing(self, said: Changed, *, is_answered: bool) -> bool:
+        """Return whether the reported changes may only be the closing of what was open: the answered dialog, or a
+        pop-up that the action's point lies outside.
 
         An open menu or list takes the press that closes it, so the control behind it received no press.
         """
-        if self.where is None or self.meant is None or not said.is_weak:
+        if not said.is_weak or is_answered:
+            return said.is_weak
+        if self.where is None or self.meant is None:
             return False
         popups = [one.area for one in self.shown if one.is_popup and one.pid == self.meant.pid]
         return bool(popups) and not any(area.contains(self.where.center) for area in popups)
@@ -261,7 +264,7 @@ class DesktopController:
         happened = before.window_changes(self.backend.windows.all(), is_answered=is_answered)
         told = receipt(settled.changed, before.where, happened, self.active_window())
         is_decided = is_answered or said.is_in_sight or bool(asked.evidence or asked.doubt or said.lines)
-        is_closing = said.is_weak and (is_answered or before.is_dismissal(said))
+        is_closing = before.is_closing(said, is_answered=is_answered)
         if asked.evidence or (said.is_in_sight and not is_closing):
             told = told.with_evidence(*asked.evidence)
         elif asked.doubt:
@@ -313,7 +316,7 @@ class DesktopController:
             is_answered = before.is_answered(proving, asked, after)
             windows = before.window_changes(after, is_answered=is_answered)
             found = [*(change.sentence for change in windows if change.is_effect), *asked.evidence]
-            is_closing = said.is_weak and (is_answered or before.is_dismissal(said))
+            is_closing = before.is_closing(said, is_answered=is_answered)
             if found or (said.is_in_sight and not is_closing and not self._is_under_way(before, proving, said)):
                 return tuple(found), said.lines
             if is_answered:
