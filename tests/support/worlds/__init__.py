@@ -35,6 +35,9 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "gtk3 rows": (_SYSTEMS, str(_HERE / "rows_window.py"), "gtk3"),
     "qt5 rows": (_SYSTEMS, str(_HERE / "rows_window.py"), "qt5"),
     "qt6 rows": (sys.executable, str(_HERE / "rows_window.py"), "qt6"),
+    "gtk3 tabs": (_SYSTEMS, str(_HERE / "tabbed_window.py"), "gtk3"),
+    "qt5 tabs": (_SYSTEMS, str(_HERE / "tabbed_window.py"), "qt5"),
+    "qt6 tabs": (sys.executable, str(_HERE / "tabbed_window.py"), "qt6"),
     "painted": (_SYSTEMS, str(_HERE / "painted_window.py")),
     "qt5 menu": (_SYSTEMS, str(_HERE / "menu_window.py")),
 }
