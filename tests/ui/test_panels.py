@@ -27,7 +27,7 @@ from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
 from app.ui.preferences import fields
 from app.ui.presence import Presence
-from app.ui.presenter.view import Approval, ShownPicture, Status, View
+from app.ui.presenter.view import Approval, Card, ShownPicture, Status, View
 from app.ui.presenter.wording import CardWords
 from app.ui.system import autostart
 from app.ui.system.instance import OPEN, WELCOME, Instance
@@ -294,6 +294,11 @@ def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
         assert sorted(re.findall(r"{\w+}", english)) == sorted(re.findall(r"{\w+}", translated))
 
 
+def _newest_card(presence: Presence) -> tuple[str, str]:
+    cards = [item for item in presence.inbox.view.items if isinstance(item, Card)]
+    return cards[-1].verb, cards[-1].object
+
+
 def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
     translator = application.install(qapp, "de")
     assert translator is not None
@@ -305,6 +310,9 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
         made.inbox.receive(agent_events.TagStart("2", "cron", {}))
         made.inbox.receive(agent_events.ToolRunning("2", "cron", {"action": "list"}))
         qtbot.waitUntil(lambda: made.inbox.view.doing == "Schlägt nach: was geplant ist")
+        made.inbox.receive(agent_events.TagStart("3", "set_theme", {"name": "dark"}))
+        made.inbox.receive(agent_events.ToolFinished("3", "set_theme", True, "set_theme", {"theme": "Dark"}))
+        qtbot.waitUntil(lambda: _newest_card(made) == ("Gestaltung geändert:", "Dunkel"))
         assert made.bubble.header.stop.text() == "Anhalten"
     finally:
         qapp.removeTranslator(translator)

@@ -23,13 +23,16 @@ _COULD_NOT = "Could not "
 
 @dataclass(frozen=True, slots=True)
 class CardWords:
-    """A tool's entry in `resources/cards.toml`."""
+    """A tool's entry in `resources/cards.toml`. `named` are the fields of `objects` whose values are names that Wisp
+    gives, so that they are translated too.
+    """
 
     glyph: str = "spark"
     present: str = ""
     past: str = ""
     failed: str = ""
     objects: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     kind: str = "row"
     body: str = ""
     hidden: bool = False
@@ -49,6 +52,7 @@ class CardWords:
         """
         for template in self.objects:
             fields = {name: _short(known.get(name)) for name in _names(template)}
+            fields |= {name: words(fields[name]) for name in self.named if fields.get(name)}
             if not fields and before:
                 return before
             if all(fields.values()):

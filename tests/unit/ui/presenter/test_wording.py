@@ -26,6 +26,14 @@ def test_the_first_template_whose_words_are_known_is_used() -> None:
     assert words.object_of({"x": 412}, same, "7") == "7"
 
 
+def test_a_theme_is_called_in_the_persons_language_and_other_names_stay() -> None:
+    def german(text: str) -> str:
+        return "Dunkel" if text == "Dark" else text
+
+    assert words_for("set_theme").object_of({"theme": "Dark"}, german) == "Dunkel"
+    assert words_for("open_app").object_of({"name": "Dark"}, german) == "Dark"
+
+
 def test_values_that_are_not_words_are_not_said() -> None:
     assert words_for("open_app").object_of({"name": ["a"], "app": {"b": 1}}, same) == ""
 
