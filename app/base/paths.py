@@ -21,6 +21,7 @@ _PRIVATE = 0o700  # so that other users of the computer cannot read it
 PRESENCE = "WISP_PRESENCE"
 _PRESENCES = "presences"
 _NAME_CHARS = 40
+_OWN_BYTES = 1_000_000
 _OTHERS = re.compile(r"[^\w]+")
 
 
@@ -149,6 +150,31 @@ def resources() -> Path:
     package = Path(__file__).resolve().parents[1]
     inside = package / "resources"
     return inside if inside.is_dir() else package.parent / "resources"
+
+
+def read_own(path: Path, most_bytes: int = _OWN_BYTES) -> str:
+    """Return the text of a file that the person writes.
+
+    Raises OSError or ValueError with a clause that says why it cannot be read and what to do. What is no file is not
+    opened, because a pipe would block.
+    """
+    try:
+        if path.is_dir():
+            raise OSError("a folder is in its place; move the folder away")
+        if path.is_symlink() and not path.exists():
+            raise OSError("it is a link to a file that is not there; make that file, or remove the link")
+        if path.exists() and not path.is_file():
+            raise OSError("a pipe or a device is in its place; move it away")
+        with path.open("rb") as file:
+            data = file.read(most_bytes + 1)
+    except PermissionError as error:
+        raise OSError(f"you may not read it; allow it: chmod u+r {path.name}") from error
+    if len(data) > most_bytes:
+        raise ValueError(f"it is larger than {most_bytes // 1000} kB; make it shorter")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is no UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8") from error
 
 
 def free(place: Path) -> Path:

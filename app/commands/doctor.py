@@ -30,6 +30,7 @@ from app.commands.findings import (
     Finding,
     fail,
     keys,
+    looks,
     memory,
     note,
     notifications,
@@ -45,6 +46,7 @@ from app.desktop.ocr.rapid import RapidOcr, TextBox
 from app.services.browser.starting import program
 from app.services.files import parsing
 from app.services.mcp.configuration import Configuration
+from app.services.themes import font_families
 from app.services.watchdog import WatchdogWord
 from app.settings import store
 from app.settings.catalog import BROWSER_PROGRAM, STOP_KEY, SUMMON_KEY
@@ -430,12 +432,7 @@ async def _bus_address() -> str:
 def fonts() -> Finding:
     """Check the fonts. Without them the presence shows boxes."""
     name = "Fonts"
-    listed = ""
-    if shutil.which("fc-list"):
-        listed = subprocess.run(
-            ["fc-list", ":", "family"], capture_output=True, text=True, check=False, timeout=20
-        ).stdout
-    families = {line.split(",")[0] for line in listed.splitlines() if line}
+    families = font_families()
     if not families:
         return note(name, "none found", "sudo apt-get install fontconfig fonts-dejavu-core fonts-noto-core")
     return Finding(name, CheckVerdict.OK, f"{len(families)} families")
@@ -480,7 +477,7 @@ def examine() -> list[Finding]:
     libraries = [qt_and_python(), xlib_clash()]
     workers = [ocr(), documents(), watchdog(), browser(), small_apps(), tool_servers()]
     reach = [keys(), reachable(), search(), memory(), schedules(), notifications()]
-    return [*libraries, settings(), *seen, sandbox(), *workers, *reach]
+    return [*libraries, settings(), looks(), *seen, sandbox(), *workers, *reach]
 
 
 def _x11() -> list[Finding]:

@@ -12,6 +12,7 @@ from app.services import fact_search, timer
 from app.services.notifications import DesktopNotifier, DeviceNotifier
 from app.services.surfaces.chromium import program
 from app.services.surfaces.webengine import installed_engines, why_unusable
+from app.services.themes import look_problems
 from app.services.web.search import WebSearch
 from app.settings.catalog import NTFY_TOPIC, SEARCHERS, SEARXNG
 from app.settings.providers import with_keys
@@ -65,6 +66,14 @@ def settings() -> Finding:
         file = str(paths.config_dir() / "settings.toml")
         return note(name, " ".join(problems), f"Mend {file}.", file)
     return ok(name, "all that is set counts")
+
+
+def looks() -> Finding:
+    """Report what is not shown of the person's own theme file, colours, fonts and background."""
+    name, problems, folder = "Looks", look_problems(), paths.config_dir()
+    if problems:
+        return note(name, " ".join(problems), f"Mend theme.toml or settings.toml in {folder}.", str(folder))
+    return ok(name, "shown as they are set")
 
 
 def keys() -> Finding:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from app.base.errors import ToolMisuse
 from app.desktop.wallpaper import DesktopWallpaper
-from app.services.themes import Appearance, LookChange, theme_named, titled
+from app.services.themes import Appearance, LookChange, look_problems, theme_named, titled
 from app.settings import store, tokens
 from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME
 
@@ -30,6 +31,8 @@ def run(options: argparse.Namespace) -> int:
         print(_told(Appearance().reset(_BY_HAND)), *([told] if told else []), sep="\n")
     else:
         _list()
+    for problem in look_problems():
+        print(f"wisp: {problem}", file=sys.stderr)
     return 0
 
 

@@ -5,7 +5,6 @@ Only listed elements stay. Addresses stay if they lead into the drawing itself o
 
 from __future__ import annotations
 
-import colorsys
 import os
 import re
 import struct
@@ -19,6 +18,7 @@ from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.startup import worker_command
 from app.base.values import dataclass
+from app.services.css import rgba
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -46,9 +46,9 @@ _OPACITY_OF = {
     "stop-color": "stop-opacity",
     "flood-color": "flood-opacity",
 }
-_COLOR = re.compile(r"(?:(rgb|hsl)a?\(([^()]*)\)|#([0-9a-f]{8}|[0-9a-f]{4})\b)", re.IGNORECASE)
+_COLOR = re.compile(r"(?:(?:rgb|hsl)a?\([^()]*\)|#(?:[0-9a-f]{8}|[0-9a-f]{4})\b)", re.IGNORECASE)
 _PAINT = re.compile(rf"(?<![\w-])({'|'.join(_OPACITY_OF)})\s*:\s*({_COLOR.pattern})", re.IGNORECASE)
-_PART = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+))(%|turn)?")
+_PART = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+))(%)?")
 _NUMBER = re.compile(r"\s*(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -237,24 +237,7 @@ def _legacy_color(text: str) -> tuple[str, float] | None:
 
     QtSvg (6.11) paints rgba(), hsl() and #rrggbbaa in opaque black.
     """
-    found = _COLOR.fullmatch(text.strip())
-    if not found:
-        return None
-    if code := found[3]:
-        code = code if len(code) == 8 else "".join(digit * 2 for digit in code)
-        return f"#{code[:6]}", int(code[6:], 16) / 255
-    parts = [(float(number), unit) for number, unit in _PART.findall(found[2])]
-    if len(parts) not in (3, 4):
-        return None
-    if found[1].lower() == "hsl":
-        hue = parts[0][0] if parts[0][1] == "turn" else parts[0][0] / 360
-        saturation, lightness = (min(max(number / 100, 0), 1) for number, _ in parts[1:3])
-        shares: tuple[float, ...] = colorsys.hls_to_rgb(hue % 1, lightness, saturation)
-    else:
-        shares = tuple(number / (100 if unit else 255) for number, unit in parts[:3])
-    code = "".join(f"{round(min(max(share, 0), 1) * 255):02x}" for share in shares)
-    number, unit = parts[3] if len(parts) == 4 else (1.0, "")
-    return f"#{code}", min(max(number / (100 if unit else 1), 0), 1)
+    return rgba(text) if _COLOR.fullmatch(text.strip()) else None
 
 
 def _fraction(text: str) -> float:

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 from app.base import paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.values import dataclass
+from app.services.css import why_no_background
 from app.settings import catalog, store, tokens
 from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, NAME, PALETTE, THEME, Setting
 from app.settings.store import Settings
@@ -24,7 +26,9 @@ from app.settings.store import Settings
 _LOOKS: tuple[Setting[str], ...] = (THEME, PALETTE, FONTS, BACKDROP, ATMOSPHERE)
 _RECORDED = (*_LOOKS, NAME)
 _MOST_KEPT = 50
-_CSS_CHARS = 2_000
+_FONTS_LIMIT_S = 20
+_ALWAYS_THERE = ("Sans Serif", "Serif", "Monospace")
+"""Names that fontconfig answers with some font, and that Qt lists among its own."""
 _PICTURE_BYTES = 6_000_000
 _PICTURE_KINDS = {
     **{".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".gif": "image/gif"},
@@ -32,11 +36,6 @@ _PICTURE_KINDS = {
 }
 _SHADOWS = {True: "{apart}px {apart}px 0 {color}", False: "0 8px 24px {color}"}
 _GENERIC = {"display": "system-ui, sans-serif", "system": "system-ui, sans-serif", "mono": "ui-monospace, monospace"}
-_COLOR_FUNCTIONS = r"rgb|rgba|hsl|hsla|oklch|oklab|color-mix|var"
-_GRADIENTS = r"(?:repeating-)?(?:linear|radial|conic)-gradient"
-_FUNCTION = re.compile(r"([\w-]+)\s*\(")
-_ALLOWED = re.compile(rf"(?:{_COLOR_FUNCTIONS}|{_GRADIENTS}|calc)", re.IGNORECASE)
-_CSS = re.compile(r"[\w\s#%.,()+*/-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class ActiveTheme:
     `palette` are CSS colours by name (`paper`, `ink`, `accent-ink`, …), `fonts` are CSS `font-family` values by role
     (`display`, `system`, `mono`), `shape` are other CSS values by name (`radius`, `border`, `shadow`, …). `backdrop` is
     a CSS background without addresses, `picture` a picture file that replaces it. `handbook` describes how to design
-    pages in this theme.
+    pages in this theme. `problems` are sentences about errors in the person's own theme file.
     """
 
     id: str
@@ -58,6 +57,7 @@ class ActiveTheme:
     backdrop: str
     picture: Path | None
     handbook: str
+    problems: tuple[str, ...]
 
     @property
     def css(self) -> str:
@@ -87,13 +87,13 @@ def active_theme(settings: Settings | None = None) -> ActiveTheme:
     now = settings or store.load()
     chosen = now[THEME]
     face = tokens.face(chosen, tokens.shown_scheme(), now[PALETTE])
-    tree, _ = tokens.with_own(face.tree, tokens.own_file())
+    tree, problems = tokens.with_own(face.tree, tokens.own_file())
     colors = {name: tokens.parse_color(value) for name, value in tree["colors"].items()}
     palette = {name.replace("_", "-"): color.css for name, color in colors.items()}
     sizes, apart = tree["sizes"], tree["sizes"]["hard_shadow"]
     shade = colors["shadow"] if apart else colors["shadow"].faded(tree["ratios"]["shadow_opacity"])
     first, backdrop = tokens.fonts_of(now[FONTS]), now[BACKDROP]
-    css = backdrop if backdrop and not why_no_css(backdrop) else ""
+    css = backdrop if backdrop and not why_no_background(backdrop) else ""
     return ActiveTheme(
         id=face.theme,
         title=face.title,
@@ -110,7 +110,53 @@ def active_theme(settings: Settings | None = None) -> ActiveTheme:
         backdrop=css or palette["sunken"],
         picture=None if css else _picture(backdrop) or face.wallpaper,
         handbook=_with_mood(handbook(face.theme), now[ATMOSPHERE]),
+        problems=problems,
     )
+
+
+def look_problems() -> tuple[str, ...]:
+    """Return a sentence for each part of the person's look that is not shown as they wrote it: errors in their theme
+    file, and what is no colour, no background and no font of this system in their settings.
+    """
+    now = store.load()
+    problems = [*active_theme(now).problems]
+    read = tokens.palette_of(now[PALETTE])
+    unread = [part.strip() for part in now[PALETTE].split(";") if part.partition(":")[0].strip() not in read]
+    problems += [f"{PALETTE.key}: {part!r} is no opaque colour, such as accent: #B3541E." for part in unread if part]
+    backdrop = now[BACKDROP]
+    if backdrop and not _picture(backdrop) and (why := why_no_background(backdrop)):
+        is_path = Path(backdrop).expanduser().is_absolute()
+        problems.append(f"{BACKDROP.key}: {'there is no picture ' + backdrop + '.' if is_path else why}")
+    return *problems, *(f"{FONTS.key}: {told}." for told in missing_fonts())
+
+
+def missing_fonts() -> tuple[str, ...]:
+    """Return a clause for each role whose first fonts of the person's own are not on this system: which, and what is
+    shown instead. Says nothing where no fontconfig can tell. Starts a process.
+    """
+    now = store.load()
+    face, told = tokens.face(now[THEME], tokens.SCHEMES[0]), []
+    wanted = tokens.fonts_of(now[FONTS])
+    there = font_families() if wanted else ()
+    for role, families in wanted.items() if there else ():
+        found = tokens.installed((*families, *face.fonts.get(role, ())), (*there, *_ALWAYS_THERE))
+        shown = found[0] if found else "the system's font"
+        missing = families[: families.index(shown)] if shown in families else families
+        if missing:
+            told.append(f"{role}: this system has no {' and no '.join(missing)}, so {shown} is shown")
+    return tuple(told)
+
+
+def font_families() -> tuple[str, ...]:
+    """Return the font families that fontconfig knows; () where it is not installed. On Linux, Qt and browsers find
+    theirs there.
+    """
+    command = ["fc-list", "--format", "%{family}\n"]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_FONTS_LIMIT_S).stdout
+    except (OSError, subprocess.TimeoutExpired):  # because other systems have no fontconfig
+        return ()
+    return tuple(dict.fromkeys(name for line in listed.splitlines() for name in line.split(",") if name))
 
 
 def handbook(theme: str) -> str:
@@ -145,18 +191,6 @@ def keep_picture(data: bytes, media_type: str) -> Path:
 
 def _pictures_folder() -> Path:
     return paths.data_dir() / "backdrops"
-
-
-def why_no_css(text: str) -> str:
-    """Return a sentence if the text is no permitted CSS background; "" if it is one."""
-    if len(text) > _CSS_CHARS:
-        return f"it has {len(text)} characters, and a background at most {_CSS_CHARS}."
-    if not _CSS.fullmatch(text) or "/*" in text or text.count("(") != text.count(")"):
-        return "write a CSS colour or gradient only, such as linear-gradient(160deg, #102030, #304060)."
-    bad = next((name for name in _FUNCTION.findall(text) if not _ALLOWED.fullmatch(name)), "")
-    if bad:
-        return f"{bad}(…) is not allowed in a background: only colours and gradients are, no addresses."
-    return "" if "(" in text or text.startswith("#") or text.isalpha() else "it is neither a colour nor a gradient."
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,8 @@ def load(environment: Mapping[str, str] | None = None, of: str | None = None) ->
     """
     path = _path(of)
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tree = tomllib.loads(paths.read_own(path)) if os.path.lexists(path) else {}
+    except (OSError, ValueError) as error:
         settings = Settings({}, environment)
         settings.problems.insert(0, f"{path} cannot be read ({error}); defaults are used until it is mended.")
         return settings
@@ -153,7 +153,7 @@ def save(setting: Setting[Any], value: Any) -> None:
     import tomlkit  # late, because only writing needs it and the first paint waits for the imports of this module
 
     path = _path()
-    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    document = tomlkit.parse(paths.read_own(path)) if os.path.lexists(path) else tomlkit.document()
     group, _, name = setting.key.partition(".")
     table = document.setdefault(group, tomlkit.table())
     table[name] = checked(setting, value)

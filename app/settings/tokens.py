@@ -5,6 +5,7 @@ A theme gives what makes it different. The rest is mixed from its own colours or
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -259,6 +260,15 @@ def fonts_of(text: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def installed(wanted: Iterable[str], there: Iterable[str]) -> tuple[str, ...]:
+    """Return the wanted font families that are among those of a system, whatever their case.
+
+    Qt lists `P052 [urw]` where two makers have a font of this name.
+    """
+    known = {family.partition(" [")[0].casefold() for family in there}
+    return tuple(family for family in wanted if family.casefold() in known)
+
+
 def palette_of(text: str) -> dict[str, str]:
     """Read opaque colours by their name from `paper: #FFF8E7; accent: #B3541E`. Others are left out."""
     rows = (part.partition(":") for part in text.split(";"))
@@ -283,9 +293,9 @@ def shown_scheme() -> str:
 
 
 def own_file() -> Path | None:
-    """Return the path of the person's own tokens, which replace those of every theme; None if there is no such file."""
+    """Return the path of the person's own tokens, which replace those of every theme; None if nothing is there."""
     own = paths.config_dir() / "theme.toml"
-    return own if own.is_file() else None
+    return own if os.path.lexists(own) else None
 
 
 def with_own(tree: Tree, own: Path | None) -> tuple[Tree, tuple[str, ...]]:
@@ -311,14 +321,10 @@ def with_own(tree: Tree, own: Path | None) -> tuple[Tree, tuple[str, ...]]:
 
 def _read_own(path: Path, problems: list[str]) -> Mapping[str, Any]:
     try:
-        with path.open("rb") as file:
-            data = file.read(_OWN_BYTES + 1)
-        if len(data) > _OWN_BYTES:
-            raise ValueError(f"it is larger than {_OWN_BYTES // 1000} kB")
-        return tomllib.loads(data.decode("utf-8-sig"))
+        return tomllib.loads(paths.read_own(path, _OWN_BYTES))
     except (OSError, ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
         why = clip_line(str(error), _SHOWN_CHARS * 3)
-        problems.append(f"The theme file {path.name} cannot be read ({why}); the built-in theme is used.")
+        problems.append(f"The theme file {path} cannot be read: {why.rstrip('.')}. The built-in theme is used.")
         return {}
 
 

@@ -30,7 +30,7 @@ from app.services.svg import SvgRenderer
 from app.services.themes import Appearance, active_theme
 from app.services.web.pages import Pages
 from app.settings import store
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, THEME
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME
 from app.settings.store import Settings
 from app.tools.conversation import SAY, Speech
 from app.tools.drawing.drawings import DRAWING, Drawings
@@ -150,10 +150,34 @@ async def test_a_palette_makes_a_theme_and_faint_colours_are_made_clear_and_told
 
 
 @pytest.mark.parametrize("dialect", NAMES)
-@pytest.mark.parametrize("given", [{"ink": "red"}, {"ink": "#11223300"}, {}])
-async def test_a_palette_that_is_none_is_refused_with_an_example(tmp_path: Path, dialect: str, given: Any) -> None:
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [({"ink": "bananas"}, "ink 'bananas'"), ({"ink": "#12345600"}, "ink '#12345600'"), ({}, "no")],
+)
+async def test_a_palette_that_is_none_is_refused_with_the_bad_colour_and_an_example(
+    tmp_path: Path, dialect: str, given: Any, named: str
+) -> None:
     done, _ = await _played(tmp_path, dialect, _call(dialect, "set_theme", palette=given))
-    assert (done[0].ok, "#B3541E" in done[0].echo, active_theme().id) == (False, True, "light")
+    assert (done[0].ok, named in done[0].echo, "Write #RRGGBB" in done[0].echo) == (False, True, True), done[0].echo
+    assert store.load()[PALETTE] == ""
+
+
+async def test_colours_by_their_names_are_kept_by_their_numbers(tmp_path: Path) -> None:
+    done, _ = await _played(tmp_path, "xml", _call("xml", "set_theme", palette={"accent": "teal", "ink": "#123"}))
+    assert (done[0].ok, store.load()[PALETTE]) == (True, "ink: #112233; accent: #008080"), done[0].echo
+
+
+async def test_fonts_that_the_system_lacks_are_told_with_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program := tmp_path / "fc-list").write_text("#!/bin/sh\necho P052\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    given = {"display": "Lobster, P052", "system": "P052, Lora"}
+    done, _ = await _played(tmp_path, "xml", _call("xml", "set_theme", fonts=given))
+    assert done[0].ok
+    assert "display: this system has no Lobster, so P052 is shown" in done[0].echo
+    assert "Lora, so" not in done[0].echo
 
 
 @pytest.mark.parametrize("dialect", NAMES)
@@ -176,7 +200,8 @@ async def test_set_undone_and_reset_in_one_conversation(tmp_path: Path, dialect:
     ("given", "why"),
     [
         ({"name": "vaporwave"}, "there is no theme 'vaporwave'"),
-        ({"wallpaper": "url(a.png)"}, "only colours and gradients are"),
+        ({"wallpaper": "url(a.png)"}, "Only colours and gradients are"),
+        ({"wallpaper": "bananas"}, "bananas is no CSS colour"),
         ({"wallpaper": "red; } body { display: none"}, "a CSS colour or gradient only"),
         ({"fonts": {"display": "url(x)"}}, "fonts: give names of fonts"),
         ({"atmosphere": "x" * 201}, "at most 200"),

@@ -15,10 +15,12 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
+from app.base import paths
 from app.base.geometry import Point, Rect
 from app.settings.store import Settings
 from app.ui import eventloop
 from app.ui.presence import Look, Presence
+from app.ui.presenter.view import NoticeItem
 from app.ui.system import system as desktop_system
 from app.ui.system.system import System, SystemPreferences
 from app.ui.theme import appearance
@@ -150,6 +152,24 @@ def test_the_systems_dark_mode_is_followed_while_it_runs(qapp: QApplication, sti
         return 0
 
     eventloop.run_until(qapp, within(story()))
+
+
+def test_errors_of_the_persons_own_theme_file_are_told_once(
+    qapp: QApplication, followed: Presence, still: Look
+) -> None:
+    (paths.config_dir() / "theme.toml").write_text('[colors]\naccent = "red"\nnothing = "#000000"\n')
+
+    async def story() -> int:
+        look = appearance.look_of(qapp, Settings({}, {}), still)
+        with closing(System(qapp, followed, look, Settings(NO_KEY, {}))) as system:
+            for theme in ("dark", "memphis"):
+                system.apply(Settings({**NO_KEY, "presence.theme": theme}, {}))
+        return 0
+
+    eventloop.run_until(qapp, within(story()))
+    told = [(item.level, item.sentence) for item in followed.inbox.view.items if isinstance(item, NoticeItem)]
+    first = "theme.toml: colors.accent: 'red' is not a colour like #1A2B3C."
+    assert told == [("info", f"{first} It has more errors: “wisp theme” names all of them.")]
 
 
 def test_a_chosen_scheme_stays_whatever_the_system_does(qapp: QApplication) -> None:

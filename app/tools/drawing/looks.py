@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Mapping
 
 from app.base.errors import ToolMisuse
+from app.base.texts import clip_line
 from app.base.values import replace
 from app.desktop.wallpaper import DesktopWallpaper
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec
 from app.providers.images import PictureMaker
+from app.services.css import rgba, why_no_background
 from app.services.files import contents
-from app.services.themes import Appearance, LookChange, keep_picture, theme_named, titled, why_no_css
+from app.services.themes import Appearance, LookChange, keep_picture, missing_fonts, theme_named, titled
 from app.services.web.pages import Pages
 from app.settings import tokens
 from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME, Setting
@@ -21,6 +23,7 @@ from app.tools.registry import Family, TurnContext
 
 _MOOD_CHARS = 200
 _PROMPT_CHARS = 4_000
+_SHOWN_CHARS = 40
 _PICTURES = ("from_prompt", "url")
 
 
@@ -63,7 +66,7 @@ class Looks:
         css, prompt, url = (" ".join(str(fields.get(name) or "").split()) for name in ("text", *_PICTURES))
         if sum(map(bool, (css, prompt, url))) > 1:
             raise ToolMisuse("wallpaper: give one of these: from_prompt, url, or a CSS background.")
-        if css and (why := why_no_css(css)):
+        if css and (why := why_no_background(css)):
             raise ToolMisuse(f"wallpaper: {why}")
         if not (prompt or url):
             return css
@@ -98,7 +101,7 @@ async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) 
         )
         if change.after[key.key]
     ]
-    others += _made_clear(change)
+    others += [*_made_clear(change), *await asyncio.to_thread(missing_fonts)]
     about = "; ".join([f"The theme is {title}", *others])
     shown: dict[str, JsonValue] = {
         "theme": on_card,
@@ -124,11 +127,13 @@ def _made_clear(change: LookChange) -> list[str]:
 def _palette(given: JsonValue) -> str:
     """Return the colours in the setting's format. Raises ToolMisuse for what is no opaque colour."""
     fields = given if isinstance(given, Mapping) else {}
-    written = "; ".join(f"{name}: {fields[name]}" for name in tokens.PALETTE if fields.get(name))
-    read = tokens.palette_of(written)
-    bad = next((name for name in tokens.PALETTE if fields.get(name) and name not in read), "")
+    written = {name: str(fields[name]) for name in tokens.PALETTE if fields.get(name)}
+    colors = {name: rgba(value) for name, value in written.items()}
+    read = {name: color[0].upper() for name, color in colors.items() if color and color[1] == 1}
+    bad = next((name for name in written if name not in read), "")
     if bad or not read:
-        raise ToolMisuse(f'palette: give opaque colours, such as <palette {bad or "accent"}="#B3541E"/>.')
+        what = f"{bad} {clip_line(written[bad], _SHOWN_CHARS)!r} is no opaque colour" if bad else "it names no colour"
+        raise ToolMisuse(f'palette: {what}. Write #RRGGBB, such as <palette {bad or "accent"}="#B3541E"/>.')
     return "; ".join(f"{name}: {color}" for name, color in read.items())
 
 

@@ -203,6 +203,8 @@ class System(QObject):
         self._reports = CrashReports(self._failed)
         self._open_reports()
         self._start_with_the_session(settings)
+        self._told: frozenset[str] = frozenset()
+        self._tell_theme_errors()
         self.apply(settings)
         tokens.note_shown(look.theme.scheme)
 
@@ -250,9 +252,18 @@ class System(QObject):
         """Build and apply the look again, after the person or the system changed a preference."""
         self._look = look_of(self._application, self._settings, self._look, self._preferences.wanted)
         self._presence.restyle(self._look)
+        self._tell_theme_errors()
         tokens.note_shown(self._look.theme.scheme)
         if self._tray is not None:
             self._tray.restyle(self._look.theme)
+
+    def _tell_theme_errors(self) -> None:
+        """Tell what is wrong with the person's theme file: each error once, and those of one look in one notice."""
+        first, *more = [problem for problem in self._look.theme.problems if problem not in self._told] or [""]
+        self._told |= {*self._look.theme.problems}
+        told = QCoreApplication.translate("Theme", "{problem} It has more errors: “wisp theme” names all of them.")
+        if first:
+            self._presence.tell("info", told.format(problem=first) if more else first)
 
     def _summoned(self) -> None:
         """Open the bubble when the summon key is pressed. If the bubble already has the keyboard, close the bubble."""

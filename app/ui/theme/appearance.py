@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
@@ -26,9 +24,6 @@ class Look:
     ticker: Ticker
     name: str = "Wisp"
     rings: bool = True
-
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +56,8 @@ def look_of(
 
 
 def theme_of(application: QApplication, settings: Settings, wanted: DesktopWishes) -> Theme:
-    """Return the theme for the settings and the desktop's wishes. Errors in the person's theme file go to the log."""
-    chosen = theme.load(
+    """Return the theme for the settings and the desktop's wishes."""
+    return theme.load(
         scheme_of(application, settings[catalog.THEME], dark=wanted.dark),
         kind=settings[catalog.THEME],
         scale=drawing.system_scale(),
@@ -72,9 +67,6 @@ def theme_of(application: QApplication, settings: Settings, wanted: DesktopWishe
         palette=settings[catalog.PALETTE],
         avatar=settings[catalog.AVATAR],
     )
-    for problem in chosen.problems:
-        _log.warning("%s", problem)
-    return chosen
 
 
 def dress(application: QApplication, chosen: Theme) -> None:

@@ -26,6 +26,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QBoxLayout, QLabel, QMenu, QWidget
 
 from app.base import resources
+from app.settings import tokens
 from app.ui.theme.theme import Color, Theme
 
 _TOKEN = re.compile(r"@(\w+)(:px)?")
@@ -63,8 +64,7 @@ def font(theme: Theme, name: str, *, strong: bool = False) -> QFont:
 @lru_cache(maxsize=64)
 def _installed(wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the wanted font families that are installed. Qt would replace a missing one with some similar font."""
-    there = {family.partition(" [")[0] for family in QFontDatabase.families()}  # Qt adds the maker if there are two
-    return tuple(family for family in wanted if family in there)
+    return tokens.installed(wanted, QFontDatabase.families())
 
 
 def lines_of(metrics: QFontMetrics, width: int, text: str) -> tuple[Qt.TextFlag, QRect]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.base import paths
 from app.commands import findings
 from app.commands.doctor import ocr, xlib_clash
 from app.commands.findings import CheckVerdict, notifications, settings
@@ -34,6 +35,14 @@ def test_a_setting_that_does_not_count_is_named(
     (tmp_path / "config" / "settings.toml").write_text(text, encoding="utf-8")
     found = settings()
     assert (found.verdict, detail in found.detail) == (verdict, True), found
+
+
+def test_errors_of_the_persons_own_theme_file_are_named() -> None:
+    assert findings.looks().verdict is CheckVerdict.OK
+    (paths.config_dir() / "theme.toml").mkdir()
+    found = findings.looks()
+    assert (found.verdict, "move the folder away" in found.detail) == (CheckVerdict.NOTE, True)
+    assert str(paths.config_dir()) in found.fix
 
 
 def test_a_library_that_overwrites_another_is_named_with_the_way_out(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import cli
+from app.base import paths
 from app.desktop.wallpaper import DesktopWallpaper
 from app.services.themes import Appearance
 from app.settings import store
@@ -38,6 +39,13 @@ def test_the_list_marks_the_theme_in_use_and_says_what_each_is(capsys: pytest.Ca
     lines = _says(capsys, "theme").splitlines()
     assert [line.split()[1] for line in lines if line.startswith("* ")] == ["warm-earthy"]
     assert len({line.split(maxsplit=2)[-1] for line in lines}) == len(THEME.choices)
+
+
+@pytest.mark.parametrize("words", [["theme"], ["theme", "list"], ["theme", "set", "memphis"]])
+def test_errors_of_the_persons_own_theme_file_are_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (paths.config_dir() / "theme.toml").write_text('[colors]\naccent = "red"\n')
+    assert cli.main(words) == 0
+    assert capsys.readouterr().err == "wisp: theme.toml: colors.accent: 'red' is not a colour like #1A2B3C.\n"
 
 
 def test_a_theme_is_chosen_and_reset_and_each_is_undone(capsys: pytest.CaptureFixture[str]) -> None:

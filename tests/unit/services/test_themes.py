@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from app.base import paths
 from app.base.errors import ToolFailed, ToolMisuse
 from app.services import themes
 from app.services.themes import Appearance, active_theme
 from app.settings import store, tokens
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, THEME
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME
 from app.settings.store import Settings
 
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'programs'}:{os.environ['PATH']}")
 
 
 @pytest.mark.parametrize("kind", tokens.THEMES)
@@ -51,29 +54,45 @@ def test_fonts_background_and_mood_of_the_person_go_before_those_of_the_theme(tm
     assert active_theme(Settings({**own, "presence.backdrop": str(picture)}, {})).picture == picture
 
 
-@pytest.mark.parametrize(
-    "css",
-    [
-        "url(https://example.com/a.png)",
-        "image-set('a.png' 1x)",
-        "#fff\\3b",
-        "@import 'x'",
-        "linear-gradient(red, blue",
-        "12",
-        "",
-    ],
-)
-def test_what_is_no_plain_background_is_refused_with_a_sentence(css: str) -> None:
-    assert themes.why_no_css(css).endswith((".", ")"))
+@pytest.mark.parametrize("css", ["url(https://example.com/a.png)", "bananas", "linear-gradient(red, blue", "var(--x)"])
+def test_what_is_no_background_in_the_settings_is_left_out_and_told(css: str) -> None:
     found = active_theme(Settings({"presence.backdrop": css}, {}))
     assert found.backdrop == found.palette["sunken"]
+    store.save(BACKDROP, css)
+    (problem,) = themes.look_problems()
+    assert problem.startswith("presence.backdrop: ")
 
 
-@pytest.mark.parametrize(
-    "css", ["#102030", "teal", "radial-gradient(circle at 20% 30%, rgba(1,2,3,.5), hsl(120 40% 50%) 60%), #fff"]
-)
-def test_colours_and_gradients_are_backgrounds(css: str) -> None:
-    assert themes.why_no_css(css) == ""
+def test_what_cannot_be_shown_of_a_look_is_told(tmp_path: Path) -> None:
+    _with_fonts(tmp_path, "DejaVu Sans")
+    (paths.config_dir() / "theme.toml").mkdir()
+    store.save(PALETTE, "accent: red; ink: #112233")
+    store.save(FONTS, "display: Lora, dejavu sans, Hack; mono: No Such")
+    store.save(BACKDROP, "/no/such/picture.png")
+    file, color, backdrop, display, mono = themes.look_problems()
+    assert "move the folder away" in file
+    assert color == "presence.palette: 'accent: red' is no opaque colour, such as accent: #B3541E."
+    assert backdrop == "presence.backdrop: there is no picture /no/such/picture.png."
+    assert display == "presence.fonts: display: this system has no Lora, so dejavu sans is shown."
+    assert mono == "presence.fonts: mono: this system has no No Such, so the system's font is shown."
+
+
+def test_nothing_is_said_of_fonts_that_are_there_or_where_no_fontconfig_can_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with_fonts(tmp_path, "Lora,Lora Medium", "P052")
+    store.save(FONTS, "display: Lora Medium, Hack; system: P052; mono: monospace")
+    assert themes.missing_fonts() == ()
+    monkeypatch.setenv("PATH", "/nonexistent")
+    store.save(FONTS, "display: Hack")
+    assert themes.missing_fonts() == ()
+
+
+def _with_fonts(folder: Path, *families: str) -> None:
+    """Let fontconfig know these families only."""
+    (program := folder / "programs" / "fc-list").parent.mkdir()
+    program.write_text("#!/bin/sh\ncat <<END\n" + "".join(f"{family}\n" for family in families) + "END\n")
+    program.chmod(0o755)
 
 
 def test_a_change_is_written_to_the_settings_and_taken_back_by_the_newest() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,6 +66,15 @@ def test_a_file_with_mistakes_is_told_and_never_stops_the_start(text: str, words
     assert settings[MAX_PASSES] == MAX_PASSES.default
     assert len(settings.problems) == 1
     assert words in settings.problems[0]
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda place: place.symlink_to("gone.toml")])
+def test_what_stands_in_place_of_the_file_is_told_and_nothing_is_written(make: Callable[[Path], object]) -> None:
+    make(place := paths.config_dir() / "settings.toml")
+    (problem,) = store.load({}).problems
+    assert str(place) in problem
+    with pytest.raises(OSError, match=r"is in its place|it is a link"):
+        store.save(NAME, "Robin")
 
 
 def test_saving_keeps_what_the_person_wrote() -> None:

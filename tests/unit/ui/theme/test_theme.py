@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import colorsys
 import itertools
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from app.base import paths
 from app.settings import tokens
 from app.ui.orb.state import Orb
 from app.ui.theme import theme
@@ -129,7 +132,7 @@ def test_a_theme_file_of_ones_own_changes_what_it_names(tmp_path: Path) -> None:
     assert look.color("ink") == theme.load("dark").color("ink")
 
 
-HOSTILE = {
+HOSTILE: dict[str, str | Callable[[Path], object]] = {
     "no colour": '[colors]\naccent = "red"',
     "a colour with blanks": '[colors]\nink = "#1 2 3 4 5 6"',
     "a colour that is not there": '[colors]\nink = "#00000000"',
@@ -156,27 +159,27 @@ HOSTILE = {
     "the same twice": "[colors]\n[colors]",
     "larger than a theme is": "#" * 70_000,
     "20,000 tokens": "[colors]\n" + "".join(f"a{number} = 1\n" for number in range(5_000)),
+    "no text": lambda own: own.write_bytes(b"\xff\xfe[colors]"),
+    "a folder": Path.mkdir,
+    "a pipe": os.mkfifo,
+    "a link to nothing": lambda own: own.symlink_to("gone.toml"),
+    "a link to itself": lambda own: own.symlink_to(own),
+    "a device": lambda own: own.symlink_to("/dev/zero"),
 }
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_errors_in_a_theme_file_are_told_and_wisp_stays_usable(case: str, tmp_path: Path) -> None:
-    own = tmp_path / "theme.toml"
-    own.write_text(HOSTILE[case])
+def test_errors_in_a_theme_file_are_told_and_wisp_stays_usable(case: str) -> None:
+    hostile, place = HOSTILE[case], paths.config_dir() / "theme.toml"
+    hostile(place) if callable(hostile) else place.write_text(hostile)
+    own = tokens.own_file()
     look, built_in = theme.load("light", own=own), theme.load("light")
     assert 1 <= len(look.problems) <= 21
-    assert all("theme.toml" in problem and len(problem) < 250 for problem in look.problems)
+    assert all("theme.toml" in problem and len(problem) < 250 + len(str(place)) for problem in look.problems)
     assert theme.contrast(look.color("ink"), look.color("paper")) >= 4.5
     for same in ("padding", "orb"):
         assert look.size(same) == built_in.size(same)
     assert (look.type("text"), look.ms("frame")) == (built_in.type("text"), built_in.ms("frame"))
-
-
-def test_a_theme_file_that_is_no_text_is_told(tmp_path: Path) -> None:
-    own = tmp_path / "theme.toml"
-    own.write_bytes(b"\xff\xfe[colors]")
-    (problem,) = theme.load("light", own=own).problems
-    assert problem.startswith("The theme file theme.toml cannot be read")
 
 
 def test_a_paper_of_ones_own_takes_what_is_mixed_from_it_along(tmp_path: Path) -> None:
