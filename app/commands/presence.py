@@ -381,6 +381,15 @@ class ThisMachine:
         found = await asyncio.to_thread(doctor.examine)
         return [MachineFinding(each.name, each.verdict.value, each.detail, each.fix, each.opens) for each in found]
 
+    async def unshown(self, setting: str) -> str:
+        import asyncio
+
+        from app.services.themes import look_problems
+
+        start = f"{setting}: "
+        found = [one.removeprefix(start) for one in await asyncio.to_thread(look_problems) if one.startswith(start)]
+        return " ".join(found)
+
     async def servers(self) -> Sequence[ModelServer]:
         from app.providers.openai_compatible.provider import local_endpoints
 

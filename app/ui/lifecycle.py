@@ -227,9 +227,14 @@ class Dialogs(QObject):
             self._say(autostart.switched(on=settings[catalog.AUTOSTART]) or tr("Settings", "Saved."))
         elif key.startswith(f"{_OURS}."):
             self._system.apply(settings)
+            self._presence.in_background(self._say_what_is_unshown(key))
         if key in _NEED_AN_AGENT or not key.startswith(f"{_OURS}."):
             self._say(tr("Settings", "Saved. It counts from the next wish."))
             self.agent_wanted.emit()
+
+    async def _say_what_is_unshown(self, key: str) -> None:
+        if why := await self._machine.unshown(key):
+            self._say(why)
 
     def _say(self, words: str) -> None:
         if self._settings is not None:

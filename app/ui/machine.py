@@ -47,6 +47,10 @@ class Machine(Protocol):
         """Try a key or a server. Return what is wrong, or "" if it works. An empty `key` means the stored key."""
         ...
 
+    async def unshown(self, setting: str) -> str:
+        """Return why a look cannot be shown as the setting with this key says, or "" if it can."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class CollectionEntry:
@@ -126,6 +130,9 @@ class NoMachine:
         return ()
 
     async def tried(self, provider: str, key: str, base_url: str = "") -> str:
+        return ""
+
+    async def unshown(self, setting: str) -> str:
         return ""
 
 

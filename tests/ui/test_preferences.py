@@ -72,6 +72,9 @@ class SomeMachine:
     async def tried(self, provider: str, key: str, base_url: str = "") -> str:
         return "" if (key or store.key_of(provider)) in self.keys else "The key was refused."
 
+    async def unshown(self, setting: str) -> str:
+        return "There is no such colour." if setting == "presence.backdrop" else ""
+
 
 @pytest.fixture(autouse=True)
 def no_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,6 +394,29 @@ def test_choices_count_at_once_where_they_can(
     finally:
         application.look_of(qapp, Settings({}, {}), still)
     presence.orb.close()
+
+
+def test_what_of_a_look_cannot_be_shown_is_said_where_it_is_entered(
+    qtbot: QtBot, qapp: QApplication, still: Look, presence: Presence, machine: SomeMachine
+) -> None:
+    async def story() -> int:
+        with (
+            closing(System(qapp, presence, still, Settings({}, {}))) as system,
+            closing(Dialogs(presence, system, Outside(lambda: store.load({}), machine))),
+        ):
+            presence.actions.settings()
+            (window,) = _shown(SettingsWindow)
+            for key, said in (("presence.backdrop", "There is no such colour."), ("presence.atmosphere", "Saved.")):
+                window.show_editor(key)
+                line = window.editors[key]
+                assert isinstance(line, QLineEdit)
+                line.setText("bananas")
+                line.editingFinished.emit()
+                await until(lambda said=said: window.note.text() == said)
+            window.close()
+        return 0
+
+    eventloop.run_until(qapp, within(story()))
 
 
 def test_after_the_end_no_change_of_the_settings_is_followed(

@@ -11,6 +11,9 @@ from app.base import paths
 from app.commands import findings
 from app.commands.doctor import ocr, xlib_clash
 from app.commands.findings import CheckVerdict, notifications, settings
+from app.commands.presence import ThisMachine
+from app.settings import store
+from app.settings.catalog import BACKDROP, PALETTE
 
 
 @pytest.mark.parametrize(
@@ -43,6 +46,12 @@ def test_errors_of_the_persons_own_theme_file_are_named() -> None:
     found = findings.looks()
     assert (found.verdict, "move the folder away" in found.detail) == (CheckVerdict.NOTE, True)
     assert str(paths.config_dir()) in found.fix
+
+
+async def test_what_of_one_setting_cannot_be_shown_is_told_without_its_key() -> None:
+    store.save(BACKDROP, "bananas")
+    assert (await ThisMachine().unshown(BACKDROP.key)).startswith("bananas is no CSS colour.")
+    assert await ThisMachine().unshown(PALETTE.key) == ""
 
 
 def test_a_library_that_overwrites_another_is_named_with_the_way_out(
