@@ -112,6 +112,7 @@ def contrast(one: Color, other: Color) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
+@lru_cache(maxsize=4096)
 def _luminance(color: Color) -> float:
     red, green, blue = (_linear(channel / 255) for channel in color[:3])
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -136,7 +137,7 @@ def mended(color: Color, clarity: Callable[[Color], float]) -> Color:
     if clarity(color) >= 1:
         return color
     mixes = [color.mixed(end, step / _MEND_STEPS) for step in range(1, _MEND_STEPS + 1) for end in (_BLACK, _WHITE)]
-    return next((mix for mix in mixes if clarity(mix) >= 1), max(mixes, key=clarity))
+    return next((mix for mix in mixes if clarity(mix) >= 1), None) or max(mixes, key=clarity)
 
 
 def face(theme: str, scheme: str, palette: str = "") -> ThemeFace:

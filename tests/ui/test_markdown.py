@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -29,6 +29,17 @@ def view(qtbot: QtBot, still: Look) -> Iterator[AnswerView]:
     holder.show()
     yield made
     holder.close()
+
+
+def test_both_signs_of_emphasis_slant_the_letters_and_underline_none(view: AnswerView) -> None:
+    view.show_text("*one* two _three_")
+    text = next(part for part in _parts(view) if isinstance(part, RichText))
+    cursor, found = QTextCursor(text.document()), []
+    for word in range(3):
+        cursor.setPosition(sum(map(len, ("one ", "two ")[:word])) + 1)
+        made = cursor.charFormat()
+        found.append((made.fontItalic(), made.fontUnderline()))
+    assert found == [(True, False), (False, False), (True, False)]
 
 
 def _parts(view: AnswerView) -> list[object]:

@@ -89,6 +89,7 @@ class ProseText(QTextEdit):
         self.document().setDocumentMargin(margin)
         self.document().setDefaultFont(font(theme, style))
         self.setFont(font(theme, style))
+        self._strong = font(theme, style, strong=True)
         self._block = QTextBlockFormat()
         self._block.setLineHeight(theme.type(style).line, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         self._characters = QTextCharFormat()
@@ -113,9 +114,9 @@ class ProseText(QTextEdit):
         self._shown = text
 
     def strengthen(self, parts: Sequence[tuple[int, int]]) -> None:
-        """Make parts of the shown text semibold, each given by its first character and the one behind it."""
+        """Make parts of the shown text strong, each given by its first character and the one behind it."""
         cursor, strong = QTextCursor(self.document()), QTextCharFormat()
-        strong.setFontWeight(QFont.Weight.DemiBold)
+        strong.setFont(self._strong)
         for start, end in parts:
             cursor.setPosition(_place(self._shown[:start]))
             cursor.setPosition(_place(self._shown[:end]), QTextCursor.MoveMode.KeepAnchor)
@@ -282,10 +283,11 @@ def _dressed(part: QTextFragment, theme: Theme, style: str, level: int) -> tuple
     heading, or 0."""
     before = part.charFormat()
     is_code, is_link = before.fontFixedPitch(), before.isAnchor()
+    is_italic = before.fontItalic() or (before.fontUnderline() and not is_link)  # Qt reads _so_ as a line below
     strong = bool(level) or before.fontWeight() > QFont.Weight.Normal
     made = QTextCharFormat()
     made.setFont(font(theme, "code" if is_code else style, strong=strong))
-    made.setFontItalic(before.fontItalic())
+    made.setFontItalic(is_italic)
     made.setFontStrikeOut(before.fontStrikeOut())
     made.setForeground(QColor(*theme.color("link" if is_link else "code_ink" if is_code else "ink")))
     if is_code:

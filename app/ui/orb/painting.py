@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QConicalGradient, QFont, QImage, QPainter, QPainterPath, QPen, QRadialGradient
+from PySide6.QtGui import QBrush, QColor, QConicalGradient, QImage, QPainter, QPainterPath, QPen, QRadialGradient
 
 from app.base.values import dataclass
 from app.ui.orb.state import Orb
@@ -252,10 +252,9 @@ def _badge(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, th
     painter.setBrush(QColor(*fill))
     painter.drawEllipse(middle, side / 2, side / 2)
     text = "!" if look.state is Orb.NEEDS_YOU else (str(look.unread) if look.unread < 10 else "9+")
-    font = QFont(painter.font())
-    font.setPixelSize(theme.type("small").size - (0 if len(text) == 1 else 2))
-    font.setWeight(QFont.Weight.DemiBold)
-    painter.setFont(font)
+    letters = drawing.font(theme, "small", strong=True)
+    letters.setPixelSize(letters.pixelSize() - (0 if len(text) == 1 else 2))
+    painter.setFont(letters)
     painter.setPen(QColor(*theme.color("accent_ink")))
     box = QRectF(middle.x() - side, middle.y() - side / 2, side * 2, side)
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

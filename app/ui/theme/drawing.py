@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from PySide6.QtCore import QByteArray, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
     QFontDatabase,
+    QFontInfo,
     QFontMetrics,
     QGuiApplication,
     QIcon,
     QImage,
     QPainter,
     QPainterPath,
+    QPaintEvent,
     QPalette,
     QPixmap,
     QRegion,
@@ -47,24 +50,50 @@ def system_scale() -> float:
 
 
 def font(theme: Theme, name: str, *, strong: bool = False) -> QFont:
-    """Return the font of a text style: in the theme's family if installed, else the system's. `code` is monospace."""
-    if name == "code":
-        found = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-    else:
-        found = QFont(QApplication.font())
-    role = "mono" if name == "code" else "display" if name in _DISPLAYED else "system"
-    if wanted := theme.families(role):
-        found.setFamilies([*_installed(wanted), *found.families()])
-    found.setPixelSize(theme.type(name).size)
-    strength = QFont.Weight.Bold if wanted else QFont.Weight.DemiBold  # many fonts have nothing between normal and bold
-    found.setWeight(strength if strong else QFont.Weight.Normal)
-    return found
+    """Return the font of a text style: in the theme's family if installed, else the system's. `code` is monospace.
+
+    `strong` letters have a weight that was drawn for them. Qt smears a lighter one where it is asked for more.
+    """
+    is_code = name == "code"
+    base = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont) if is_code else QApplication.font()
+    role = "mono" if is_code else "display" if name in _DISPLAYED else "system"
+    made = QFont(_font(base, theme.families(role), strong=strong, may_be_plain=role == "display"))
+    made.setPixelSize(theme.type(name).size)
+    return made
+
+
+@lru_cache(maxsize=256)
+def _font(base: QFont, wanted: tuple[str, ...], *, strong: bool, may_be_plain: bool) -> QFont:
+    """Return `base` with the wanted families first.
+
+    A font for large letters often has one weight only, and `may_be_plain`: it is used for strong letters as well.
+    """
+    made = QFont(base)
+    families, weight = (*_installed(wanted), *base.families()), QFont.Weight.Normal.value
+    if strong:
+        families, weight = _strong(families, may_be_plain=may_be_plain)
+    made.setFamilies(families)
+    made.setWeight(QFont.Weight(weight))
+    return made
 
 
 @lru_cache(maxsize=64)
 def _installed(wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the wanted font families that are installed. Qt would replace a missing one with some similar font."""
     return tokens.installed(wanted, QFontDatabase.families())
+
+
+def _strong(families: tuple[str, ...], *, may_be_plain: bool) -> tuple[tuple[str, ...], int]:
+    """Return the families from the first one that has strong letters on, and the weight of these letters."""
+    for index, family in enumerate(families):
+        known = QFontInfo(QFont(family)).family()  # the font behind a name such as "Sans Serif"
+        upright = [style for style in QFontDatabase.styles(known) if not QFontDatabase.italic(known, style)]
+        heavy = [weight for style in upright if (weight := QFontDatabase.weight(known, style)) >= QFont.Weight.DemiBold]
+        if heavy:
+            return families[index:], min(heavy)
+        if may_be_plain:
+            break
+    return families, QFont.Weight.Normal.value
 
 
 def lines_of(metrics: QFontMetrics, width: int, text: str) -> tuple[Qt.TextFlag, QRect]:
@@ -169,6 +198,23 @@ class Menu(QMenu):
         outline = QPainterPath()
         outline.addRoundedRect(QRectF(self.rect()), self._radius, self._radius)
         self.setMask(QRegion(outline.toFillPolygon().toPolygon()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter, theme = QPainter(self), self._theme
+        fill_rim(painter, self.mask(), theme.size("hairline"), theme.color("hairline"))
+
+
+def fill_rim(painter: QPainter, shape: QRegion, width: int, color: Color) -> None:
+    """Fill each pixel that is less than `width` pixels from the edge of a window's shape.
+
+    A smooth line along the edge has gaps where the shape, which is made of whole pixels, cuts through it.
+    """
+    inner = QRegion(shape)
+    for x, y in ((width, 0), (-width, 0), (0, width), (0, -width)):
+        inner &= shape.translated(x, y)
+    for rect in cast(Iterable[QRect], shape - inner):
+        painter.fillRect(rect, QColor(*color))
 
 
 @cache
