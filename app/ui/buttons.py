@@ -124,13 +124,13 @@ class WordButton(DrawnButton):
 
     def sizeHint(self) -> QSize:
         theme = self._theme
-        glyph = theme.size("small_glyph") + theme.size("grid") if self._shown_glyph() else 0
+        glyph = theme.size("small_glyph") + theme.size("grid") if self._glyph else 0
         words = QFontMetricsF(font(theme, "text", strong=True)).horizontalAdvance(self.text())
         sides = 2 * theme.size("gap" if self._is_tight else "padding") + 2
         return QSize(round(words) + glyph + sides, theme.size("button_height"))
 
     def squeeze(self, *, is_tight: bool) -> None:
-        """Leave out the glyph and half of the space at the sides, so that more buttons fit into a line; or do not."""
+        """Leave out half of the space at the sides, so that more buttons fit into a line; or do not."""
         if is_tight is not self._is_tight:
             self._is_tight = is_tight
             self.setFixedSize(self.sizeHint())
@@ -157,20 +157,16 @@ class WordButton(DrawnButton):
             width = (box.width() - 2 * radius) * self._armed_share
             painter.fillRect(QRectF(left, box.bottom() - 2, width, 2), QColor(*theme.color("muted")))
 
-    def _shown_glyph(self) -> str:
-        return "" if self._is_tight else self._glyph
-
     def _paint_words(self, painter: QPainter, box: QRectF) -> None:
         theme = self._theme
         side, space = theme.size("small_glyph"), theme.size("grid")
         color = theme.color("ink" if self.isEnabled() else "muted")
         painter.setFont(font(theme, "text", strong=self.hasFocus()))
         words = painter.fontMetrics().horizontalAdvance(self.text())
-        glyph = self._shown_glyph()
-        whole = words + (side + space if glyph else 0)
+        whole = words + (side + space if self._glyph else 0)
         x = box.center().x() - whole / 2
-        if glyph:
-            drawing.draw(painter, glyph, QRectF(x, box.center().y() - side / 2, side, side), color)
+        if self._glyph:
+            drawing.draw(painter, self._glyph, QRectF(x, box.center().y() - side / 2, side, side), color)
             x += side + space
         painter.setPen(QColor(*color))
         painter.drawText(QRectF(x, box.top(), words + 4, box.height()), Qt.AlignmentFlag.AlignVCenter, self.text())

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QFont, QImage
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 from Xlib import XK
 
 from app.agent import agent_events
+from app.agent.agent_events import Scope
 from app.agent.asking import question
 from app.agent.inspection import DesktopInspector
 from app.agent.policy import Action, Decision, Mode, Policy, Trust
@@ -21,14 +24,18 @@ from app.desktop.choose import open_desktop
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect, ScreenAim
+from app.settings import tokens
 from app.ui.approvals.devices import WITNESS
-from app.ui.approvals.row import ApprovalRow
+from app.ui.approvals.row import ApprovalRow, Choices
 from app.ui.gallery import samples
 from app.ui.presence import Presence
+from app.ui.theme import drawing, theme
 from scripts.device import PersonsDevices
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand
+
+_ROOM = 344
 
 
 async def _asked(presence: Presence, agent: FakeAgent, events: samples.Events) -> ApprovalRow:
@@ -66,16 +73,36 @@ def test_it_shows_who_and_what_and_why_and_what_can_be_undone(
 
 
 def _bold(row: ApprovalRow) -> list[str]:
-    """Return the semibold parts of the question as it is painted."""
+    """Return the strong parts of the question as it is painted."""
     block, found = row._sentence.document().firstBlock(), list[str]()
     while block.isValid():
         part = block.begin()
         while not part.atEnd():
-            if part.fragment().charFormat().fontWeight() == QFont.Weight.DemiBold:
+            if part.fragment().charFormat().fontWeight() > QFont.Weight.Normal:
                 found.append(part.fragment().text())
             part += 1  # type: ignore[operator, assignment]
         block = block.next()
     return found
+
+
+@pytest.mark.parametrize("scopes", [(Scope.ONCE,), (Scope.ONCE, Scope.TASK), tuple(Scope)])
+def test_yes_and_no_have_their_signs_in_every_theme_however_wide_its_letters_are(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, scopes: tuple[Scope, ...]
+) -> None:
+    drawn: list[str] = []
+    monkeypatch.setattr(drawing, "draw", lambda _painter, glyph, *_: drawn.append(glyph))
+    for kind in ("", *tokens.THEMES):
+        holder = QWidget()
+        qtbot.addWidget(holder)
+        choices = Choices(theme.load("light", kind=kind), holder)
+        choices.offer(scopes)
+        choices.resize(_ROOM, choices.height_for(_ROOM))
+        for button, sign in ((choices.deny, "close"), (choices.allows[Scope.ONCE], "check")):
+            button.grab()
+            assert drawn.pop() == sign
+            assert choices.rect().contains(button.geometry())
+        shown = [choices.deny, *(choices.allows[scope] for scope in scopes)]
+        assert not any(one.geometry().intersects(other.geometry()) for one, other in combinations(shown, 2))
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ class Choices(QWidget):
         self.more.move(width - side, (line - side) // 2)
         room = width - side - gap // 2
         answers = [*(self.allows[scope] for scope in reversed(self._scopes)), self.deny]
-        for is_tight in (False, True):
+        for is_tight in (False, True, False):  # two lines, which are needed then, have room enough
             for button in answers:
                 button.squeeze(is_tight=is_tight)
             if sum(button.width() + gap for button in answers) - gap <= room:
