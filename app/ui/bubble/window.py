@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QApplication, QWidget
@@ -29,6 +28,7 @@ from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Floating, WindowDeps
 from app.ui.windows.orb_placement import Arrangement
 
+_ACTIVE_EDGE = 1.5
 _LONGEST_STEP_S = 0.024
 _FIRST_FRAME_LIMIT_S = 0.25
 _ASK_AGAIN_MS = 60
@@ -358,9 +358,7 @@ class BubbleWindow(Floating):
             painter.setPen(QColor(*theme.color("hairline")))
             painter.drawLine(QPointF(body.left() + inset, edge), QPointF(body.right() - inset, edge))
         if self.isActiveWindow():
-            painter.setPen(QPen(QColor(*theme.color("accent")), 1.5))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(body.adjusted(0.75, 0.75, -0.75, -0.75), theme.size("radius"), theme.size("radius"))
+            self.paint_edge(painter, theme.color("accent"), _ACTIVE_EDGE)
 
     def _inner_height(self) -> int:
         """Return the height of thread, suggestions or page, without the composer. All pages have one height, so that

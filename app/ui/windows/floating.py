@@ -6,6 +6,7 @@ opaque, and its shape is cut to the body.
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import threading
@@ -43,7 +44,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.base.geometry import Point, Rect
 from app.base.values import dataclass, field
-from app.ui.theme.theme import Theme
+from app.ui.theme import drawing
+from app.ui.theme.theme import Color, Theme
 
 if TYPE_CHECKING:
     from app.ui.windows.curtain import XConnection
@@ -217,6 +219,8 @@ class Floating(QWidget):
         self.theme = theme
         self.around = around
         self._managed = False
+        self._is_uncut = False
+        """Whether the window gets its shape at its next paint."""
         self._place: QRect | None = None
         around.came_back.rung.connect(self.shape)
         self.setFocusPolicy(self_focus)
@@ -262,18 +266,32 @@ class Floating(QWidget):
         return Rect(corner.x(), corner.y(), body.width(), body.height())
 
     def shape(self) -> None:
-        """Cut the window to its body. With a compositor, only limit the area that takes clicks to the body."""
+        """Cut the window to its body. With a compositor, only limit the area that takes clicks to the body.
+
+        A window that shows a picture is cut when it is painted next, so that both change at once.
+        """
         if not (self.isVisible() and self.isWindow() and self.around.may_shape(int(self.winId()))):
             return
-        region = QRegion(self.body_path().toFillPolygon().toPolygon())
-        if not self.around.composited:
-            self.setMask(region)
-        elif self.around.server is not None:
-            ratio = self.devicePixelRatioF()
-            self.around.server.set_input(int(self.winId()), [_scaled(rect, ratio) for rect in rects_of(region)])
+        if self.around.composited:
+            if self.around.server is not None:
+                ratio = self.devicePixelRatioF()
+                rects = rects_of(self._region())
+                self.around.server.set_input(int(self.winId()), [_scaled(rect, ratio) for rect in rects])
+        elif self._managed:
+            self._is_uncut = True
+            self.update()
+        else:
+            self.setMask(self._region())
+
+    def _region(self) -> QRegion:
+        return QRegion(self.body_path().toFillPolygon().toPolygon())
 
     def confirm(self) -> None:
-        """Set shape and place once more at the first paint, because some window managers ignore those set before."""
+        """Cut the window to its shape where that has changed. At the first paint, set shape and place once more:
+        some window managers ignore those set before."""
+        if self._is_uncut and self.around.may_shape(int(self.winId())):
+            self._is_uncut = False
+            self.setMask(self._region())
         if not self._managed:
             self._managed = True
             QTimer.singleShot(0, self, self._confirmed)
@@ -288,21 +306,25 @@ class Floating(QWidget):
     def paint_base(self, painter: QPainter) -> None:
         """Paint the body's background, hairline and shadow."""
         self.confirm()
-        theme, path = self.theme, self.body_path()
+        theme = self.theme
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.around.composited:
             self._paint_shadow(painter)
+            painter.fillPath(self.body_path(), QColor(*theme.color("paper")))
         else:
-            # Fill the background, so that antialiased edges have a colour to blend with.
-            painter.fillRect(self.rect(), QColor(*theme.color("hairline")))
-        painter.fillPath(path, QColor(*theme.color("paper")))
-        half = theme.count("hairline") / 2
-        edge = QPainterPath()
-        radius = max(theme.size("radius") - half, 0)
-        edge.addRoundedRect(self.body().adjusted(half, half, -half, -half), radius, radius)
+            painter.fillRect(self.rect(), QColor(*theme.color("paper")))
+        edge = theme.color("edge" if self.around.composited else "hairline")
+        self.paint_edge(painter, edge, theme.count("hairline"))
+
+    def paint_edge(self, painter: QPainter, color: Color, width: float) -> None:
+        """Paint a line of a width in pixels along the inner side of the body's edge."""
+        half, body = width / 2, self.body()
+        radius = max(self.theme.size("radius") - half, 0)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(QColor(*theme.color("edge" if self.around.composited else "hairline")), 2 * half))
-        painter.drawPath(edge)
+        painter.setPen(QPen(QColor(*color), width))
+        painter.drawRoundedRect(body.adjusted(half, half, -half, -half), radius, radius)
+        if not self.around.composited:
+            drawing.fill_rim(painter, self._region(), math.ceil(width), color)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -20,7 +20,6 @@ from PySide6.QtGui import (
     QPen,
     QPixmap,
     QPolygonF,
-    QRegion,
     QShowEvent,
 )
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
@@ -176,9 +175,6 @@ class RingWindow(Floating):
         path.addRoundedRect(self._label, *self._round(self._label))
         trail.addPolygon(self._trail)
         return path.united(trail)
-
-    def _region(self) -> QRegion:
-        return QRegion(self.body_path().toFillPolygon().toPolygon())
 
     def _round(self, box: QRectF) -> tuple[float, float]:
         """Return the radii of the corners: a full circle around a point, smaller corners around a larger place."""
