@@ -26,7 +26,7 @@ from app.settings import tokens
 from app.settings.store import Settings
 from app.tools.surfaces import TEMPLATES, template
 
-_SIZE, _SHOWN = (620, 560), (310, 280)
+_SIZE, _SHOWN = (620, 640), (310, 320)
 _COLUMNS = 4
 _BRIDGE = """<script>globalThis.wisp = { id: 'x', theme: 'x', language: 'en', getState: async () => (%s),
 setState: async () => true, onState: () => {}, onTheme: () => {}, notify: async () => true, askAI: async () => '' };
@@ -57,14 +57,9 @@ def _sheet(name: str, html: str, data: Path) -> Image.Image:
     width, height = _SHOWN
     sheet = Image.new("RGB", (_COLUMNS * width, rows * (height + 16)), "white")
     for number, (theme, scheme) in enumerate(faces):
-        tokens.note_shown(scheme)
-        found = active_theme(Settings({"presence.theme": theme}, {}))
-        picture = f":root{{--wallpaper:{found.wallpaper}}}" if found.wallpaper else ""
         place = (number % _COLUMNS * width, number // _COLUMNS * (height + 16))
-        sheet.paste(
-            _drawn(name, html, f"<style>{found.css}{picture}</style>", data).resize(_SHOWN), (place[0], place[1] + 16)
-        )
-        ImageDraw.Draw(sheet).text((place[0] + 4, place[1] + 2), f"{theme} {found.scheme}", fill="black")
+        sheet.paste(drawn(name, html, theme, scheme, data).resize(_SHOWN), (place[0], place[1] + 16))
+        ImageDraw.Draw(sheet).text((place[0] + 4, place[1] + 2), f"{theme} {scheme}", fill="black")
     return sheet
 
 
@@ -72,9 +67,13 @@ def _schemes(theme: str) -> tuple[str, ...]:
     return (theme,) if theme in tokens.SCHEMES else tokens.SCHEMES
 
 
-def _drawn(name: str, html: str, style: str, data: Path) -> Image.Image:
+def drawn(name: str, html: str, theme: str, scheme: str, data: Path) -> Image.Image:
+    """Return the page of an app as Chromium draws it in this theme. `data` is a folder that only this call uses."""
+    tokens.note_shown(scheme)
+    found = active_theme(Settings({"presence.theme": theme}, {}))
+    wallpaper = f":root{{--wallpaper:{found.wallpaper}}}" if found.wallpaper else ""
     page, picture = data / "page.html", data / "page.png"
-    head = style + _BRIDGE % _STATES.get(name, "{}")
+    head = f"<style>{found.css}{wallpaper}</style>{_BRIDGE % _STATES.get(name, '{}')}"
     page.write_text(html.replace("<head>", f"<head>{head}", 1), encoding="utf-8")
     switches = ["--headless=new", "--hide-scrollbars", "--disable-gpu", "--virtual-time-budget=1500"]
     switches += [] if is_sandboxed() else settings()["root_switches"]

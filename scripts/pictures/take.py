@@ -3,8 +3,8 @@
     scripts/pictures/take [FOLDER]
 
 `wisp.png` is the assistant doing a task with the offline provider; `states-*.png` the orb's states; `settings-*.png`,
-`bubble-*.png` and `themes.png` come from the same widgets with sample data; `calories.png` is a small app in its
-window, in three themes, light and dark.
+`bubble-*.png` come from the same widgets with sample data; `calories.png` is a small app in its window, in three
+themes, light and dark; `themes.webp` and `themes/` are what `themes.py` takes.
 """
 
 from __future__ import annotations
@@ -30,20 +30,11 @@ _SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
 _LIMIT_S = 120.0
 _ANSWER_S = 10.0
 _STILL_S = 3.0
-_TILE = (960, 700)
-"""Shown at half its size."""
-_TILES_IN_A_ROW = 4
-_OVERLAP = 28
-"""Two pieces share their margins."""
-_SPOKEN_MS = 1500
-"""After this time all text of a board has appeared."""
 _APP_THEMES = ("solarpunk", "warm-earthy", "neo-brutalist")
 _APP_TILE = (360, 272)
 _WEEK = (1720, 2050, 1480, 1900, 1630, 1210)
 _MEALS = (("Porridge", 310, 1764000000000), ("Soup and bread", 520, 1764014400000), ("An apple", 80, 1764021600000))
 _DRAWN_S = 1.5
-_BITS = 6
-"""Of each colour's eight, which makes a picture with soft lights a third smaller."""
 _SCREEN = (1000, 640)
 _SKY = (0x4A, 0x5B, 0x7C), (0xC9, 0xB8, 0xB4)
 """Red, green and blue at the top and at the bottom."""
@@ -67,7 +58,7 @@ def main() -> None:
         finally:
             compositor.terminate()
             compositor.wait()
-    for path in sorted(folder.glob("*.png")):
+    for path in sorted([*folder.rglob("*.png"), *folder.rglob("*.webp")]):
         print(path)
 
 
@@ -161,11 +152,13 @@ def pieces(folder: Path) -> None:
     from PySide6.QtGui import QPixmap
     from PySide6.QtTest import QTest
 
+    from app.settings import tokens
     from app.settings.store import Settings
     from app.ui import application
     from app.ui.gallery import board
     from app.ui.preferences.window import SettingsWindow
     from app.ui.theme import drawing
+    from scripts.pictures import themes
 
     process = application.make_application()
     made = board.boards()
@@ -176,7 +169,7 @@ def pieces(folder: Path) -> None:
                 (folder / f"{name}-{scheme}.png").write_bytes((Path(shots) / f"{name}-{scheme}.png").read_bytes())
             whole = QPixmap(str(Path(shots) / f"all-{scheme}.png"))
             whole.copy(0, 0, 960, 120).save(str(folder / f"states-{scheme}.png"))
-    themes(folder / "themes.png")
+    themes.take(folder, Path(os.environ["HOME"]), tokens.THEMES)
     look = application.look_of(process, Settings({"presence.theme": "light"}, {}))
     window = SettingsWindow(look.theme, Settings({}, {}))
     window.setStyleSheet(drawing.sheet(look.theme))
@@ -184,47 +177,6 @@ def pieces(folder: Path) -> None:
     QTest.qWait(500)
     window.grab().save(str(folder / "settings-light.png"))
     look.around.close()
-
-
-def themes(target: Path) -> None:
-    """Each theme as two tiles, light and dark: its wallpaper, and before it the orb's states, an answer and a question,
-    and cards."""
-    from PIL import Image, ImageOps
-    from PySide6.QtCore import QPoint, QRectF, Qt
-    from PySide6.QtGui import QPainter, QPixmap
-    from PySide6.QtSvg import QSvgRenderer
-    from PySide6.QtTest import QTest
-
-    from app.settings import tokens
-    from app.ui.gallery import board
-    from app.ui.orb.state import Orb
-
-    width, height = _TILE
-    faces = [(kind, scheme) for kind in tokens.THEMES for scheme in tokens.SCHEMES]
-    whole = Image.new("RGB", (width // 2 * _TILES_IN_A_ROW, height // 2 * -(-len(faces) // _TILES_IN_A_ROW)))
-    for number, (kind, scheme) in enumerate(faces):
-        one = board.boards(shown={kind: (kind, scheme)})[kind]
-        one.show()
-        QTest.qWait(_SPOKEN_MS)
-        tile = QPixmap(width, height)
-        painter = QPainter(tile)
-        wallpaper = tokens.face(kind, scheme).wallpaper
-        QSvgRenderer(str(wallpaper)).render(painter, QRectF(0, 0, width, height))
-        orbs = [one.pieces[f"orb-{state.value}"].grab() for state in Orb]
-        for place, orb in enumerate(orbs):
-            painter.drawPixmap(QPoint(place * width // len(orbs), 0), orb)
-        corner = QPoint(0, orbs[0].height() - _OVERLAP)
-        for name in ("bubble-short-answer", "bubble-question"):
-            painter.drawPixmap(corner, bubble := one.pieces[name].grab())
-            corner += QPoint(0, bubble.height() - _OVERLAP)
-        bubble = one.pieces["bubble-cards"].grab()
-        painter.drawPixmap(QPoint(width - bubble.width(), orbs[0].height() - _OVERLAP), bubble)
-        painter.end()
-        one.close()
-        row, column = divmod(number, _TILES_IN_A_ROW)
-        small = tile.scaledToWidth(width // 2, Qt.TransformationMode.SmoothTransformation)
-        whole.paste(Image.fromqpixmap(small).convert("RGB"), (column * width // 2, row * height // 2))
-    ImageOps.posterize(whole, _BITS).save(target, optimize=True)
 
 
 def until(seen: Callable[[], bool]) -> None:
