@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 
 from app.base.errors import ToolMisuse
 from app.desktop.wallpaper import DesktopWallpaper
@@ -27,8 +28,9 @@ def run(options: argparse.Namespace) -> int:
         rest = dict.fromkeys((PALETTE, FONTS, BACKDROP, ATMOSPHERE), "")
         print(_told(Appearance().choose({THEME: options.name, **rest}, _BY_HAND)))
     elif options.what == "reset":
-        told = DesktopWallpaper().reset()
-        print(_told(Appearance().reset(_BY_HAND)), *([told] if told else []), sep="\n")
+        at = time.time()  # of both, so that one undo takes both back
+        told = DesktopWallpaper().reset(_BY_HAND, at)
+        print(_told(Appearance().reset(_BY_HAND, at)), *([told] if told else []), sep="\n")
     else:
         _list()
     for problem in look_problems():

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         return _put_back(options)
     changes = Changes(Workspace(workspace_of(shared.settings_of(options))), kept)
     if not options.turn and (newest := newest_of((looks, wallpaper), changes.newest_at(None), None)):
-        print(newest.undo_newest(None))
+        print(*(one.undo_newest(None) for one in newest), sep="\n")
         return 0
     undone, problems = changes.restore(options.turn) if options.turn else changes.undo_newest()
     others = [*looks.take_back(options.turn), *wallpaper.take_back(options.turn)] if options.turn else []

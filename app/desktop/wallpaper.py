@@ -37,15 +37,15 @@ _NAMED, _UNNAMED = "named", "unnamed"
 
 @dataclass(frozen=True, slots=True)
 class WallpaperChange:
-    """A picture that Wisp has set. `before` is what was there, by place: the desktop's own value, or an X11 pixmap.
+    """A picture that Wisp has set, or put back. `before` is what was there, and `after` what is there since.
 
-    `at` is in seconds since 1970; `value` is what was written instead.
+    Both are by place: the desktop's own value, or an X11 pixmap. `at` is in seconds since 1970.
     """
 
     turn: str
     at: float
     before: Mapping[str, str]
-    value: str
+    after: Mapping[str, str]
 
 
 class DesktopWallpaper:
@@ -68,9 +68,9 @@ class DesktopWallpaper:
         places = self._places(means)
         if not places:
             raise ToolFailed(_says("nowhere", name=name))
-        before = {place: self._ran(name, means["read"], {"name": place}) for place in places}
         value = _value(means, picture)
-        self._keep([*changes, WallpaperChange(turn, time.time(), before, value)])
+        after = dict.fromkeys(places, value)
+        self._keep([*changes, WallpaperChange(turn, time.time(), self._now(means), after)])
         for number, place in enumerate(places):
             try:
                 self._write(means, place, value)
@@ -78,30 +78,31 @@ class DesktopWallpaper:
                 if not number:  # because nothing is changed
                     self._keep(changes)
                 raise
-        if not self._is_shown(value):
+        if not self._is_shown(after):
             raise ToolFailed(_says("unseen", name=name))
         return name
 
-    def restore(self) -> str:
+    def restore(self, turn: str = "", at: float | None = None) -> str:
         """Show what was there before Wisp's first picture, whatever is there now. Returns a sentence about it.
 
-        Raises NeedsPerson or ToolFailed.
+        That is a change as well, of the turn `turn` and the time `at` (None: now). Raises NeedsPerson or ToolFailed.
         """
-        self._means()
-        changes = self.listed()
-        if not changes:
+        means, changes = self._means(), self.listed()
+        own = _since_the_persons(changes)
+        if not own:
             raise ToolFailed(_says("first"))
-        self._keep([])
-        return self._show_again(changes[0].before)
+        done = WallpaperChange(turn, time.time() if at is None else at, self._now(means), own[0].before)
+        self._keep([*changes, done])
+        return self._show_again(done.after)
 
-    def reset(self) -> str:
+    def reset(self, turn: str = "", at: float | None = None) -> str:
         """Show what was there before Wisp's first picture, unless somebody has set another one since.
 
         Returns a sentence about it, also if it fails; "" if there is nothing to do.
         """
         try:
-            changes = self.listed()
-            return self.restore() if changes and self._is_shown(changes[-1].value) else ""
+            own = _since_the_persons(self.listed())
+            return self.restore(turn, at) if own and self._is_shown(own[-1].after) else ""
         except WispError as error:
             return str(error)
 
@@ -139,7 +140,7 @@ class DesktopWallpaper:
         changes = self.listed()
         at = changes.index(change)
         after = [replace(changes[at + 1], before=change.before), *changes[at + 2 :]] if changes[at + 1 :] else []
-        is_shown = not after and self._is_shown(change.value)
+        is_shown = not after and self._is_shown(change.after)
         self._keep([*changes[:at], *after])
         return self._show_again(change.before) if is_shown else _says("covered")
 
@@ -158,14 +159,25 @@ class DesktopWallpaper:
             raise ToolFailed(_says("gone"))
         return _says("back", name=_X11) if int(pixmap) else _says("unread")
 
-    def _is_shown(self, value: str) -> bool:
-        """Return whether the desktop shows what was written."""
+    def _is_shown(self, values: Mapping[str, str]) -> bool:
+        """Return whether the desktop shows what was written, by place."""
         means = self._means()
         if means is None:
             with self._display() as display:
-                return _shown(display) == int(value)
-        places = self._places(means)
-        return all(value.strip("'") in self._ran(means["name"], means["read"], {"name": one}) for one in places)
+                return _shown(display) == int(values.get(_NAMED, 0))
+        now = self._now(means)
+        return all(place in now and _is_same(value, now[place]) for place, value in values.items())
+
+    def _now(self, means: Mapping[str, Any] | None) -> Mapping[str, str]:
+        """Return what the desktop shows, by place."""
+        if means is not None:
+            return {one: self._ran(means["name"], means["read"], {"name": one}) for one in self._places(means)}
+        from Xlib import X
+
+        with self._display() as display:
+            display.set_close_down_mode(X.RetainPermanent)  # so that the copy outlives this connection
+            shown = _shown(display)
+            return {_NAMED: str(shown)} if shown else {_UNNAMED: str(_copied(display))}
 
     def _name(self) -> str:
         """Return the name of this desktop in the file of changes. Each X11 display has pixmaps of its own."""
@@ -218,17 +230,17 @@ class DesktopWallpaper:
                 image = opened.convert("RGB")
         except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
             raise ToolFailed(_says("failed", name="X11", said=clip_line(str(error), _SAID_CHARS))) from error
+        before = self._now(None)
         with self._display() as display:
-            display.set_close_down_mode(X.RetainPermanent)  # so that the pixmaps outlive this connection
+            display.set_close_down_mode(X.RetainPermanent)  # so that the pixmap outlives this connection
             screen = display.screen()
             root = screen.root
             size = root.get_geometry()
             fitted = ImageOps.fit(image, (size.width, size.height))
-            shown = _shown(display)
-            before = {_NAMED: str(shown)} if shown else {_UNNAMED: str(_copied(display))}
             pixmap = root.create_pixmap(size.width, size.height, screen.root_depth)
             pixmap.put_pil_image(pixmap.create_gc(), 0, 0, fitted)
-            self._keep([*self.listed(), WallpaperChange(turn, time.time(), before, str(pixmap.id))])
+            after = {_NAMED: str(pixmap.id)}
+            self._keep([*self.listed(), WallpaperChange(turn, time.time(), before, after)])
             _show(display, pixmap.id)
 
     def _display(self) -> AbstractContextManager[Display]:
@@ -245,13 +257,33 @@ class DesktopWallpaper:
     def _keep(self, changes: list[WallpaperChange]) -> None:
         """Write the changes of this desktop. Of too many the oldest are merged, so that the first picture is kept."""
         kept = changes[-_MOST_KEPT:]
-        if kept:
-            kept[0] = replace(kept[0], before=changes[0].before)
-        rows = [{"turn": one.turn, "at": one.at, "before": dict(one.before), "value": one.value} for one in kept]
+        if own := _since_the_persons(changes[:-_MOST_KEPT]):
+            kept[0] = replace(kept[0], before=own[0].before)
+        rows = [
+            {"turn": one.turn, "at": one.at, "before": dict(one.before), "after": dict(one.after)}
+            for one in kept
+            if one.before != one.after
+        ]
         try:
             self._kept.write_text(json.dumps({**self._all_kept(), self._name(): rows}), encoding="utf-8")
         except OSError as error:
             raise ToolFailed(f"What was there before cannot be kept: {error}.") from error
+
+
+def _since_the_persons(changes: list[WallpaperChange]) -> list[WallpaperChange]:
+    """Return the changes since the person's own picture was last shown: that from before Wisp's first one."""
+    own: list[WallpaperChange] = []
+    for change in changes:
+        own.append(change)
+        if change.after == own[0].before:
+            own = []
+    return own
+
+
+def _is_same(written: str, read: str) -> bool:
+    """Return whether a desktop tells what was written. Some tell it in quotes, or among other words."""
+    bare = written.strip("'")
+    return bare in read if bare else not read.strip("'")
 
 
 def _is_of(change: WallpaperChange, turns: Collection[str] | None) -> bool:

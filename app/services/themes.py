@@ -216,20 +216,22 @@ class Appearance:
     def __init__(self) -> None:
         self._place = paths.data_dir() / "appearance.json"
 
-    def choose(self, wanted: Mapping[Setting[str], str], turn: str) -> LookChange:
-        """Write these settings, and return the change. Raises ToolFailed if they cannot be written."""
+    def choose(self, wanted: Mapping[Setting[str], str], turn: str, at: float | None = None) -> LookChange:
+        """Write these settings, and return the change, of the time `at` (None: now). Raises ToolFailed if they cannot
+        be written.
+        """
         now = store.load()
         before = {setting.key: now[setting] for setting in _RECORDED}
         after = {**before, **{setting.key: value for setting, value in wanted.items()}}
-        change = LookChange(turn, time.time(), before, after)
+        change = LookChange(turn, time.time() if at is None else at, before, after)
         if before != after:
             self._keep([*self._changes(), change])
             self._write(before, after)
         return change
 
-    def reset(self, turn: str) -> LookChange:
+    def reset(self, turn: str, at: float | None = None) -> LookChange:
         """Reset the theme, the colours, the fonts, the background and the mood to Wisp's own."""
-        return self.choose({setting: setting.default for setting in _LOOKS}, turn)
+        return self.choose({setting: setting.default for setting in _LOOKS}, turn, at)
 
     def newest_at(self, turns: Collection[str] | None) -> float:
         """Return when one of these turns (None: any) last changed the looks, in seconds since 1970; 0 for never."""

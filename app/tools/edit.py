@@ -91,9 +91,9 @@ class Edits:
         return ToolResult(True, "delete_file", payload, f"{place.shown!r} was {where}.")
 
     async def undo(self, _call: ToolCall, turn: TurnContext) -> ToolResult:
-        other = await asyncio.to_thread(newest_of, self._others, self._changes.newest_at(turn.turns), turn.turns)
-        if other is not None:
-            done = await asyncio.to_thread(other.undo_newest, turn.turns)
+        others = await asyncio.to_thread(newest_of, self._others, self._changes.newest_at(turn.turns), turn.turns)
+        if others:
+            done = " ".join([await asyncio.to_thread(other.undo_newest, turn.turns) for other in others])
             await turn.audit("change_undone", {"told": done})
             return ToolResult(True, "undo_last_change", {"path": "", "text": done}, done)
         undone, problems = await asyncio.to_thread(self._changes.undo_newest, turn.turns)
@@ -113,10 +113,14 @@ class Edits:
         return ToolResult(True, "undo_last_change", payload, f"Took back {change.tool}: {place.shown!r} {now}.")
 
 
-def newest_of(others: Sequence[Undoable], files_at: float, turns: Collection[str] | None) -> Undoable | None:
-    """Return the one with the newest change, if that is newer than the newest change of a file; else None."""
-    newest = max(others, key=lambda one: one.newest_at(turns), default=None)
-    return newest if newest is not None and newest.newest_at(turns) > files_at else None
+def newest_of(others: Sequence[Undoable], files_at: float, turns: Collection[str] | None) -> list[Undoable]:
+    """Return those with the newest change, if that is newer than the newest change of a file.
+
+    There are several if one call changed several at the same time, as a reset of the looks does.
+    """
+    times = [one.newest_at(turns) for one in others]
+    newest = max(times, default=0.0)
+    return [one for one, at in zip(others, times, strict=True) if at == newest > files_at]
 
 
 def _origin(call: ToolCall, turn: TurnContext) -> ChangeOrigin:

@@ -91,7 +91,7 @@ class Drawings:
         if self._wallpaper is None:
             raise ToolFailed("This desktop shows nothing, so it has no picture to change.")
         if call.flag("restore"):
-            told = await asyncio.to_thread(self._wallpaper.restore)
+            told = await asyncio.to_thread(self._wallpaper.restore, turn.turn_id)
             await turn.audit("wallpaper_restored", {"told": told})
             return ToolResult(True, call.name, {"title": "as before"}, told)
         if not call.has("path"):

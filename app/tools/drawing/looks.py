@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 
 from app.base.errors import ToolMisuse
@@ -81,8 +82,9 @@ class Looks:
         return str(await asyncio.to_thread(keep_picture, picture.data, picture.media_type))
 
     async def reset_theme(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        told = await asyncio.to_thread(self._wallpaper.reset) if self._wallpaper else ""
-        change = await asyncio.to_thread(self._looks.reset, turn.turn_id)
+        at = time.time()  # of both, so that one undo takes both back
+        told = await asyncio.to_thread(self._wallpaper.reset, turn.turn_id, at) if self._wallpaper else ""
+        change = await asyncio.to_thread(self._looks.reset, turn.turn_id, at)
         done = await _changed_looks(call, turn, change)
         return replace(done, llm_echo=f"{done.llm_echo} {told}".strip())
 

@@ -89,6 +89,25 @@ def test_the_newest_of_theme_name_and_picture_is_undone_first(
     assert (store.load()[NAME], store.load()[THEME]) == (NAME.default, THEME.default)
 
 
+def test_undo_takes_back_a_reset_whole_before_what_was_there_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown, picture = tmp_path / "shown", tmp_path / "hill.png"
+    Appearance().choose({NAME: "Robin"}, "t1")
+    DesktopWallpaper().set(picture)
+    _says(capsys, "theme", "reset")
+    assert shown.read_text() == "'/home/me/sea.jpg'"
+    _says(capsys, "undo")
+    assert (str(picture) in shown.read_text(), store.load()[NAME]) == (True, "Robin")
+    _says(capsys, "theme", "set", "memphis")
+    _says(capsys, "theme", "reset")
+    _says(capsys, "undo")
+    assert (str(picture) in shown.read_text(), store.load()[THEME]) == (True, "memphis")
+    for _ in range(3):
+        _says(capsys, "undo")
+    assert (shown.read_text(), store.load()[NAME]) == ("'/home/me/sea.jpg'", NAME.default)
+
+
 def test_taking_back_the_name_leaves_a_later_theme() -> None:
     Appearance().choose({NAME: "Robin"}, "t1")
     Appearance().choose({THEME: "memphis"}, "t2")

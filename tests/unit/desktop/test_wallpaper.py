@@ -64,6 +64,8 @@ def test_a_picture_is_seen_on_x11_after_the_connection_has_gone_and_is_taken_bac
         assert _corner(environment) == (0, 255, 0)
         with pytest.raises(ToolFailed, match="nothing to take back"):
             wallpaper.restore()
+        wallpaper.undo_newest(None)
+        assert _corner(environment) == (0, 0, 255)
         broken = tmp_path / "broken.png"
         broken.write_bytes(b"no picture")
         with pytest.raises(ToolFailed, match="X11 did not take"):
@@ -165,7 +167,7 @@ def test_where_there_is_no_way_the_person_is_told(tmp_path: Path) -> None:
 def test_a_picture_of_an_x_server_that_has_ended_is_not_said_to_be_back(tmp_path: Path) -> None:
     with VirtualDesktop(320, 240) as desktop:
         wallpaper = DesktopWallpaper({**desktop.environment, "XDG_CURRENT_DESKTOP": ""})
-        gone = {"turn": "", "at": 1.0, "before": {"named": "6291457"}, "value": "1"}
+        gone = {"turn": "", "at": 1.0, "before": {"named": "6291457"}, "after": {"named": "1"}}
         kept = {f"X11 {desktop.environment['DISPLAY']}": [gone]}
         (paths.state_dir() / "wallpaper.json").write_text(json.dumps(kept))
         with pytest.raises(ToolFailed, match="is gone"):
@@ -201,6 +203,28 @@ def test_the_persons_light_and_dark_pictures_come_back_after_several_of_wisps(tm
     assert (light.read_text(), dark.read_text()) == ("'file:///light.jpg'", "'file:///dark.jpg'")
     with pytest.raises(ToolFailed, match="nothing to take back"):
         wallpaper.restore()
+
+
+def test_a_picture_that_was_put_back_is_itself_taken_back(tmp_path: Path) -> None:
+    wallpaper, (light, dark) = _gnome(tmp_path)
+    red = _picture(tmp_path, "red")
+    wallpaper.set(red, "t1")
+    wallpaper.restore("t2")
+    wallpaper.undo_newest(None)
+    assert light.read_text() == dark.read_text() == f"'{red.as_uri()}'"
+    wallpaper.reset("t3")
+    light.write_text("'file:///mine.jpg'")
+    wallpaper.set(red, "t4")
+    wallpaper.restore("t5")  # the picture that the person chose in between, and not the one of the beginning
+    assert light.read_text() == "'file:///mine.jpg'"
+    for _ in range(9):
+        wallpaper.set(_picture(tmp_path, "blue"))
+    wallpaper.restore()
+    assert light.read_text() == "'file:///mine.jpg'"
+    wallpaper.undo_newest(None)
+    light.write_text("'file:///other.jpg'")
+    wallpaper.undo_newest(None)
+    assert light.read_text() == "'file:///other.jpg'"
 
 
 def test_a_change_that_failed_halfway_is_taken_back(tmp_path: Path) -> None:
