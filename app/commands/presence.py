@@ -43,7 +43,7 @@ _RUNNING = "presence.lock"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_model_options(parser)
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all presences")
+    what.add_parser("list", help="all presences, and which of them run")
     begun = what.add_parser("start", help="show one of them; without a name the first one")
     begun.add_argument("name", nargs="?", default="")
     shared.add_model_options(begun)
@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made.add_argument("name", help="what it is called, up to 40 characters")
     made.add_argument("--personality", metavar="WORDS", help="how it speaks")
     made.add_argument("--theme", choices=catalog.THEME.choices, help="its colours")
+    made.add_argument("--voice", metavar="NAME", help="speak aloud, in this voice of `wisp presence voices`")
     made.add_argument("--avatar", metavar="WORD", help="any word: the colours of its orb are made from it")
+    what.add_parser("voices", help="the names of all voices that can speak here")
     gone = what.add_parser("delete", help="delete one with everything that it keeps, for good")
     gone.add_argument("name")
     shared.add_yes_option(gone)
@@ -61,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
     match options.what:
         case "list":
             return _list()
+        case "voices":
+            return _list_voices()
         case "create":
             return _create(options)
         case "delete":
@@ -71,10 +75,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    for own in ("", *paths.presences()):
-        settings = store.load(of=own)
+    for own, name in store.names().items():
         start = f"wisp presence start {own}" if own else "wisp"
-        print(f"{settings[catalog.NAME]:<{_NAME_CHARS}} {settings[catalog.THEME]:<18} {start}")
+        shown = "runs" if _is_running(paths.runtime_dir(own)) else ""
+        print(f"{name:<{_NAME_CHARS}} {store.load(of=own)[catalog.THEME]:<18} {shown:<4} {start}")
+    return 0
+
+
+def _list_voices() -> int:
+    from PySide6.QtCore import QCoreApplication
+
+    from app.ui.system.speech import QtEngine
+
+    application = QCoreApplication.instance() or QCoreApplication([])  # an engine needs one while it lives
+    try:
+        print(*QtEngine().voices(), sep="\n")
+    except ValueError as error:
+        raise NeedsPerson(str(error)) from error
+    finally:
+        del application
     return 0
 
 
@@ -82,8 +101,7 @@ class Switch:
     """The presences in the menu of the orb."""
 
     def entries(self) -> Sequence[PresenceEntry]:
-        every = ("", *paths.presences())
-        return [PresenceEntry(one, store.load(of=one)[catalog.NAME], one == paths.presence()) for one in every]
+        return [PresenceEntry(one, name, one == paths.presence()) for one, name in store.names().items()]
 
     def show(self, presence: str, /) -> None:
         from app.services import timer
@@ -96,11 +114,17 @@ def _create(options: argparse.Namespace) -> int:
     own = paths.id_of(options.name)
     if own in paths.presences():
         raise NeedsPerson(f"There is a presence {own!r} already. Choose another name, or delete that one first.")
+    try:
+        store.check_name(options.name, own)
+    except ValueError as error:
+        raise NeedsPerson(str(error)) from error
     os.environ[paths.PRESENCE] = own
     chosen = (
         (catalog.NAME, options.name),
         (catalog.PERSONALITY, options.personality),
         (catalog.THEME, options.theme),
+        (catalog.VOICE, options.voice),
+        (catalog.SPEAK, True if options.voice else None),
         (catalog.AVATAR, options.avatar or own),
         # The key can open one of them only; the stop key stops all.
         (catalog.SUMMON_KEY, ""),

@@ -135,6 +135,11 @@ NTFY_TOPIC = Setting(
     env="WISP_NTFY",
 )
 SPEAK = Setting("presence.speak", False, "Speak aloud what it says; needs pyside6-addons to be installed.")
+VOICE = Setting(
+    "presence.voice",
+    "",
+    "The voice that speaks, by its name; wisp presence voices lists them. Empty takes the system's.",
+)
 SOUNDS = Setting("presence.sounds", False, "Play a soft sound when it is done, and another when it needs you.")
 AUTOSTART = Setting("presence.autostart", False, "Open Wisp when you log in.")
 LANGUAGE = Setting(
@@ -285,6 +290,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     NTFY_TOPIC,
     SOUNDS,
     SPEAK,
+    VOICE,
     AUTOSTART,
     LANGUAGE,
     MODE,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base import paths
-from app.settings.catalog import ALL, Setting, T
+from app.settings.catalog import ALL, NAME, Setting, T
 from app.settings.providers import key_holders
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -126,6 +126,18 @@ def _near(key: str) -> str:
     return f" Did you mean {found[0]}?" if found else ""
 
 
+def names() -> dict[str, str]:
+    """Return what each presence is called, by its id. The first one has the id "" and comes first."""
+    return {own: load(of=own)[NAME] for own in ("", *paths.presences())}
+
+
+def check_name(name: str, of: str) -> None:
+    """Raise ValueError if another presence than `of` is called so: a person tells them apart by their names."""
+    plain = " ".join(name.split()).casefold()
+    if any(one != of and " ".join(known.split()).casefold() == plain for one, known in names().items()):
+        raise ValueError(f"Another presence is called {name.strip()} already. Choose another name.")
+
+
 class Current:
     """The current settings. Reads the file again if it has changed."""
 
@@ -152,6 +164,8 @@ def save(setting: Setting[Any], value: Any) -> None:
     """Write one setting, and keep everything else in the file as the person wrote it. Raises ValueError, OSError."""
     import tomlkit  # late, because only writing needs it and the first paint waits for the imports of this module
 
+    if setting.key == NAME.key:
+        check_name(str(value), paths.presence())
     path = _path()
     document = tomlkit.parse(paths.read_own(path)) if os.path.lexists(path) else tomlkit.document()
     group, _, name = setting.key.partition(".")

@@ -7,12 +7,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from app.base import resources
+from app.base import paths, resources
 from app.base.errors import ToolMisuse
 from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult, question_result
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.tasks import Checklist, Item, parse_options, render
 from app.services.themes import Appearance
+from app.settings import store
 from app.settings.catalog import NAME
 from app.tools.registry import Family, TurnContext
 
@@ -94,6 +95,10 @@ class Tasks:
         name = " ".join(_said(call, "name").split())
         if len(name) > _NAME_CHARS or not name.isprintable():
             raise ToolMisuse(f"name: give at most {_NAME_CHARS} visible characters.")
+        try:
+            await asyncio.to_thread(store.check_name, name, paths.presence())
+        except ValueError as error:
+            raise ToolMisuse(f"name: {error}") from error
         await asyncio.to_thread(self._looks.choose, {NAME: name}, turn.turn_id)
         await self._conversation.rename(name)
         await turn.audit("set_ai_name", {"name": name})

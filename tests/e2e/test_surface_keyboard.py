@@ -70,8 +70,8 @@ def desk(screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def test_an_app_that_wisp_opens_leaves_the_keyboard_and_one_that_the_person_opens_gets_it(desk: Desk) -> None:
     asyncio.run(desk.engine.open(desk.app.id))
-    assert eventually(lambda: (desk.top(), desk.front()) == ("Meals", "letter"))
+    assert eventually(lambda: (desk.top(), desk.front()) == ("Meals — Wisp", "letter"))
     desk.types("one")
     assert eventually(lambda: desk.letter.read_text() == "one")
     asyncio.run(desk.engine.open(desk.app.id, takes_keyboard=True))
-    assert eventually(lambda: desk.front() == "Meals")
+    assert eventually(lambda: desk.front() == "Meals — Wisp")

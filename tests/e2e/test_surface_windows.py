@@ -49,10 +49,10 @@ class Shown:
     def titles(self) -> set[str]:
         command = ["xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"]
         found = subprocess.run(command, env=self.screen.environment, capture_output=True, text=True, check=False)
-        return set(_APPS) & set(found.stdout.splitlines())
+        return set(_APPS) & {title.removesuffix(" — Wisp") for title in found.stdout.splitlines()}
 
     def window_class(self) -> str:
-        command = "xprop -id $(xdotool search --onlyvisible --name '^One$') WM_CLASS"
+        command = "xprop -id $(xdotool search --onlyvisible --name '^One —') WM_CLASS"
         return subprocess.run(
             command, shell=True, env=self.screen.environment, capture_output=True, text=True, check=True
         ).stdout.strip()

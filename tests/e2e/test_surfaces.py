@@ -49,11 +49,11 @@ def _folder(tmp_path: Path) -> Path:
     return tmp_path / "wisp" / "data" / "surfaces"
 
 
-def _titles(screen: Screen) -> list[str]:
+def _titles(screen: Screen, presence: str = "Wisp") -> list[str]:
+    """The titles of all windows, without the name of the presence behind them."""
     command = ["xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"]
-    return subprocess.run(
-        command, env=screen.environment, capture_output=True, text=True, check=False
-    ).stdout.splitlines()
+    told = subprocess.run(command, env=screen.environment, capture_output=True, text=True, check=False).stdout
+    return [title.removesuffix(f" — {presence}") for title in told.splitlines()]
 
 
 def _do(screen: Screen, *words: str, tool: str = "") -> subprocess.CompletedProcess[str]:
@@ -98,9 +98,9 @@ def test_another_presence_shows_its_apps_too(shown: Screen) -> None:
     assert shown.wisp("presence", "create", "Mira").returncode == 0
     shown.environment["WISP_PRESENCE"] = "mira"
     _do(shown, "make a timer")
-    assert eventually(lambda: "Timer" in _titles(shown))
+    assert eventually(lambda: "Timer" in _titles(shown, "Mira"))
     _do(shown, tool='<delete_app id="app-timer"/>')
-    assert eventually(lambda: "Timer" not in _titles(shown))
+    assert eventually(lambda: "Timer" not in _titles(shown, "Mira"))
 
 
 ECHO = """<!doctype html><html lang="en"><head><title>Echo</title></head><body><script>
@@ -145,7 +145,7 @@ def test_what_a_person_enters_is_kept_and_what_a_model_changes_is_shown_at_once(
 
     def enters(word: str) -> bool:
         """Click into the field and write a line, as a person does."""
-        field = "xdotool search --onlyvisible --name '^Aufgaben$' mousemove --window %1 350 105 click 1"
+        field = "xdotool search --onlyvisible --name '^Aufgaben —' mousemove --window %1 350 105 click 1"
         write = f"{field}; xdotool type {word}; xdotool key Return"
         subprocess.run(write, shell=True, env=shown.environment, check=False)
         return eventually(lambda: word in texts(), limit_s=3)
@@ -159,10 +159,10 @@ def test_what_a_person_enters_is_kept_and_what_a_model_changes_is_shown_at_once(
 
 
 @pytest.mark.long
-def test_an_open_window_takes_a_new_theme_without_being_loaded_again(shown: Screen, tmp_path: Path) -> None:
+def test_an_open_window_takes_a_new_theme_and_name_without_being_loaded_again(shown: Screen, tmp_path: Path) -> None:
     _do(shown, "make a to-do list")
     before = _brightness(tmp_path)
-    field = "xdotool search --onlyvisible --name '^To-do list$' mousemove --window %1 350 105 click 1"
+    field = "xdotool search --onlyvisible --name '^To-do list —' mousemove --window %1 350 105 click 1"
 
     def has_typed() -> bool:
         subprocess.run(f"{field}; xdotool type tomatoes", shell=True, env=shown.environment, check=False)
@@ -174,6 +174,9 @@ def test_an_open_window_takes_a_new_theme_without_being_loaded_again(shown: Scre
     assert "tomatoes" in _written(_look("app-to-do-list", tmp_path)), "the line that was not yet added"
     _do(shown, tool="<undo_last_change/>")
     assert eventually(lambda: _brightness(tmp_path) > before * 0.9), "and light again"
+    _do(shown, "your name is Robin")
+    assert eventually(lambda: "To-do list" in _titles(shown, "Robin"))
+    assert "tomatoes" in _written(_look("app-to-do-list", tmp_path))
 
 
 @pytest.mark.long
@@ -294,7 +297,7 @@ async def test_taking_a_picture_of_a_window_changes_nothing_that_the_person_sees
 
 
 def _state(screen: Screen) -> str:
-    command = "xprop -id $(xdotool search --onlyvisible --name '^Timer$') _NET_WM_STATE _NET_WM_DESKTOP"
+    command = "xprop -id $(xdotool search --onlyvisible --name '^Timer —') _NET_WM_STATE _NET_WM_DESKTOP"
     return subprocess.run(
         command, shell=True, env=screen.environment, capture_output=True, text=True, check=False
     ).stdout

@@ -198,7 +198,7 @@ def is_pressed_by(key: Qt.Key, stop: QWidget) -> bool:
 
 async def hold(window: QWidget) -> None:
     """All that a person who sees nothing, or has no mouse, needs in this window."""
-    nodes = await seen_in(window.accessibleName() or window.windowTitle())
+    nodes = await seen_in(name_of(window))
     assert nodes
     assert unsaid(nodes) == []
     there = walked(window)

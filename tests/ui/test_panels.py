@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,9 +80,9 @@ def test_the_menu_does_what_it_says(qtbot: QtBot, still: Look) -> None:
 
 
 class _Family:
-    """Two presences. Keeps which one was opened."""
+    """Some presences. Keeps which one was opened."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         self._names = names
         self.shown: list[str] = []
 
@@ -93,7 +94,7 @@ class _Family:
 
 
 def test_the_menu_switches_to_another_presence_if_there_is_one(qtbot: QtBot) -> None:
-    family, alone = _Family("Ada", "Bob & Co"), _Family("Ada")
+    family, alone = _Family(("Ada", "Bob & Co")), _Family(("Ada",))
     still = (lambda: None,) * 4
     menu = menu_for(Actions(*still, family), is_open=False, running=False)
     (switch,) = [action.menu() for action in menu.actions() if action.menu()]
@@ -113,6 +114,18 @@ def test_the_tray_follows_the_state(qtbot: QtBot, still: Look) -> None:
     tray = Tray(still.theme, Actions(*[lambda: None] * 4), "Wisp")
     tray.show_view(View(orb=Orb.BUSY))
     assert [entry.text() for entry in tray.entries if not entry.isSeparator()] == ["Open", "Stop", "Settings", "Quit"]
+    tray.hide()
+
+
+def test_the_tray_shows_the_presences_and_the_name_of_the_moment(qtbot: QtBot, still: Look) -> None:
+    names = ["Ada"]
+    tray = Tray(still.theme, Actions(*[lambda: None] * 4, _Family(names)), "Ada")
+    names += ["Bob", "Eve"]
+    tray.menu.aboutToShow.emit()
+    (switch,) = [menu for entry in tray.entries if isinstance(menu := entry.menu(), QMenu)]
+    assert [entry.text() for entry in switch.actions()] == names
+    tray.restyle(still.theme, "Robin")
+    assert tray.name == "Robin"
     tray.hide()
 
 

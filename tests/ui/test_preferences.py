@@ -22,6 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
+from Xlib import X
+from Xlib.display import Display
 
 from app.agent.agent_events import Outcome, TurnEnded, TurnStarted
 from app.agent.policy import Need, Subject
@@ -474,6 +476,46 @@ def test_a_theme_that_a_tool_writes_is_followed_at_once_and_what_was_said_is_not
     finally:
         application.look_of(qapp, Settings({}, {}), still)
     presence.orb.close()
+
+
+def test_a_name_that_a_tool_writes_is_at_once_the_title_of_all_windows(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
+) -> None:
+    presence = Presence(still)
+    presence.show()
+
+    async def story() -> int:
+        with (
+            closing(System(qapp, presence, still, Settings({}, {}))) as system,
+            closing(Dialogs(presence, system, Outside(lambda: store.load({}), machine))) as dialogs,
+        ):
+            presence.open()
+            dialogs.settings()
+            Appearance().choose({catalog.NAME: "Robin"}, "turn-1")
+            (settings,) = _shown(SettingsWindow)
+            windows = {presence.orb: "Robin", presence.bubble: "Robin", settings: "Settings — Robin"}
+            await until(lambda: [_title(one) for one in windows] == list(windows.values()))
+            assert presence.orb.accessibleName() == "Robin"
+            settings.close()
+            presence.close()
+        return 0
+
+    try:
+        eventloop.run_until(qapp, within(story()))
+    finally:
+        application.look_of(qapp, Settings({}, {}), still)
+    presence.orb.close()
+
+
+def _title(window: QWidget) -> str:
+    """The title of a window, as the window manager reads it."""
+    display = Display()
+    try:
+        of = display.create_resource_object("window", int(window.winId()))
+        found = of.get_full_property(display.intern_atom("_NET_WM_NAME"), X.AnyPropertyType)
+        return found.value.decode() if found else ""
+    finally:
+        display.close()
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import struct
 import sys
+import types
 import wave
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +14,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QLocale, QObject, Qt, Signal
+from PySide6.QtWidgets import QApplication, QLineEdit
+from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events as agent
 from app.base import paths
+from app.settings.catalog import VOICE
 from app.settings.store import Settings
 from app.ui import eventloop
+from app.ui.preferences.fields import SettingField
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import NoticeItem
 from app.ui.system.speech import Sentence, Sentences, SpeechStyle, Voice, manner_of, play
@@ -134,6 +140,103 @@ def test_without_the_extra_package_the_person_is_told_what_to_install(
     eventloop.run_until(qapp, within(story()))
     (told,) = [item for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
     assert "pip install “pyside6-addons<6.12”" in told.sentence
+
+
+class _SpokenVoice:
+    def __init__(self, name: str, language: str) -> None:
+        self._name, self._locale = name, QLocale(language)
+
+    def name(self) -> str:
+        return self._name
+
+    def locale(self) -> QLocale:
+        return self._locale
+
+
+class _SpeechService(QObject):
+    """Stands for QTextToSpeech, whose package is optional: a system with voices of two languages."""
+
+    State = enum.Enum("State", ["Ready", "Error", "Speaking"])
+    stateChanged = Signal(object)  # noqa: N815 - as Qt calls it
+    here = (_SpokenVoice("Bob", "en_GB"), _SpokenVoice("Anneli", "fi_FI"), _SpokenVoice("Eve", "fi_FI"))
+    last: _SpeechService
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._voice = self.here[0]
+        _SpeechService.last = self
+
+    @staticmethod
+    def availableEngines() -> list[str]:
+        return ["one"]
+
+    def availableLocales(self) -> list[QLocale]:
+        return [QLocale("en_GB"), QLocale("fi_FI")]
+
+    def allVoices(self, locale: QLocale) -> list[_SpokenVoice]:
+        return [voice for voice in self.here if voice.locale() == locale]
+
+    def state(self) -> object:
+        return self.State.Ready
+
+    def voice(self) -> _SpokenVoice:
+        return self._voice
+
+    def setVoice(self, voice: _SpokenVoice) -> None:
+        self._voice = voice
+
+    def stop(self) -> None:
+        """Nothing is spoken here."""
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("PySide6.QtTextToSpeech")
+    module.QTextToSpeech = _SpeechService  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+@pytest.mark.usefixtures("service")
+def test_a_voice_of_any_language_speaks_a_change_is_followed_and_a_missing_one_is_told(
+    qapp: QApplication, still: Look
+) -> None:
+    presence = Presence(still)
+    spoken: list[str] = []
+
+    async def story() -> int:
+        wanted = {"presence.speak": True, "presence.summon_key": ""}
+        system = System(qapp, presence, still, Settings(wanted, {}))
+        for voice in ("", "anneli", "Nobody", "Eve", ""):
+            system.follow(Settings({**wanted, "presence.voice": voice}, {}))
+            spoken.append(_SpeechService.last.voice().name())
+        system.close()
+        return 0
+
+    eventloop.run_until(qapp, within(story()))
+    assert spoken == ["Bob", "Anneli", "Bob", "Eve", "Bob"]
+    (told,) = [item for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
+    assert "no voice “Nobody” here" in told.sentence
+
+
+@pytest.mark.usefixtures("service")
+def test_the_settings_offer_the_voices_and_complete_a_part_of_a_name(qtbot: QtBot, still: Look) -> None:
+    field = SettingField(still.theme, VOICE, "")
+    qtbot.addWidget(field)
+    field.show()
+    chosen: list[str] = []
+    field.chosen.connect(chosen.append)
+    line = field.editor
+    assert isinstance(line, QLineEdit)
+    qtbot.mouseClick(line, Qt.MouseButton.LeftButton)
+    offered = line.completer().popup()
+    assert offered is not None
+    qtbot.waitUntil(offered.isVisible)
+    model = line.completer().completionModel()
+    assert sorted(model.index(row, 0).data() for row in range(model.rowCount())) == ["Anneli", "Bob", "Eve"]
+    qtbot.keyClicks(line, "nel")
+    qtbot.keyClick(offered, Qt.Key.Key_Down)
+    qtbot.keyClick(offered, Qt.Key.Key_Return)
+    assert chosen == ["Anneli"]
 
 
 @pytest.fixture

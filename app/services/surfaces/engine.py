@@ -39,7 +39,7 @@ from app.services.surfaces.store import PAGE, PICTURE, STATE, Surface, SurfaceSt
 from app.services.surfaces.webengine import WebEngine, engines
 from app.services.themes import active_theme
 from app.settings import store as settings_store
-from app.settings.catalog import LANGUAGE
+from app.settings.catalog import LANGUAGE, NAME
 
 _LOOPBACK = "127.0.0.1"
 _READ_S = 30.0
@@ -411,6 +411,7 @@ def _frame(window: _Window, surface: Surface) -> Answer:
         "stopped": "stopped" if window.has_stopped else "runs",
         "language": language or "en",
         "name": html.escape(surface.name, quote=True),
+        "presence": html.escape(settings_store.load()[NAME], quote=True),
         "nonce": nonce,
         "page": f"{window.url}page",
         "picture": "picture.svg",
@@ -438,11 +439,11 @@ def _page_of(surface: Surface) -> str:
 
 
 def _theme() -> Mapping[str, Any]:
-    """Return the name of the theme in use, its style for pages, and both for pages of servers. Reads files."""
+    """Return the theme in use, its style for pages, both for pages of servers, and whose it is. Reads files."""
     found = active_theme()
     picture = found.wallpaper
     style = found.css + (f":root{{--wallpaper:{picture};}}" if picture else "")
-    return {"theme": found.id, "css": style, "context": context(found)}
+    return {"theme": found.id, "css": style, "context": context(found), "presence": settings_store.load()[NAME]}
 
 
 def _theme_stamp() -> tuple[int, ...]:

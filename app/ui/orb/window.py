@@ -113,7 +113,6 @@ class OrbWindow(Handle):
         self._hush.timeout.connect(lambda: self._fade_voice(0.0))
         side = theme.size("orb_hover") + 2 * self._room
         self.setFixedSize(side, side)
-        self.setAccessibleName("Wisp")
 
     @property
     def _room(self) -> int:
@@ -140,10 +139,16 @@ class OrbWindow(Handle):
         self.setToolTip(free)
         self.setAccessibleDescription(f"{QCoreApplication.translate('Orb', READ_OUT[state])} {free}".strip())
 
+    def take_name(self) -> None:
+        """Let the window's title be the name of the presence, and let screen readers tell it."""
+        super().take_name()
+        self.setAccessibleName(self.windowTitle())
+
     def dress(self, theme: Theme) -> None:
         """Use the colours and sizes of this theme, and keep the orb's centre."""
         middle = self.rest_rect().center
         self.theme = theme
+        self.take_name()
         side = theme.size("orb_hover") + 2 * self._room
         self.setFixedSize(side, side)
         rest = theme.size("orb")

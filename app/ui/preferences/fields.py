@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -21,6 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QComboBox,
+    QCompleter,
     QDoubleSpinBox,
     QGridLayout,
     QLineEdit,
@@ -31,7 +33,7 @@ from PySide6.QtWidgets import (
 
 from app.base import resources
 from app.base.values import dataclass
-from app.settings.catalog import ALL, Setting
+from app.settings.catalog import ALL, VOICE, Setting
 from app.settings.providers import providers
 from app.ui.buttons import DrawnButton, PushButton, is_return
 from app.ui.theme import drawing
@@ -239,6 +241,51 @@ class KeyField(QLineEdit):
         self.editingFinished.emit()
 
 
+class VoiceField(QLineEdit):
+    """A field that offers the voices of the system, and completes a part of their names.
+
+    They are looked up when the person first clicks or types here, because that may start the system's speech service.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._offered: QCompleter | None = None
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        super().mousePressEvent(event)
+        self._offer().setCompletionPrefix("")
+        self._offer().complete()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        popup = self._offer().popup()
+        if popup is not None and popup.isVisible() and is_return(event):
+            event.ignore()  # so that it chooses in the list: a part of a name is none
+        else:
+            super().keyPressEvent(event)
+
+    def _offer(self) -> QCompleter:
+        if self._offered is not None:
+            return self._offered
+        from app.ui.system.speech import QtEngine
+
+        try:
+            names = QtEngine().voices()
+        except ValueError:  # because nothing can speak here, which is told when it is to speak
+            names = []
+        self._offered = made = QCompleter(names, self)
+        made.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        made.setFilterMode(Qt.MatchFlag.MatchContains)
+        made.activated.connect(self._choose)
+        self.setCompleter(made)
+        if (popup := made.popup()) is not None:
+            popup.setFont(self.font())
+        return made
+
+    def _choose(self, name: str) -> None:
+        self.setText(name)
+        self.editingFinished.emit()
+
+
 def _focus(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(*theme.color("accent")), 1.5))
@@ -372,7 +419,8 @@ class SettingField(QWidget):
             spin.editingFinished.connect(self._tell)
             return spin, spin.value, False
         is_key = setting.key in _table()["keys"]
-        line = KeyField(str(current)) if is_key else QLineEdit(str(current))
+        kind = KeyField if is_key else VoiceField if setting.key == VOICE.key else QLineEdit
+        line = kind(str(current))
         if not is_key:
             line.setPlaceholderText(str(setting.default))
         line.editingFinished.connect(self._tell)

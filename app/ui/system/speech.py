@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QCoreApplication, QProcess
+from PySide6.QtCore import QCoreApplication, QLocale, QProcess
 
 from app.agent import agent_events as agent
 from app.base import resources
@@ -135,7 +135,7 @@ def _was_stopped(event: agent.AgentEvent) -> bool:
 
 
 if TYPE_CHECKING:
-    from PySide6.QtTextToSpeech import QTextToSpeech
+    from PySide6.QtTextToSpeech import QTextToSpeech, QVoice
 
 
 class QtEngine:
@@ -162,7 +162,38 @@ class QtEngine:
             )
             raise ValueError(silent)
         self._speech = made
+        self._usual = made.voice()
         self._speech.stateChanged.connect(self._changed)
+
+    def voices(self) -> list[str]:
+        """Return the names of all voices, of every language; those of the system's language first."""
+        here = QLocale().language()
+        languages: dict[str, set[bool]] = {}
+        for voice in self._every():
+            languages.setdefault(voice.name(), set()).add(voice.locale().language() is here)
+        return sorted(languages, key=lambda name: (True not in languages[name], name.casefold()))
+
+    def use(self, name: str) -> str:
+        """Speak with the voice of this name, of whatever language, from now on; "" takes the system's.
+
+        Returns a sentence if there is no such voice: then the system's speaks.
+        """
+        plain, here = name.strip().casefold(), QLocale().language()
+        found = [voice for voice in self._every() if voice.name().casefold() == plain]
+        # A name may stand for several voices: the one of the system's language is meant first.
+        found.sort(key=lambda voice: voice.locale().language() is not here)
+        chosen = found[0] if found else self._usual
+        if chosen != self._speech.voice():
+            self._speech.setVoice(chosen)
+        if found or not plain:
+            return ""
+        gone = QCoreApplication.translate(
+            "Speech", "There is no voice “{name}” here, so the system's speaks. The settings list all that there are."
+        )
+        return gone.format(name=name.strip())
+
+    def _every(self) -> list[QVoice]:
+        return [voice for locale in self._speech.availableLocales() for voice in self._speech.allVoices(locale)]
 
     def say(self, text: str, manner: SpeechStyle) -> None:
         self._speech.setRate(manner.rate)

@@ -30,6 +30,7 @@ from app.agent.agent_events import AgentEvent
 from app.base import ids, logs, paths
 from app.base.texts import without_secrets
 from app.settings import catalog, tokens
+from app.settings.catalog import Setting
 from app.settings.store import Settings
 from app.ui.approvals.devices import WITNESS
 from app.ui.presence import Presence
@@ -191,6 +192,8 @@ class System(QObject):
         self._asking = asyncio.ensure_future(self._preferences.follow())
         self._note: NoteWindow | None = None
         self._voice: Voice | None = None
+        self._speaking = (False, "")
+        """Whether it is to speak, and in which voice."""
         self._tray = tray.Tray(look.theme, presence.actions, look.name) if tray.has_tray() else None
         self.hotkey = Hotkey()
         self.hotkey.pressed.connect(self._summoned)
@@ -215,13 +218,13 @@ class System(QObject):
             self._restyle()
         WITNESS.prepare()
         self.notifier.on = settings[catalog.NOTIFICATIONS]
-        self._speak(on=settings[catalog.SPEAK])
+        self._speak(settings)
         if problem := self.hotkey.use(settings[catalog.SUMMON_KEY]):
             self._presence.tell("warning", problem)
 
     def follow(self, settings: Settings) -> None:
-        """Apply the settings if some that change the look are different from before."""
-        if _looks(self._settings) != _looks(settings):
+        """Apply the settings if one of the presence is different from before, whoever wrote it."""
+        if _of_presence(self._settings) != _of_presence(settings):
             self.apply(settings)
 
     def show_crash_note(self) -> None:
@@ -239,7 +242,7 @@ class System(QObject):
         """Release all services and note a clean end, so that the next start reports no crash."""
         self._asking.cancel()
         self._preferences.close()
-        self._speak(on=False)
+        self._hush()
         self.hotkey.close()
         self._bus.close()
         if self._tray is not None:
@@ -254,8 +257,9 @@ class System(QObject):
         self._presence.restyle(self._look)
         self._tell_theme_errors()
         tokens.note_shown(self._look.theme.scheme)
+        self._bus.rename(self._look.name)
         if self._tray is not None:
-            self._tray.restyle(self._look.theme)
+            self._tray.restyle(self._look.theme, self._look.name)
 
     def _tell_theme_errors(self) -> None:
         """Tell what is wrong with the person's theme file: each error once, and those of one look in one notice."""
@@ -273,22 +277,32 @@ class System(QObject):
         else:
             self._presence.open()
 
-    def _speak(self, *, on: bool) -> None:
-        if on is (self._voice is not None):
+    def _speak(self, settings: Settings) -> None:
+        """Speak, in the voice that the person wants, or be silent."""
+        wanted = settings[catalog.SPEAK], settings[catalog.VOICE]
+        if wanted == self._speaking:
             return
-        if self._voice is not None:
-            self._presence.inbox.events_shown.disconnect(self._voice.hear)
-            self._voice.hush()
-            self._voice = None
+        self._speaking = wanted
+        self._hush()
+        if not settings[catalog.SPEAK]:
             return
         from app.ui.system.speech import QtEngine, Voice
 
         try:
-            self._voice = Voice(QtEngine())
+            engine = QtEngine()
         except ValueError as error:
             self._presence.tell("warning", str(error))
             return
+        if problem := engine.use(settings[catalog.VOICE]):
+            self._presence.tell("warning", problem)
+        self._voice = Voice(engine)
         self._presence.inbox.events_shown.connect(self._voice.hear)
+
+    def _hush(self) -> None:
+        if self._voice is not None:
+            self._presence.inbox.events_shown.disconnect(self._voice.hear)
+            self._voice.hush()
+            self._voice = None
 
     def _chime(self, events: Sequence[AgentEvent]) -> None:
         if self._settings[catalog.SOUNDS]:
@@ -335,6 +349,12 @@ class System(QObject):
                 entry.write()
         except OSError as error:
             self._presence.tell("warning", str(error))
+
+
+def _of_presence(settings: Settings) -> list[object]:
+    """Return the values of all settings that the presence applies itself, to compare them with others."""
+    every: Sequence[Setting[Any]] = catalog.ALL
+    return [settings[one] for one in every if one.group == catalog.NAME.group]
 
 
 def _looks(settings: Settings) -> tuple[object, ...]:

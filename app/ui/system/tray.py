@@ -116,22 +116,32 @@ class Tray(QObject):
         self._icons: dict[Orb, QIcon] = {}
         self._icon = QSystemTrayIcon(self._drawn(Orb.IDLE), self)
         self._icon.setToolTip(name)
-        self._menu = menu_for(actions, is_open=False, running=True)
-        self._icon.setContextMenu(self._menu)
+        self._actions = actions
+        self.menu = QMenu()
+        self._fill()
+        # Whenever it opens, because presences come, go and take other names.
+        self.menu.aboutToShow.connect(self._fill)
+        self._icon.setContextMenu(self.menu)
         self._icon.activated.connect(lambda why: self._pressed(why, actions.toggle))
         self._icon.messageClicked.connect(actions.toggle)
         self._icon.show()
 
     @property
+    def name(self) -> str:
+        """The name that shows at the icon."""
+        return self._icon.toolTip()
+
+    @property
     def entries(self) -> list[QAction]:
-        return self._menu.actions()
+        return self.menu.actions()
 
     def show_view(self, view: View) -> None:
         self._icon.setIcon(self._drawn(view.orb))
 
-    def restyle(self, theme: Theme) -> None:
-        """Paint the orb in the colours of this theme."""
+    def restyle(self, theme: Theme, name: str) -> None:
+        """Paint the orb in the colours of this theme, and show this name."""
         self._theme = theme
+        self._icon.setToolTip(name)
         self._icons.clear()
         self._icon.setIcon(self._drawn(Orb.IDLE))
 
@@ -145,6 +155,10 @@ class Tray(QObject):
 
     def hide(self) -> None:
         self._icon.hide()
+
+    def _fill(self) -> None:
+        self.menu.clear()
+        menu_for(self._actions, is_open=False, running=True, menu=self.menu)
 
     def _drawn(self, state: Orb) -> QIcon:
         if state not in self._icons:
@@ -206,6 +220,10 @@ class BusNotifier:
             return False
         self._shown = answer[0] if answer else 0
         return bool(answer)
+
+    def rename(self, name: str) -> None:
+        """Show the next notifications as those of a program of this name."""
+        self._name = name
 
     def close(self) -> None:
         """Close the connection."""

@@ -46,6 +46,7 @@ def look_of(
     """
     chosen = theme_of(application, settings, wanted)
     dress(application, chosen)
+    _name(application, settings[catalog.NAME])
     return Look(
         chosen,
         before.around if before else surroundings(),
@@ -73,6 +74,14 @@ def dress(application: QApplication, chosen: Theme) -> None:
     """Give Qt's own widgets the colours and shapes of the theme."""
     application.setPalette(drawing.palette(chosen))
     application.setStyleSheet(drawing.sheet(chosen))
+
+
+def _name(application: QApplication, name: str) -> None:
+    """Let the titles of all windows hold this name, also of those that are open: Qt alone names new ones only."""
+    if name != application.applicationDisplayName():
+        application.setApplicationDisplayName(name)
+        for window in application.topLevelWindows():
+            window.setTitle(window.title())
 
 
 def scheme_of(application: QApplication, choice: str, *, dark: bool | None = None) -> str:

@@ -224,7 +224,7 @@ class Floating(QWidget):
         self._place: QRect | None = None
         around.came_back.rung.connect(self.shape)
         self.setFocusPolicy(self_focus)
-        self.setWindowTitle(QGuiApplication.applicationDisplayName())
+        self.take_name()
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground, around.composited)
         # Always, because Qt otherwise shows tooltips only on active windows.
         self.setAttribute(Qt.WidgetAttribute.WA_AlwaysShowToolTips)
@@ -240,10 +240,15 @@ class Floating(QWidget):
         return self.theme.size("shadow_margin") if self.around.composited else 0
 
     def dress(self, theme: Theme) -> None:
-        """Use another theme from the next paint on."""
+        """Use another theme from the next paint on, and the name that the presence has now."""
         self.theme = theme
+        self.take_name()
         self.shape()
         self.update()
+
+    def take_name(self) -> None:
+        """Let the window's title be the name of the presence."""
+        self.setWindowTitle(QGuiApplication.applicationDisplayName())
 
     def body(self) -> QRectF:
         """Return the rectangle of the solid part, in the window's coordinates."""

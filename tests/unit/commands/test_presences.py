@@ -108,6 +108,9 @@ def test_one_that_runs_is_not_deleted(capsys: pytest.CaptureFixture[str], monkey
     running.stdout.readline()
     monkeypatch.setenv(paths.PRESENCE, "")
     try:
+        assert presence("list") == 0
+        first, ada = capsys.readouterr().out.splitlines()[-2:]
+        assert (" runs " in first, " runs " in ada) == (False, True)
         assert presence("delete", "Ada", "--yes") == 1
         assert "Ada is running. Quit it in the menu of its orb, then delete it." in capsys.readouterr().err
         assert "ada" in paths.presences()
@@ -132,6 +135,31 @@ def test_a_name_that_is_taken_and_one_that_is_unknown_are_said(capsys: pytest.Ca
     told = capsys.readouterr().err
     assert "There is a presence 'ada' already" in told
     assert "There is no presence 'Eve'. There are: ada" in told
+
+
+def test_two_presences_never_show_the_same_name(
+    moved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert presence("create", "wisp") == 1
+    assert not list(moved.rglob("presences"))
+    presence("create", "Ada")
+    monkeypatch.setenv(paths.PRESENCE, "")
+    store.save(catalog.NAME, "Robin")
+    assert presence("create", "Robin") == 1
+    told = capsys.readouterr().err
+    assert "Another presence is called wisp already" in told
+    assert "Another presence is called Robin already" in told
+    with pytest.raises(ValueError, match="Another presence is called ADA"):
+        store.save(catalog.NAME, " ADA ")
+    assert store.names() == {"": "Robin", "ada": "Ada"}
+
+
+def test_one_with_a_voice_speaks_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    presence("create", "Ada", "--voice", "English (America)")
+    presence("create", "Bob")
+    for name, speaks in (("ada", (True, "English (America)")), ("bob", (False, ""))):
+        own = store.load(of=name)
+        assert (own[catalog.SPEAK], own[catalog.VOICE]) == speaks
 
 
 def test_what_another_presence_keeps_is_as_protected_as_its_own(

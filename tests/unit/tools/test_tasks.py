@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.base import paths
 from app.protocol.call import FINISHED, WAITING
 from app.services.tasks import Checklist, Item, parse, parse_options, render
 from app.settings import store
@@ -85,6 +86,13 @@ async def test_the_name_is_kept_until_it_is_undone(bench: Bench) -> None:
 async def test_a_name_that_is_none_is_refused(bench: Bench, name: str) -> None:
     result = await bench.call("set_ai_name", name=name)
     assert (result.ok, "name" in result.llm_echo, bench.talk.done) == (False, True, [])
+
+
+async def test_the_name_of_another_presence_is_refused(bench: Bench) -> None:
+    (paths.config_dir("ada") / "settings.toml").write_text('[presence]\nname = "Robin"\n')
+    result = await bench.xml('<set_ai_name name="robin"/>')
+    assert (result.ok, "Another presence is called robin" in result.llm_echo, bench.talk.done) == (False, True, [])
+    assert store.load()[NAME] == NAME.default
 
 
 @pytest.mark.parametrize(
