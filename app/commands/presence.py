@@ -38,6 +38,8 @@ _TRY_AGAIN_S = 60.0
 
 _NAME_CHARS = 40
 _RUNNING = "presence.lock"
+_AVATARS = 12
+"""So many words are tried for the colours of a new presence's orb."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,22 +120,45 @@ def _create(options: argparse.Namespace) -> int:
         store.check_name(options.name, own)
     except ValueError as error:
         raise NeedsPerson(str(error)) from error
-    os.environ[paths.PRESENCE] = own
     chosen = (
         (catalog.NAME, options.name),
         (catalog.PERSONALITY, options.personality),
         (catalog.THEME, options.theme),
         (catalog.VOICE, options.voice),
         (catalog.SPEAK, True if options.voice else None),
-        (catalog.AVATAR, options.avatar or own),
+        (catalog.AVATAR, options.avatar or _avatar(own, options.theme or catalog.THEME.default)),
         # The key can open one of them only; the stop key stops all.
         (catalog.SUMMON_KEY, ""),
     )
+    os.environ[paths.PRESENCE] = own
     for setting, value in chosen:
         if value is not None:
             store.save(setting, value)
     print(f"{options.name} is there. Start it: wisp presence start {own}")
     return 0
+
+
+def _avatar(own: str, theme: str) -> str:
+    """Return the id, or the id with a number: the word that gives the orb the hue farthest from those of the others."""
+    others = [store.load(of=one) for one in store.names()]
+    taken = [_hue(one[catalog.THEME], one[catalog.AVATAR]) for one in others]
+
+    def room(word: str) -> float:
+        gaps = [abs(_hue(theme, word) - hue) for hue in taken]
+        return min(min(gap, 1 - gap) for gap in gaps)
+
+    return max((own, *(f"{own} {number}" for number in range(2, _AVATARS))), key=room)
+
+
+def _hue(theme: str, avatar: str) -> float:
+    """Return the hue of a resting orb's body, from 0 to 1."""
+    import colorsys
+
+    from app.settings import tokens
+    from app.ui.theme.theme import load
+
+    _, body, _ = load(tokens.shown_scheme(), kind=theme, avatar=avatar).orb("idle")
+    return colorsys.rgb_to_hls(*(channel / 255 for channel in body[:3]))[0]
 
 
 def _delete(options: argparse.Namespace) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import colorsys
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -170,6 +172,17 @@ def test_what_another_presence_keeps_is_as_protected_as_its_own(
     workspace = Workspace(tmp_path)
     for folder in paths.presences()["ada"]:
         assert workspace.private_below(workspace.locate(str(folder.parents[2])))
+
+
+def test_presences_get_hues_that_are_far_apart() -> None:
+    for name in ("Ada", "Bob", "Eve"):
+        presence("create", name)
+    hues = []
+    for own in store.names():
+        _, (red, green, blue, _), _ = theme.load("light", avatar=store.load(of=own)[catalog.AVATAR]).orb("idle")
+        hues.append(colorsys.rgb_to_hls(red / 255, green / 255, blue / 255)[0])
+    gaps = [abs(one - other) for one, other in itertools.combinations(hues, 2)]
+    assert min(min(gap, 1 - gap) for gap in gaps) > 1 / 12
 
 
 def test_an_avatar_turns_the_resting_orb_and_no_other_state() -> None:
