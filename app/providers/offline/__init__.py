@@ -13,7 +13,7 @@ from app.base.errors import WispError
 from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage
 from app.providers.offline.world import World
 from app.settings.catalog import NAME
-from app.settings.store import Settings
+from app.settings.store import Current, Settings
 
 if TYPE_CHECKING:
     from app.providers.offline.plans import Understood
@@ -26,7 +26,7 @@ _LOOK_S = 2.0
 class OfflineProvider:
     """Answers without a model: each pass derives the plan and its progress from the messages.
 
-    `look` tells what is there, for what the words of a wish may name.
+    `look` tells what is there, for what the words of a wish may name; `settings` returns what holds at the moment.
 
     It always writes inline XML, whatever dialect the request explains. The assembly reads `dialect` to set up the
     session. The command reader is imported with the first request, which `wisp tool` never makes.
@@ -35,9 +35,9 @@ class OfflineProvider:
     name = "offline"
     dialect = "xml"
 
-    def __init__(self, clock: Clock | None = None, said_name: str = NAME.default) -> None:
+    def __init__(self, clock: Clock | None = None, settings: Callable[[], Settings] = Settings) -> None:
         self._clock = clock or SystemClock()
-        self._said_name = said_name
+        self._settings = settings
         self.look: Look | None = None
         self._read: dict[tuple[int, str], Understood] = {}
 
@@ -65,7 +65,7 @@ class OfflineProvider:
                 self._read[at, wish] = provider.understood(wish, world)
             return self._read[at, wish]
 
-        reply = provider.reply_to(request.messages, now, self._said_name, understood)
+        reply = provider.reply_to(request.messages, now, self._settings()[NAME], understood)
         return provider.pieces(reply.text), reply.stop_reason
 
     async def _seen(self) -> World:
@@ -84,5 +84,5 @@ class OfflineProvider:
         """Do nothing: there is no connection."""
 
 
-def make(settings: Settings, _key: str) -> Provider:
-    return OfflineProvider(said_name=settings[NAME])
+def make(_settings: Settings, _key: str) -> Provider:
+    return OfflineProvider(settings=Current())  # because its name may change while it answers

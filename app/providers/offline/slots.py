@@ -164,6 +164,11 @@ def _label(words: Words) -> Fit:
     return (words.text.strip(), 0.8) if words.is_name else NO
 
 
+def _proper(words: Words) -> Fit:
+    """A name that is written as one, because other words may stand there as well."""
+    return _label(words) if words.is_quoted or words.text.strip()[:1].isupper() else NO
+
+
 def _bare_label(words: Words) -> Fit:
     return (words.bare, 0.8) if words.is_name else NO
 
@@ -374,6 +379,7 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "control": _control,
     "field": _field,
     "label": _label,
+    "proper": _proper,
     "thing": _thing,
     "quoted": _quoted,
     "line": _line,

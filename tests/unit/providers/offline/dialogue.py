@@ -14,7 +14,7 @@ from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline import OfflineProvider
 from app.providers.offline.world import World
 from app.tools.computer import COMPUTER
-from app.tools.conversation import SAY
+from app.tools.conversation import SAY, TASKS
 from app.tools.drawing.looks import LOOKS
 from app.tools.edit import EDITS
 from app.tools.exec import COMMANDS
@@ -47,6 +47,7 @@ SPECS = (
     *LOOKS.tools,
     *SKILLS.tools,
     *MCP.tools,
+    *TASKS.tools,
 )
 BY_NAME = {spec.name: spec for spec in SPECS}
 VOICES = ("say", "attempt_completion")

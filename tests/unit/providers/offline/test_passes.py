@@ -14,6 +14,8 @@ from app.protocol.message import Message, Role, TextPart
 from app.providers.api import Request, Stopped, TextDelta, Usage
 from app.providers.offline import OfflineProvider, make
 from app.providers.offline.world import World
+from app.settings import store
+from app.settings.catalog import NAME
 from app.settings.store import Settings
 from app.tools.executor import DRY_RUN
 from app.ui.composer.attachments import Attached, in_words
@@ -666,6 +668,7 @@ async def test_stop_said_while_a_plan_runs_ends_it() -> None:
     ("wish", "tool", "undo", "said"),
     [
         ("use the neo brutalist theme", "set_theme", "undo that", "Taken back."),
+        ("your name is Robin", "set_ai_name", "undo that", "Taken back."),
         ("make a folder Trip", "make_folder", "take that back", "Taken back."),
         ("nutze das Cyberpunk-Thema", "set_theme", "mach das rückgängig", "Zurückgenommen."),
     ],
@@ -949,9 +952,10 @@ async def test_a_command_that_failed_for_want_of_the_network_says_how_to_allow_i
 
 
 @pytest.mark.parametrize("wish", ["who are you", "wer bist du"])
-async def test_it_tells_the_name_that_it_was_given(wish: str) -> None:
-    provider = make(Settings({"presence.name": "Mira"}, {}), "")
+async def test_it_tells_the_name_that_it_was_given_last(wish: str) -> None:
+    provider = make(Settings(), "")
     request = Request("offline", "", (Message(Role.USER, (TextPart(wish),)),))
-    said = "".join([event.text async for event in provider.stream(request) if isinstance(event, TextDelta)])
-    assert "Mira" in said
-    assert "Wisp" not in said
+    for name in ("Mira", "Robin"):
+        store.save(NAME, name)
+        said = "".join([event.text async for event in provider.stream(request) if isinstance(event, TextDelta)])
+        assert (name in said, "Wisp" in said) == (True, False)
