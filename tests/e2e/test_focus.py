@@ -125,7 +125,7 @@ def _day(environment: dict[str, str]) -> Iterator[Callable[[str], None]]:
 def _write_to_wisp(environment: dict[str, str], person: PersonsDevices, record: FocusRecord) -> None:
     """What the person does themselves: the keyboard goes to Wisp at their key, and back when they have sent."""
     person.press_together(XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
-    assert eventually(lambda: record.front() == "Wisp")
+    assert eventually(lambda: record.front() == "Mira")
     person.type("look around\n")
     assert eventually(lambda: record.front() == "letter")
     record.look()
