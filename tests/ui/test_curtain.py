@@ -44,6 +44,7 @@ def below(qtbot: QtBot) -> Iterator[Below]:
     qtbot.addWidget(made)
     made.show()
     qtbot.waitActive(made)
+    qtbot.waitUntil(lambda: pixel(378, 328) == BELOW)  # or what is not painted yet passes for the orb
     return made
 
 
