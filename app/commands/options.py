@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from app.base.errors import ToolMisuse
 from app.base.values import dataclass
 from app.settings import catalog, store
 
@@ -32,6 +33,19 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--script", type=Path, help="replies for the scripted provider: TOML or JSON, in the form that the README shows"
     )
+
+
+LOOK = "a theme, light or dark, or both: `cyberpunk-dark`; a part of a theme's name is enough"
+
+
+def look(name: str) -> dict[catalog.Setting[str], str]:
+    """Read the name of a theme, of a colour scheme, or of both."""
+    from app.services.themes import look_named  # late, because few commands need it
+
+    try:
+        return look_named(name)
+    except ToolMisuse as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("name: ")) from error
 
 
 def add_rehearsal_options(parser: argparse.ArgumentParser) -> None:

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made = what.add_parser("create", help="make one with a name, a manner, looks and folders of its own")
     made.add_argument("name", help="what it is called, up to 40 characters")
     made.add_argument("--personality", metavar="WORDS", help="how it speaks")
-    made.add_argument("--theme", choices=catalog.THEME.choices, help="its colours")
+    made.add_argument("--theme", type=shared.look, default={}, metavar="NAME", help=shared.LOOK)
     made.add_argument("--voice", metavar="NAME", help="speak aloud, in this voice of `wisp presence voices`")
     made.add_argument("--avatar", metavar="WORD", help="any word: the colours of its orb are made from it")
     what.add_parser("voices", help="the names of all voices that can speak here")
@@ -80,7 +80,9 @@ def _list() -> int:
     for own, name in store.names().items():
         start = f"wisp presence start {own}" if own else "wisp"
         shown = "runs" if _is_running(paths.runtime_dir(own)) else ""
-        print(f"{name:<{_NAME_CHARS}} {store.load(of=own)[catalog.THEME]:<18} {shown:<4} {start}")
+        settings = store.load(of=own)
+        look = f"{settings[catalog.THEME]} {settings[catalog.SCHEME]}"
+        print(f"{name:<{_NAME_CHARS}} {look:<24} {shown:<4} {start}")
     return 0
 
 
@@ -123,16 +125,16 @@ def _create(options: argparse.Namespace) -> int:
     chosen = (
         (catalog.NAME, options.name),
         (catalog.PERSONALITY, options.personality),
-        (catalog.THEME, options.theme),
+        *options.theme.items(),
         (catalog.VOICE, options.voice),
         (catalog.SPEAK, True if options.voice else None),
-        (catalog.AVATAR, options.avatar or _avatar(own, options.theme or catalog.THEME.default)),
+        (catalog.AVATAR, options.avatar or _avatar(own, options.theme.get(catalog.THEME, catalog.THEME.default))),
         # The key can open one of them only; the stop key stops all.
         (catalog.SUMMON_KEY, ""),
     )
     os.environ[paths.PRESENCE] = own
     for setting, value in chosen:
-        if value is not None:
+        if value not in (None, setting.default):
             store.save(setting, value)
     print(f"{options.name} is there. Start it: wisp presence start {own}")
     return 0

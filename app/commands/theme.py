@@ -1,4 +1,4 @@
-"""`wisp theme`: list the themes, choose one, or go back to the usual looks. `wisp undo` takes a change back."""
+"""`wisp theme`: list the themes, choose one, light or dark, or go back to the usual looks. `wisp undo` undoes it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import argparse
 import sys
 import time
 
-from app.base.errors import ToolMisuse
+from app.commands import options as shared
 from app.desktop.wallpaper import DesktopWallpaper
-from app.services.themes import Appearance, LookChange, look_problems, theme_named, titled
+from app.services.themes import Appearance, LookChange, look_problems, titled
 from app.settings import store, tokens
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME
+from app.settings.catalog import SCHEME, THEME
 
 _BY_HAND = "by-hand"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all themes; * marks the one in use (what `wisp theme` alone does)")
+    what.add_parser("list", help="all themes and schemes; * marks those in use (what `wisp theme` alone does)")
     chosen = what.add_parser("set", help="use a theme, without colours, fonts, background and mood of your own")
-    chosen.add_argument("name", type=_theme, help="as `wisp theme list` names it, or a part of its name")
-    what.add_parser("reset", help="back to the system's light or dark, and to the desktop's picture of before")
+    chosen.add_argument(
+        "look", metavar="NAME", type=shared.look, help=f"{shared.LOOK}; light or dark alone keeps the theme"
+    )
+    what.add_parser("reset", help="back to the plain theme, light or dark as the system, and to the desktop's picture")
 
 
 def run(options: argparse.Namespace) -> int:
     if options.what == "set":
-        rest = dict.fromkeys((PALETTE, FONTS, BACKDROP, ATMOSPHERE), "")
-        print(_told(Appearance().choose({THEME: options.name, **rest}, _BY_HAND)))
+        print(_told(Appearance().choose(options.look, _BY_HAND)))
     elif options.what == "reset":
         at = time.time()  # of both, so that one undo takes both back
         told = DesktopWallpaper().reset(_BY_HAND, at)
@@ -38,25 +39,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _theme(name: str) -> str:
-    try:
-        return theme_named(name)
-    except ToolMisuse as error:
-        raise argparse.ArgumentTypeError(str(error).removeprefix("name: ")) from error
-
-
-_PLAIN = {tokens.SYSTEM: "light or dark as the system", **{scheme: f"always {scheme}" for scheme in tokens.SCHEMES}}
+_SCHEMES = {tokens.SYSTEM: "light or dark as the system", **{scheme: f"always {scheme}" for scheme in tokens.SCHEMES}}
 
 
 def _list() -> None:
-    used = store.load()[THEME]
-    for theme in THEME.choices:
-        about = tokens.face(theme, tokens.SCHEMES[0]).about or f"the plain theme, {_PLAIN[theme]}"
-        print(f"{'*' if theme == used else ' '} {theme:<18} {about}")
+    now = store.load()
+    themes = {theme: tokens.face(theme, tokens.SCHEMES[0]).about for theme in THEME.choices}
+    for setting, named in ((THEME, themes), (SCHEME, _SCHEMES)):
+        for name, about in named.items():
+            print(f"{'*' if name == now[setting] else ' '} {name:<18} {about}")
 
 
 def _told(change: LookChange) -> str:
-    title = titled(change.after[THEME.key])
+    title = titled(change.after)
     if change.before == change.after:
         return f"It looks so already: the theme is {title}."
     return f"The theme is {title}. `wisp undo` takes it back."

@@ -20,7 +20,7 @@ from app.services.files.places import Workspace
 from app.services.files.workspace import workspace_of
 from app.services.processes.commands import Processes, Run
 from app.services.themes import Appearance, LookChange, titled
-from app.settings.catalog import NAME, THEME
+from app.settings.catalog import NAME
 from app.tools.edit import newest_of
 
 _LISTED = 20
@@ -108,7 +108,7 @@ def _told(change: Change | LookChange | WallpaperChange) -> str:
         case LookChange() if change.changes(NAME):
             what = f"name  {change.after[NAME.key]}"
         case LookChange():
-            what = f"theme  {titled(change.after[THEME.key])}"
+            what = f"theme  {titled(change.after)}"
         case WallpaperChange():
             what = "picture behind all windows"
     return f"{at}  {change.turn or '-'}  {what}"

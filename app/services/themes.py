@@ -19,11 +19,12 @@ from app.base import paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.values import dataclass
 from app.services.css import why_no_background
-from app.settings import catalog, store, tokens
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, NAME, PALETTE, THEME, Setting
+from app.settings import store, tokens
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, NAME, PALETTE, SCHEME, THEME, Setting
 from app.settings.store import Settings
 
-_LOOKS: tuple[Setting[str], ...] = (THEME, PALETTE, FONTS, BACKDROP, ATMOSPHERE)
+_OF_ONES_OWN = (PALETTE, FONTS, BACKDROP, ATMOSPHERE)
+_LOOKS: tuple[Setting[str], ...] = (THEME, SCHEME, *_OF_ONES_OWN)
 _RECORDED = (*_LOOKS, NAME)
 _MOST_KEPT = 50
 _FONTS_LIMIT_S = 20
@@ -85,8 +86,7 @@ class ActiveTheme:
 def active_theme(settings: Settings | None = None) -> ActiveTheme:
     """Return the theme that the settings name, with the person's own tokens, fonts and background."""
     now = settings or store.load()
-    chosen = now[THEME]
-    face = tokens.face(chosen, tokens.shown_scheme(), now[PALETTE])
+    face = face_of({setting.key: now[setting] for setting in _LOOKS})
     tree, problems = tokens.with_own(face.tree, tokens.own_file())
     colors = {name: tokens.parse_color(value) for name, value in tree["colors"].items()}
     palette = {name.replace("_", "-"): color.css for name, color in colors.items()}
@@ -159,8 +159,15 @@ def font_families() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for line in listed.splitlines() for name in line.split(",") if name))
 
 
+def face_of(looks: Mapping[str, str]) -> tokens.ThemeFace:
+    """Return the theme of these settings, by their keys, in their colour scheme or else the system's."""
+    chosen = looks[SCHEME.key]
+    scheme = tokens.shown_scheme() if chosen == tokens.SYSTEM else chosen
+    return tokens.face(looks[THEME.key], scheme, looks[PALETTE.key])
+
+
 def handbook(theme: str) -> str:
-    """Return the instructions for designing in a theme, in Markdown; the plain themes share one text."""
+    """Return the instructions for designing in a theme, in Markdown."""
     return resources.text(f"guidelines/{theme if theme in tokens.THEMES else 'default'}.md")
 
 
@@ -219,8 +226,12 @@ class Appearance:
     def choose(self, wanted: Mapping[Setting[str], str], turn: str, at: float | None = None) -> LookChange:
         """Write these settings, and return the change, of the time `at` (None: now). Raises ToolFailed if they cannot
         be written.
+
+        Colours of one's own give way to a colour scheme that is chosen without them if their paper would decide it.
         """
         now = store.load()
+        if SCHEME in wanted and "paper" in tokens.palette_of(now[PALETTE]):
+            wanted = {PALETTE: "", **wanted}
         before = {setting.key: now[setting] for setting in _RECORDED}
         after = {**before, **{setting.key: value for setting, value in wanted.items()}}
         change = LookChange(turn, time.time() if at is None else at, before, after)
@@ -230,7 +241,7 @@ class Appearance:
         return change
 
     def reset(self, turn: str, at: float | None = None) -> LookChange:
-        """Reset the theme, the colours, the fonts, the background and the mood to Wisp's own."""
+        """Reset the theme, its scheme, the colours, the fonts, the background and the mood to Wisp's own."""
         return self.choose({setting: setting.default for setting in _LOOKS}, turn, at)
 
     def newest_at(self, turns: Collection[str] | None) -> float:
@@ -250,7 +261,7 @@ class Appearance:
         self._revert([newest], changes)
         if newest.changes(NAME):
             return f"Took back the change of the name: it is {newest.before[NAME.key]} again."
-        return f"Took back the change of the theme: it is {titled(newest.before[THEME.key])} again."
+        return f"Took back the change of the theme: it is {titled(newest.before)} again."
 
     def take_back(self, turn: str) -> list[str]:
         """Undo what a turn (or one call of it, `turn/call`) changed. Returns a sentence about it; [] if it changed
@@ -263,7 +274,7 @@ class Appearance:
         self._revert(own, changes)
         named = [change for change in own if change.changes(NAME)]
         told = [f"The name is {named[0].before[NAME.key]} again."] if named else []
-        return [*told, f"The theme is {titled(own[0].before[THEME.key])} again."] if named != own else told
+        return [*told, f"The theme is {titled(own[0].before)} again."] if named != own else told
 
     def _revert(self, own: list[LookChange], changes: list[LookChange]) -> None:
         """Undo these changes. The others, and what they changed, stay."""
@@ -304,7 +315,8 @@ class Appearance:
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: {s.key: str(row[name].get(s.key, s.default)) for s in _RECORDED} for name in ("before", "after")}
+    found = {name: Settings(row[name], {}) for name in ("before", "after")}
+    kept = {name: {setting.key: now[setting] for setting in _RECORDED} for name, now in found.items()}
     return {"turn": str(row["turn"]), "at": float(row["at"]), **kept}
 
 
@@ -312,21 +324,43 @@ def _is_of(change: LookChange, turns: Collection[str] | None) -> bool:
     return turns is None or change.turn.partition("/")[0] in turns
 
 
-def titled(theme: str) -> str:
-    """Return the name of a theme for people."""
-    if theme == tokens.SYSTEM:
-        return "the system's (light or dark)"
-    return tokens.face(theme, tokens.shown_scheme()).title
+_SCHEME_WORDS = frozenset({*SCHEME.choices})
+_PLAIN_WORDS = frozenset({tokens.PLAIN, "normal", "usual", "default"})
+_FILLERS = frozenset({"the", "a", "in", "theme", "mode", "look", "scheme"})
 
 
-def theme_named(name: str) -> str:
-    """Return the id of the theme that a model or a person means. Raises ToolMisuse with all names."""
-    plain = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\b(?:the|theme)\b", " ", name.casefold())).strip("-")
-    every = catalog.THEME.choices
-    hits = [one for one in every if one == plain] or [one for one in every if plain and plain in one.split("-")]
-    if not hits:
-        hits = [one for one in every if plain and (plain.replace("-", "") in one.replace("-", ""))]
-    if len(hits) != 1:
-        listed = "\n".join(f"- {one}: {tokens.face(one, tokens.SCHEMES[0]).about}" for one in tokens.THEMES)
-        raise ToolMisuse(f"name: there is no theme {name!r}. Choose system, light, dark or one of these:\n{listed}")
-    return hits[0]
+def titled(looks: Mapping[str, str]) -> str:
+    """Return the names of the theme and the scheme of these settings for people."""
+    scheme = looks[SCHEME.key]
+    return f"{face_of(looks).title} ({'as the system' if scheme == tokens.SYSTEM else scheme})"
+
+
+def look_named(name: str) -> dict[Setting[str], str]:
+    """Return the settings that a model or a person names: a theme, a colour scheme, or both, as in `dark cyberpunk`.
+
+    A theme begins without colours, fonts, background and mood of one's own; a scheme alone keeps the theme and these.
+    Raises ToolMisuse with all names.
+    """
+    words = [word for word in re.findall(r"[a-z0-9]+", name.casefold()) if word not in _FILLERS]
+    schemes = [word for word in words if word in _SCHEME_WORDS]
+    rest = [word for word in words if word not in _SCHEME_WORDS]
+    themes = _themes_called(rest) if rest else []
+    if len(schemes) > 1 or len(themes) != bool(rest) or not words:
+        listed = "\n".join(f"- {one}: {tokens.face(one, tokens.SCHEMES[0]).about}" for one in THEME.choices)
+        raise ToolMisuse(
+            f"name: there is no theme {name!r}. Choose light, dark or system, one of these, or both, as in "
+            f"cyberpunk-dark:\n{listed}"
+        )
+    chosen = {THEME: themes[0], **dict.fromkeys(_OF_ONES_OWN, "")} if themes else {}
+    return {**chosen, SCHEME: schemes[0]} if schemes else chosen
+
+
+def _themes_called(words: list[str]) -> list[str]:
+    """Return the themes with this name or part of a name, one if it is clear which."""
+    called, every = "-".join(words), THEME.choices
+    if set(words) <= _PLAIN_WORDS:
+        return [tokens.PLAIN]
+    if called in every:
+        return [called]
+    parts = [one for one in every if called in one.split("-")]
+    return parts or [one for one in every if "".join(words) in one.replace("-", "")]

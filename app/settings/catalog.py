@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
 
 from app.base.values import dataclass
 from app.settings.providers import image_makers, providers
-from app.settings.tokens import SCHEMES, SYSTEM, THEMES
+from app.settings.tokens import PLAIN, SCHEMES, SYSTEM, THEMES
 
 T = TypeVar("T", bool, int, float, str)
 
@@ -98,9 +99,15 @@ PERSONALITY = Setting(
 AVATAR = Setting("presence.avatar", "", "Any word: the colours of its resting orb are made from it.")
 THEME = Setting(
     "presence.theme",
+    PLAIN,
+    "How it looks. Colours and fonts of your own go before those of the theme.",
+    choices=(PLAIN, *THEMES),
+)
+SCHEME = Setting(
+    "presence.scheme",
     SYSTEM,
-    "How it looks: as the system (light or dark), or one of the themes.",
-    choices=(SYSTEM, *SCHEMES, *THEMES),
+    "Light, dark, or as the system. A colour of your own for paper decides it instead.",
+    choices=(SYSTEM, *SCHEMES),
 )
 PALETTE = Setting(
     "presence.palette",
@@ -279,6 +286,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     PERSONALITY,
     AVATAR,
     THEME,
+    SCHEME,
     PALETTE,
     FONTS,
     BACKDROP,
@@ -317,3 +325,11 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     SURFACE_TOKENS,
     WORKSPACE,
 )
+
+
+def renewed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a settings file by their keys, with a scheme that it names as its theme as the scheme of the
+    plain theme.
+    """
+    named = values.get(THEME.key)
+    return {SCHEME.key: named, **values, THEME.key: PLAIN} if named in SCHEME.choices else dict(values)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base import paths
-from app.settings.catalog import ALL, NAME, Setting, T
+from app.settings.catalog import ALL, NAME, Setting, T, renewed
 from app.settings.providers import key_holders
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -23,7 +23,7 @@ class Settings:
     """The person's settings. `settings[MAX_PASSES]` has the type of the setting's default."""
 
     def __init__(self, values: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> None:
-        self._values: dict[str, Any] = dict(values or {})
+        self._values = renewed(values or {})
         self._environment = dict(os.environ if environment is None else environment)
         self.problems: list[str] = []
         self._chosen: dict[str, Any] = {setting.key: self._choose(setting) for setting in ALL}
@@ -106,17 +106,21 @@ def load(environment: Mapping[str, str] | None = None, of: str | None = None) ->
         for group, table in tree.items()
         if not isinstance(table, dict)
     ]
-    values = {
-        f"{group}.{name}": value
-        for group, table in tree.items()
-        if isinstance(table, dict)
-        for name, value in table.items()
-    }
+    values = _by_key(tree)
     known = {setting.key for setting in ALL}
     problems += [f"{path}: there is no setting {key}; it is ignored.{_near(key)}" for key in values if key not in known]
     settings = Settings(values, environment)
     settings.problems[:0] = problems
     return settings
+
+
+def _by_key(tree: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        f"{group}.{name}": value
+        for group, table in tree.items()
+        if isinstance(table, dict)
+        for name, value in table.items()
+    }
 
 
 def _near(key: str) -> str:
@@ -168,9 +172,11 @@ def save(setting: Setting[Any], value: Any) -> None:
         check_name(str(value), paths.presence())
     path = _path()
     document = tomlkit.parse(paths.read_own(path)) if os.path.lexists(path) else tomlkit.document()
-    group, _, name = setting.key.partition(".")
-    table = document.setdefault(group, tomlkit.table())
-    table[name] = checked(setting, value)
+    there = _by_key(document)
+    for key, new in {**renewed(there), setting.key: checked(setting, value)}.items():
+        if key == setting.key or there.get(key) != new:
+            group, _, name = key.partition(".")
+            document.setdefault(group, tomlkit.table())[name] = new
     beside = path.with_suffix(".new")
     beside.write_text(tomlkit.dumps(document), encoding="utf-8")
     os.replace(beside, path)  # so that a crash never leaves half the settings

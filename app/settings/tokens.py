@@ -1,6 +1,7 @@
 """The tokens of every theme: read from `resources/themes`, filled from a base scheme, and mended where text is faint.
 
-A theme gives what makes it different. The rest is mixed from its own colours or taken from `light` or `dark`.
+A theme gives what makes it different, for light and for dark. The rest is mixed from its own colours or taken from the
+plain theme.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from app.base.values import dataclass
 
 SCHEMES = ("light", "dark")
 SYSTEM = "system"
+PLAIN = "plain"
 THEMES = (
     "cartoon-brutalist",
     "neo-brutalist",
@@ -141,14 +143,12 @@ def mended(color: Color, clarity: Callable[[Color], float]) -> Color:
 
 
 def face(theme: str, scheme: str, palette: str = "") -> ThemeFace:
-    """Return the theme in this colour scheme. `system` and unknown names give the plain theme.
+    """Return the theme in this colour scheme. Unknown names give the plain theme.
 
     A palette (`paper: #FFF8E7; ink: #2B2118`) replaces colours of the theme. One with `paper` replaces all of them,
     and decides the scheme.
     """
-    if theme not in THEMES:
-        return _face("", theme if theme in SCHEMES else scheme, palette)
-    return _face(theme, scheme, palette)
+    return _face(theme if theme in THEMES else PLAIN, scheme, palette)
 
 
 @lru_cache(maxsize=64)
@@ -156,10 +156,9 @@ def _face(theme: str, scheme: str, palette: str) -> ThemeFace:
     chosen = palette_of(palette)
     if "paper" in chosen:
         scheme = "dark" if _luminance(parse_color(chosen["paper"])) < _DARK_LUMINANCE else "light"
-    tree = _built_in(scheme)
-    if not (theme or chosen):
-        return ThemeFace(scheme, scheme, scheme.capitalize(), "", tree, {})
-    given: Mapping[str, Any] = _given(theme) if theme else {"title": scheme.capitalize(), "about": ""}
+    tree, given = _built_in(scheme), _given(theme)
+    if theme == PLAIN and not chosen:
+        return ThemeFace(theme, scheme, given["title"], given["about"], tree, {})
     own = {"colors": {}, "tones": {}, "orb": {}, **given.get(scheme, {})}
     own = {**own, "colors": chosen, "orb": {}} if "paper" in chosen else {**own, "colors": {**own["colors"], **chosen}}
     tree = {**tree, **{group: {**tree[group], **given.get(group, {})} for group in ("sizes", "ratios", "type")}}
@@ -171,7 +170,7 @@ def _face(theme: str, scheme: str, palette: str) -> ThemeFace:
         name for name, value in own["colors"].items() if parse_color(clear["colors"][name]) != parse_color(value)
     )
     fonts = {role: tuple(given.get("fonts", {}).get(role, ())) for role in FONT_ROLES}
-    return ThemeFace(theme or scheme, scheme, given["title"], given["about"], clear, fonts, faint)
+    return ThemeFace(theme, scheme, given["title"], given["about"], clear, fonts, faint)
 
 
 def _given(theme: str) -> Mapping[str, Any]:
@@ -278,14 +277,14 @@ def palette_of(text: str) -> dict[str, str]:
 
 
 def note_shown(scheme: str) -> None:
-    """Save which colour scheme the presence shows, because only the presence knows the system's."""
+    """Save which colour scheme the system shows, because only the presence knows it."""
     place = paths.state_dir() / "scheme"
     if shown_scheme() != scheme:
         place.write_text(scheme, encoding="utf-8")
 
 
 def shown_scheme() -> str:
-    """Return the colour scheme that the presence showed last; light if it never showed one."""
+    """Return the colour scheme that the system showed when the presence last ran; light if it never ran."""
     try:
         found = (paths.state_dir() / "scheme").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):  # because it is only a trace of the last start

@@ -68,9 +68,11 @@ class Dialogs(QObject):
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_SETTLED_MS)
-        self._soon.timeout.connect(lambda: self._system.follow(self._reload()))
+        self._soon.timeout.connect(self._follow)
         self._watcher = QFileSystemWatcher([str(paths.config_dir())], self)
         self._watcher.directoryChanged.connect(self._soon.start)
+        # Later, because the key or press that chose a theme is still being handled by the field that is made again.
+        system.restyled.connect(lambda: QTimer.singleShot(0, self, self._restyle))
         presence.settings_wanted.connect(self.settings)
         presence.mending_wanted.connect(self.mend)
         presence.stage.setting_chosen.connect(self._choose)
@@ -81,6 +83,16 @@ class Dialogs(QObject):
         self._watcher.directoryChanged.disconnect(self._soon.start)
         self._soon.stop()
         self.deleteLater()
+
+    def _follow(self) -> None:
+        settings = self._reload()
+        self._system.follow(settings)
+        if self._settings is not None:
+            self._settings.show_settings(settings)
+
+    def _restyle(self) -> None:
+        if self._settings is not None:
+            self._settings.restyle(self._presence.theme, self._reload())
 
     def settings(self) -> None:
         """Open the settings' window, or bring it to the front."""
@@ -97,7 +109,7 @@ class Dialogs(QObject):
     def mend(self, remedy: Remedy) -> None:
         """Do what the person chose about a failure, or about what Wisp told them. Most of it opens a window."""
         if remedy is Remedy.LOG:
-            from app.ui.preferences.window import opened
+            from app.ui.preferences.sections import opened
 
             self._presence.close()  # because the folder's window may open below the bubble
             opened(paths.state_dir())

@@ -23,8 +23,8 @@ from app.ui.buttons import PushButton
 from app.ui.machine import Machine, ModelServer
 from app.ui.orb import painting
 from app.ui.orb.state import Orb
-from app.ui.preferences.fields import Choice, Radio
-from app.ui.preferences.window import FindingsList, KeyRow, Questions
+from app.ui.preferences.editors import Choice, Radio
+from app.ui.preferences.sections import FindingsList, KeyRow, Questions
 from app.ui.theme.drawing import font, place_window, spaced, words_label
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Accepts

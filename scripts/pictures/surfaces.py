@@ -22,7 +22,7 @@ from PIL import Image, ImageDraw
 
 from app.services.surfaces.chromium import is_sandboxed, program, settings
 from app.services.themes import active_theme
-from app.settings import tokens
+from app.settings import catalog, tokens
 from app.settings.store import Settings
 from app.tools.surfaces import TEMPLATES, template
 
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _sheet(name: str, html: str, data: Path) -> Image.Image:
-    faces = [(theme, scheme) for theme in ("light", "dark", *tokens.THEMES) for scheme in _schemes(theme)]
+    faces = [(theme, scheme) for theme in catalog.THEME.choices for scheme in tokens.SCHEMES]
     rows = -(-len(faces) // _COLUMNS)
     width, height = _SHOWN
     sheet = Image.new("RGB", (_COLUMNS * width, rows * (height + 16)), "white")
@@ -63,14 +63,9 @@ def _sheet(name: str, html: str, data: Path) -> Image.Image:
     return sheet
 
 
-def _schemes(theme: str) -> tuple[str, ...]:
-    return (theme,) if theme in tokens.SCHEMES else tokens.SCHEMES
-
-
 def drawn(name: str, html: str, theme: str, scheme: str, data: Path) -> Image.Image:
     """Return the page of an app as Chromium draws it in this theme. `data` is a folder that only this call uses."""
-    tokens.note_shown(scheme)
-    found = active_theme(Settings({"presence.theme": theme}, {}))
+    found = active_theme(Settings({catalog.THEME.key: theme, catalog.SCHEME.key: scheme}, {}))
     wallpaper = f":root{{--wallpaper:{found.wallpaper}}}" if found.wallpaper else ""
     page, picture = data / "page.html", data / "page.png"
     head = f"<style>{found.css}{wallpaper}</style>{_BRIDGE % _STATES.get(name, '{}')}"

@@ -131,7 +131,7 @@ def calories(home: Path, target: Path) -> None:
     for scheme in tokens.SCHEMES:
         for theme in _APP_THEMES:
             store.save(catalog.THEME, theme)
-            tokens.note_shown(scheme)
+            store.save(catalog.SCHEME, scheme)
             asyncio.run(engine.tell(made.id, "reload"))
             time.sleep(_DRAWN_S)
             seen = asyncio.run(engine.look(made.id))
@@ -139,7 +139,7 @@ def calories(home: Path, target: Path) -> None:
             shots.append(Image.open(io.BytesIO(seen[0])).convert("RGB").resize(_APP_TILE))
     asyncio.run(engine.stop())
     store.save(catalog.THEME, catalog.THEME.default)
-    tokens.note_shown(tokens.SCHEMES[0])
+    store.save(catalog.SCHEME, catalog.SCHEME.default)
     width, height = _APP_TILE
     whole = Image.new("RGB", (width * len(_APP_THEMES), height * len(tokens.SCHEMES)))
     for number, shot in enumerate(shots):
@@ -170,7 +170,7 @@ def pieces(folder: Path) -> None:
             whole = QPixmap(str(Path(shots) / f"all-{scheme}.png"))
             whole.copy(0, 0, 960, 120).save(str(folder / f"states-{scheme}.png"))
     themes.take(folder, Path(os.environ["HOME"]), tokens.THEMES)
-    look = application.look_of(process, Settings({"presence.theme": "light"}, {}))
+    look = application.look_of(process, Settings({"presence.scheme": "light"}, {}))
     window = SettingsWindow(look.theme, Settings({}, {}))
     window.setStyleSheet(drawing.sheet(look.theme))
     window.show()

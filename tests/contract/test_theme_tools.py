@@ -30,7 +30,7 @@ from app.services.svg import SvgRenderer
 from app.services.themes import Appearance, active_theme
 from app.services.web.pages import Pages
 from app.settings import store
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, SCHEME, THEME
 from app.settings.store import Settings
 from app.tools.conversation import SAY, Speech
 from app.tools.drawing.drawings import DRAWING, Drawings
@@ -117,10 +117,22 @@ async def test_a_theme_is_set_without_a_question_and_undone_by_the_newest_change
 ) -> None:
     done, asked = await _played(tmp_path, dialect, _call(dialect, "set_theme", name="cyberpunk"), mode=mode)
     assert ([(one.ok, one.event) for one in done], asked) == ([(True, "set_theme")], False)
-    assert done[0].echo.startswith("The theme is Cyberpunk. undo_last_change takes it back.")
+    assert done[0].echo.startswith("The theme is Cyberpunk (as the system). undo_last_change takes it back.")
     assert _looks()[0] == "cyberpunk"
     ended = offers.offer_takeback(offers.noted(View(), done[0]), TurnEnded("t1", Outcome.FINISHED, ""))
     assert ended.items == (TakeBack("i0", "t1", 1, is_mixed=True),)
+
+
+@pytest.mark.parametrize("dialect", NAMES)
+async def test_a_scheme_alone_keeps_the_theme_and_a_theme_alone_the_scheme(tmp_path: Path, dialect: str) -> None:
+    seen = []
+    for name in ("memphis", "dark", "the plain theme", "cyberpunk-light"):
+        done, _ = await _played(tmp_path, dialect, _call(dialect, "set_theme", name=name))
+        assert done[0].ok, done[0].echo
+        seen.append((store.load()[THEME], store.load()[SCHEME]))
+    assert seen == [("memphis", "system"), ("memphis", "dark"), ("plain", "dark"), ("cyberpunk", "light")]
+    await _played(tmp_path, dialect, _call(dialect, "reset_theme"))
+    assert (store.load()[THEME], store.load()[SCHEME]) == ("plain", "system")
 
 
 @pytest.mark.parametrize("dialect", NAMES)
@@ -138,7 +150,7 @@ async def test_children_with_attributes_are_read(tmp_path: Path, dialect: str) -
 
 @pytest.mark.parametrize("dialect", NAMES)
 async def test_a_palette_makes_a_theme_and_faint_colours_are_made_clear_and_told(tmp_path: Path, dialect: str) -> None:
-    given = {"name": "light", "palette": {"paper": "#FFF6E5", "ink": "#3A2418", "muted": "#F0E0C8"}}
+    given = {"name": "plain", "palette": {"paper": "#FFF6E5", "ink": "#3A2418", "muted": "#F0E0C8"}}
     done, _ = await _played(tmp_path, dialect, _call(dialect, "set_theme", **given))
     assert done[0].ok, done[0].echo
     now = active_theme()
@@ -190,9 +202,9 @@ async def test_set_undone_and_reset_in_one_conversation(tmp_path: Path, dialect:
     done, _ = await _played(tmp_path, dialect, *calls)
     assert [one.ok for one in done] == [True, True, True], [one.echo for one in done]
     assert _looks() == ("memphis", "", "", "")
-    assert "Took back the change of the theme: it is Memphis again." in done[2].echo
+    assert "Took back the change of the theme: it is Memphis (as the system) again." in done[2].echo
     done, _ = await _played(tmp_path, dialect, _call(dialect, "reset_theme"))
-    assert (done[0].ok, _looks()) == (True, ("system", "", "", ""))
+    assert (done[0].ok, _looks()) == (True, ("plain", "", "", ""))
 
 
 @pytest.mark.parametrize("dialect", NAMES)
@@ -214,7 +226,7 @@ async def test_what_cannot_be_set_is_answered_with_what_to_do_and_changes_nothin
     done, _ = await _played(tmp_path, dialect, _call(dialect, "set_theme", **given))
     assert not done[0].ok
     assert why in done[0].echo
-    assert _looks() == ("system", "", "", "")
+    assert _looks() == ("plain", "", "", "")
 
 
 def _picture() -> bytes:
@@ -272,7 +284,7 @@ async def test_a_background_that_cannot_be_had_changes_nothing(
     done, _ = await _played(tmp_path, "xml", _call("xml", "set_theme", wallpaper=given), mode=Mode.YOLO, port=hill.port)
     assert not done[0].ok
     assert why in done[0].echo
-    assert _looks() == ("system", "", "", "")
+    assert _looks() == ("plain", "", "", "")
 
 
 @pytest.mark.parametrize(
@@ -333,4 +345,4 @@ async def test_a_change_of_a_file_that_is_newer_is_taken_back_first(tmp_path: Pa
     await run("write_file", path="a.txt", content="x")
     assert "'a.txt' is gone again" in await run("undo_last_change")
     assert "The theme" not in await run("set_theme", name="vaporwave")
-    assert "it is the system's" in await run("undo_last_change")
+    assert "it is Plain" in await run("undo_last_change")

@@ -105,7 +105,7 @@ class Day:
 
     async def _theme(self) -> None:
         before = self.presence.theme
-        store.save(catalog.THEME, "dark")
+        store.save(catalog.SCHEME, "dark")
         await until(lambda: self.presence.theme is not before and self.presence.is_open)
         await until(lambda: self.presence.bubble.windowHandle().isExposed())
 

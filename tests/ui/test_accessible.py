@@ -33,7 +33,8 @@ from app.ui.gallery import samples
 from app.ui.gallery.board import pages, past
 from app.ui.machine import CollectionEntry, MachineFinding, ModelServer, NoMachine
 from app.ui.pages.pages import SearchedPage
-from app.ui.preferences.window import FindingsList, SettingsWindow
+from app.ui.preferences.sections import FindingsList
+from app.ui.preferences.window import SettingsWindow
 from app.ui.presence import Presence
 from app.ui.presenter import offers
 from app.ui.theme.appearance import Look

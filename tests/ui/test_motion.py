@@ -35,7 +35,7 @@ _PAGES = ("history", "news", "usage", "apps", "planned", "memory", "servers")
 @pytest.fixture
 def presence(qapp: QApplication, tmp_path: Path, own_data_folder: Path) -> Iterator[Presence]:
     """One that moves, with all of its pages."""
-    look = application.look_of(qapp, Settings({"presence.theme": "light"}, {}))
+    look = application.look_of(qapp, Settings({"presence.scheme": "light"}, {}))
     kept = {name: collection(name, tmp_path) for name in ("planned", "memory", "servers")}
     made = Presence(look, collections={**kept, "apps": AppLibrary()})
     made.show()
@@ -274,7 +274,7 @@ def test_no_pixel_of_what_is_behind_shows_through_the_ground(
 
     async def person() -> None:
         if scheme == "dark":
-            presence.restyle(application.look_of(qapp, Settings({"presence.theme": "dark"}, {}), presence.stage._look))
+            presence.restyle(application.look_of(qapp, Settings({"presence.scheme": "dark"}, {}), presence.stage._look))
         loud.show()
         loud.lower()
         agent.tell(*samples.answer())

@@ -324,8 +324,10 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
         made.inbox.receive(agent_events.ToolRunning("2", "cron", {"action": "list"}))
         qtbot.waitUntil(lambda: made.inbox.view.doing == "Schlägt nach: was geplant ist")
         made.inbox.receive(agent_events.TagStart("3", "set_theme", {"name": "dark"}))
-        made.inbox.receive(agent_events.ToolFinished("3", "set_theme", True, "set_theme", {"theme": "Dark"}))
-        qtbot.waitUntil(lambda: _newest_card(made) == ("Gestaltung geändert:", "Dunkel"))
+        made.inbox.receive(
+            agent_events.ToolFinished("3", "set_theme", True, "set_theme", {"theme": "Plain", "scheme": "Dark"})
+        )
+        qtbot.waitUntil(lambda: _newest_card(made) == ("Gestaltung geändert:", "Schlicht, Dunkel"))
         assert made.bubble.header.stop.text() == "Anhalten"
     finally:
         qapp.removeTranslator(translator)

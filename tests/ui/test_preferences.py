@@ -38,8 +38,9 @@ from app.ui.bubble.rows import OfferRow
 from app.ui.lifecycle import Dialogs
 from app.ui.machine import MachineFinding, ModelServer, Outside
 from app.ui.preferences import fields
-from app.ui.preferences.fields import Switch
-from app.ui.preferences.window import FindingsList, Folders, GrantsList, KeyRow, SettingsWindow
+from app.ui.preferences.editors import Radio, Switch
+from app.ui.preferences.sections import FindingsList, Folders, GrantsList, KeyRow
+from app.ui.preferences.window import SettingsWindow
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import NoticeItem
 from app.ui.system import autostart
@@ -104,14 +105,14 @@ def _texts(widget: QWidget) -> list[str]:
 
 def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(window: SettingsWindow) -> None:
     for setting in catalog.ALL:
-        editor = window.editors[setting.key]
+        editor = window.editor(setting.key)
         assert editor.accessibleName()
         assert editor.accessibleDescription() == fields.english_about(setting)
 
 
 def test_who_is_sent_to_add_a_key_can_type_it_at_once(qtbot: QtBot, window: SettingsWindow) -> None:
     window.show_editor("key.openai")
-    field = window.editors["key.openai"]
+    field = window.editor("key.openai")
     assert field.isVisible()
     qtbot.waitUntil(field.hasFocus)
 
@@ -144,24 +145,21 @@ def test_every_setting_stands_on_exactly_one_page() -> None:
 
 
 def test_a_choice_is_written_as_soon_as_it_is_made(qtbot: QtBot, window: SettingsWindow) -> None:
-    reduced = window.editors["presence.reduced_motion"]
+    reduced = window.editor("presence.reduced_motion")
     assert isinstance(reduced, Switch)
     reduced.click()
-    name = window.editors["presence.name"]
+    name = window.editor("presence.name")
     assert isinstance(name, QLineEdit)
     name.selectAll()
     qtbot.keyClicks(name, "Robin")
     qtbot.keyClick(name, Qt.Key.Key_Return)
-    theme = window.editors["presence.theme"]
-    assert isinstance(theme, QComboBox)
-    theme.setCurrentIndex(theme.findData("dark"))
-    theme.activated.emit(theme.currentIndex())
+    _chosen(window, "trust.mode", "plan")
     kept = store.load({})
-    assert (kept[catalog.REDUCED_MOTION], kept[catalog.NAME], kept[catalog.THEME]) == (True, "Robin", "dark")
+    assert (kept[catalog.REDUCED_MOTION], kept[catalog.NAME], kept[catalog.MODE]) == (True, "Robin", "plan")
 
 
 def test_a_field_that_was_only_visited_writes_nothing(qtbot: QtBot, window: SettingsWindow) -> None:
-    name = window.editors["presence.name"]
+    name = window.editor("presence.name")
     qtbot.keyClick(name, Qt.Key.Key_Return)
     assert not (paths.config_dir() / "settings.toml").exists()
 
@@ -178,7 +176,7 @@ def test_a_field_that_was_only_visited_writes_nothing(qtbot: QtBot, window: Sett
 def test_numbers_are_read_and_written_in_a_persons_units(
     qtbot: QtBot, window: SettingsWindow, key: str, shown: str, typed: str, kept: float
 ) -> None:
-    editor = window.editors[key]
+    editor = window.editor(key)
     assert isinstance(editor, (QSpinBox, QDoubleSpinBox))
     assert editor.text() == shown
     editor.lineEdit().selectAll()
@@ -188,7 +186,7 @@ def test_numbers_are_read_and_written_in_a_persons_units(
 
 
 def test_a_key_is_chosen_by_pressing_it(qtbot: QtBot, window: SettingsWindow) -> None:
-    field = window.editors["presence.summon_key"]
+    field = window.editor("presence.summon_key")
     assert isinstance(field, QLineEdit)
     qtbot.keyClicks(field, "x")  # a letter alone would be taken from every program
     assert field.text() == "ctrl+alt+space"
@@ -208,7 +206,7 @@ def test_the_window_stands_in_the_middle_and_has_wisps_icon(window: SettingsWind
 
 
 def test_a_key_is_kept_and_not_shown(qtbot: QtBot, window: SettingsWindow) -> None:
-    field = window.editors["key.anthropic"]
+    field = window.editor("key.anthropic")
     assert isinstance(field, QLineEdit)
     assert field.echoMode() is QLineEdit.EchoMode.Password
     field.setText("sk-secret")
@@ -290,6 +288,7 @@ def test_the_command_that_mends_a_finding_is_copied_by_a_press(
 def test_a_finding_without_a_command_has_a_button_that_opens_where_it_is_mended_or_looks_again(
     qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine, window: SettingsWindow
 ) -> None:
+    window.editor("trust.mode")
     (shown,) = window.findChildren(FindingsList)
     shown.show_findings(
         [
@@ -305,7 +304,7 @@ def test_a_finding_without_a_command_has_a_button_that_opens_where_it_is_mended_
         button.click()
         page = window._stack.currentWidget()
         assert page is not None
-        assert page.isAncestorOf(window.editors[editor])
+        assert page.isAncestorOf(window.editor(editor))
     asked = machine.asked
 
     async def story() -> int:
@@ -334,10 +333,10 @@ def test_escape_closes_the_settings(qtbot: QtBot, window: SettingsWindow) -> Non
 def test_the_pages_are_reached_by_the_keyboard(qtbot: QtBot, window: SettingsWindow) -> None:
     window.index.setFocus()
     window.index.setCurrentRow(3)
-    assert window.editors["presence.theme"].isVisible()
+    assert window.editor("presence.theme").isVisible()
     qtbot.keyClick(window.index, Qt.Key.Key_Down)
-    assert not window.editors["presence.theme"].isVisible()
-    assert window.editors["presence.summon_key"].isVisible()
+    assert not window.editor("presence.theme").isVisible()
+    assert window.editor("presence.summon_key").isVisible()
 
 
 Window = TypeVar("Window", bound=QWidget)
@@ -348,10 +347,14 @@ def _shown(kind: type[Window]) -> list[Window]:
 
 
 def _chosen(window: SettingsWindow, key: str, value: str) -> None:
-    box = window.editors[key]
+    box = window.editor(key)
     assert isinstance(box, QComboBox)
     box.setCurrentIndex(box.findData(value))
     box.activated.emit(box.currentIndex())
+
+
+def _radio(window: SettingsWindow, key: str, value: str) -> Radio:
+    return next(button for button in window.editor(key).findChildren(Radio) if button.value == value)
 
 
 def test_choices_count_at_once_where_they_can(
@@ -372,10 +375,10 @@ def test_choices_count_at_once_where_they_can(
             presence.open()
             presence.composer.field.setPlainText("half a wish")
             assert presence.theme.scheme == "light"
-            _chosen(window, "presence.theme", "dark")
+            _radio(window, "presence.scheme", "dark").click()
             assert (presence.theme.scheme, presence.composer.field.toPlainText()) == ("dark", "half a wish")
             assert presence.orb.theme.scheme == "dark"
-            autostart = window.editors["presence.autostart"]
+            autostart = window.editor("presence.autostart")
             assert isinstance(autostart, Switch)
             autostart.click()
             assert DesktopFile([]).is_there()
@@ -410,7 +413,7 @@ def test_what_of_a_look_cannot_be_shown_is_said_where_it_is_entered(
             (window,) = _shown(SettingsWindow)
             for key, said in (("presence.backdrop", "There is no such colour."), ("presence.atmosphere", "Saved.")):
                 window.show_editor(key)
-                line = window.editors[key]
+                line = window.editor(key)
                 assert isinstance(line, QLineEdit)
                 line.setText("bananas")
                 line.editingFinished.emit()
@@ -436,7 +439,7 @@ def test_after_the_end_no_change_of_the_settings_is_followed(
             with closing(left):
                 ended.close()
                 before = len(read)
-                store.save(catalog.THEME, "dark")
+                store.save(catalog.SCHEME, "dark")
                 await until(lambda: presence.theme.scheme == "dark")
                 assert len(read) == before + 1
         return 0
@@ -467,7 +470,7 @@ def test_a_theme_that_a_tool_writes_is_followed_at_once_and_what_was_said_is_not
             assert presence.theme.families("mono")[0] == "Hack"
             assert (presence.orb.theme.name, presence.composer.field.toPlainText()) == ("cyberpunk", "half a wish")
             looks.undo_newest(None)
-            await until(lambda: presence.theme.name == "light")
+            await until(lambda: presence.theme.name == "plain")
             presence.close()
         return 0
 

@@ -835,7 +835,7 @@ def test_another_theme_types_nothing_again_that_stands(qtbot: QtBot, look: Look,
     presence.show()
     presence.open()
     qtbot.waitUntil(lambda: [row.words for row in rows(presence, SaidRow)] == [text], timeout=15_000)  # type: ignore[attr-defined]
-    dark = application.look_of(qapp, Settings({"presence.theme": "dark"}, {}))
+    dark = application.look_of(qapp, Settings({"presence.scheme": "dark"}, {}))
     presence.restyle(dark)
     assert [row.words for row in rows(presence, SaidRow)] == [text]  # type: ignore[attr-defined]
     presence.close()
@@ -861,8 +861,9 @@ def test_another_theme_changes_the_open_windows_and_closes_none(qtbot: QtBot, lo
 
     watch = Watch()
     window.installEventFilter(watch)
-    for theme in ("dark", "memphis", "cyberpunk"):
-        now = application.look_of(qapp, Settings({"presence.theme": theme}, {}), look)
+    for theme, scheme in (("plain", "dark"), ("memphis", "light"), ("cyberpunk", "dark")):
+        now = application.look_of(qapp, Settings({"presence.theme": theme, "presence.scheme": scheme}, {}), look)
+        assert (now.theme.name, now.theme.scheme) == (theme, scheme)
         presence.restyle(now)
         assert (int(presence.bubble.winId()), hidden, presence.bubble.geometry()) == (number, [], place)
         assert (

@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from app.agent import agent_events
 from app.base import paths
 from app.base.geometry import Point, Rect
+from app.settings import tokens
 from app.settings.store import Settings
 from app.ui import eventloop
 from app.ui.presence import Look, Presence
@@ -142,13 +143,16 @@ def test_the_systems_dark_mode_is_followed_while_it_runs(qapp: QApplication, sti
     async def story() -> int:
         async with Portal() as portal:
             await portal.tell(SCHEME, Variant("u", 1))
-            with closing(System(qapp, followed, still, Settings(NO_KEY, {}))):
+            with closing(System(qapp, followed, still, Settings(NO_KEY, {}))) as system:
                 followed.open()
                 await until(
                     lambda: followed.is_open and followed.orb.theme.scheme == followed.composer.theme.scheme == "dark"
                 )
                 await portal.tell(SCHEME, Variant("u", 2))
                 await until(lambda: followed.theme.scheme == "light")
+                system.apply(Settings({**NO_KEY, "presence.theme": "memphis", "presence.scheme": "dark"}, {}))
+                assert (followed.theme.name, followed.theme.scheme) == ("memphis", "dark")
+                assert tokens.shown_scheme() == "light", "it is the system's, for when none is chosen"
         return 0
 
     eventloop.run_until(qapp, within(story()))

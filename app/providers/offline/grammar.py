@@ -22,6 +22,7 @@ _TABLES = {
     "side": "sides",
     "much": "amounts",
     "theme": "themes",
+    "scheme": "schemes",
     "made": "apps",
 }
 """The slots at which one word of a table stands."""

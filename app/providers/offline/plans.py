@@ -238,6 +238,10 @@ def _waited(given: Mapping[str, Any]) -> Made:
     return refused or _made("wait", {**given, "length": _length(seconds)})
 
 
+def _look(given: Mapping[str, Any]) -> Made:
+    return _made("set_theme", {"name": " ".join(given[part] for part in ("name", "scheme") if part in given)})
+
+
 def _made(intent: str, given: Mapping[str, Any]) -> list[PlannedCall]:
     return [_call(step, given) for step in _acts()[intent]["steps"]]
 
@@ -360,5 +364,6 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
     "undo": lambda _: [PlannedCall("computer_key", {"keys": "ctrl+z"}, "undo_keys", "ctrl+z")],
     "find_files": _found_files,
     "wait": _waited,
+    "set_theme": _look,
 }
 """The intents that become other calls, depending on what was said."""

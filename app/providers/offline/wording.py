@@ -54,8 +54,9 @@ class Phrasebook:
         return table
 
     def _what(self, step: PlannedCall) -> str:
-        names = self.table(step.phrase).get("names", {})
-        return str(names.get(step.what, step.what)).translate(self._marks)
+        names = self.table(step.phrase).get("names")
+        what = ", ".join(names.get(word, word) for word in step.what.split()) if names else step.what
+        return what.translate(self._marks)
 
     def doing(self, step: PlannedCall, index: int) -> str:
         """Return the sentence before a step. Neighbouring steps get different sentences if there are several."""

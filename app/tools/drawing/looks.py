@@ -15,10 +15,10 @@ from app.protocol.spec import Effect, Param, RareFamily, ToolSpec
 from app.providers.images import PictureMaker
 from app.services.css import rgba, why_no_background
 from app.services.files import contents
-from app.services.themes import Appearance, LookChange, keep_picture, missing_fonts, theme_named, titled
+from app.services.themes import Appearance, LookChange, face_of, keep_picture, look_named, missing_fonts, titled
 from app.services.web.pages import Pages
 from app.settings import tokens
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME, Setting
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, SCHEME, Setting
 from app.settings.tokens import FONT_ROLES, THEMES, fonts_of
 from app.tools.registry import Family, TurnContext
 
@@ -44,10 +44,8 @@ class Looks:
         self._wallpaper = wallpaper
 
     async def set_theme(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        wanted: dict[Setting[str], str] = {}
-        if call.text("name").strip():
-            # The rest belongs to the look before, so that another theme begins without it.
-            wanted = {THEME: theme_named(call.text("name")), PALETTE: "", FONTS: "", BACKDROP: "", ATMOSPHERE: ""}
+        name = call.text("name").strip()
+        wanted: dict[Setting[str], str] = look_named(name) if name else {}
         wanted |= {PALETTE: _palette(call.arguments["palette"])} if call.has("palette") else {}
         wanted |= {FONTS: _fonts(call.arguments["fonts"])} if call.has("fonts") else {}
         if call.has("atmosphere"):
@@ -90,10 +88,10 @@ class Looks:
 
 
 async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) -> ToolResult:
-    theme = change.after[THEME.key]
-    title, on_card = titled(theme), titled(theme) if theme != tokens.SYSTEM else ""
+    title, scheme = titled(change.after), change.after[SCHEME.key]
+    on_card = {"theme": face_of(change.after).title, "scheme": "" if scheme == tokens.SYSTEM else scheme.capitalize()}
     if change.before == change.after:
-        return ToolResult(True, call.name, {"theme": on_card}, f"It looks so already: the theme is {title}.")
+        return ToolResult(True, call.name, on_card, f"It looks so already: the theme is {title}.")
     await turn.audit(call.name, {"before": dict(change.before), "after": dict(change.after)})
     others = [
         f"{label}: {change.after[key.key]}"
@@ -106,7 +104,7 @@ async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) 
     others += [*_made_clear(change), *await asyncio.to_thread(missing_fonts)]
     about = "; ".join([f"The theme is {title}", *others])
     shown: dict[str, JsonValue] = {
-        "theme": on_card,
+        **on_card,
         "text": "\n".join(others),
         "undoable": True,
         "paths": ["#theme"],
@@ -117,7 +115,7 @@ async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) 
 def _made_clear(change: LookChange) -> list[str]:
     """Return a line for each colour of the palette that was too faint, with the one that is shown."""
     palette = change.after[PALETTE.key]
-    face = tokens.face(change.after[THEME.key], tokens.shown_scheme(), palette)
+    face = face_of(change.after)
     given = tokens.palette_of(palette)
     return [
         f"{name} {given[name]} is too faint here, so {face.tree['colors'][name]} is shown"
@@ -167,11 +165,12 @@ LOOKS = Family(
             name="set_theme",
             description=(
                 "Change how Wisp and the apps that it makes look. Without a name only what is given changes. "
-                f"Themes: system, light, dark, {', '.join(THEMES)}. get_ux_ui_strict_guidelines has the handbook."
+                f"Themes: plain, {', '.join(THEMES)}; light, dark or system. "
+                "get_ux_ui_strict_guidelines has the handbook."
             ),
             effect=Effect.WRITES,
             execute=Looks.set_theme,
-            attrs=(Param("name", description="the theme", aliases=("theme", "id")),),
+            attrs=(Param("name", description="the theme, light or dark, or both", aliases=("theme", "id")),),
             children=(
                 Param(
                     "wallpaper",
@@ -194,10 +193,10 @@ LOOKS = Family(
                 Param("atmosphere", description="the mood of apps and pictures, in a few words"),
             ),
             examples=(
-                '<set_theme name="cyberpunk"/>',
+                '<set_theme name="cyberpunk-dark"/>',
                 '<set_theme name="warm-earthy"><wallpaper>linear-gradient(160deg, #F3DDBF, #C27848)</wallpaper>'
                 '<fonts display="Lora, Georgia"/><atmosphere>a slow Sunday</atmosphere></set_theme>',
-                '<set_theme name="light"><palette paper="#FFF6E5" ink="#3A2418" accent="#B3541E"/></set_theme>',
+                '<set_theme name="plain"><palette paper="#FFF6E5" ink="#3A2418" accent="#B3541E"/></set_theme>',
                 '<set_theme><wallpaper from_prompt="misty hills at dawn, gouache"/></set_theme>',
             ),
             rare=_APPEARANCE,
@@ -206,8 +205,8 @@ LOOKS = Family(
         ToolSpec(
             name="reset_theme",
             description=(
-                "Back to the system's light or dark, without fonts, background and mood of one's own. The desktop "
-                "shows its picture of before, too."
+                "Back to the plain theme, light or dark as the system, without fonts, background and mood of one's "
+                "own. The desktop shows its picture of before, too."
             ),
             effect=Effect.WRITES,
             execute=Looks.reset_theme,

@@ -2,294 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QFontMetrics,
-    QGuiApplication,
-    QKeyEvent,
-    QKeySequence,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QValidator,
-    QWheelEvent,
-)
-from PySide6.QtWidgets import (
-    QComboBox,
-    QCompleter,
-    QDoubleSpinBox,
-    QGridLayout,
-    QLineEdit,
-    QRadioButton,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLineEdit, QSpinBox, QWidget
 
 from app.base import resources
 from app.base.values import dataclass
 from app.settings.catalog import ALL, VOICE, Setting
 from app.settings.providers import providers
-from app.ui.buttons import DrawnButton, PushButton, is_return
+from app.ui.preferences.editors import Broken, Choice, KeyField, Radio, RadioGroup, Switch, Unit, VoiceField, Whole
+from app.ui.preferences.themes import ThemeTile
 from app.ui.theme import drawing
 from app.ui.theme.theme import Theme
-
-
-class Switch(DrawnButton):
-    """An on/off switch, large enough for touch. The knob's side and the colour both show the value."""
-
-    def __init__(self, theme: Theme, *, on: bool) -> None:
-        super().__init__()
-        self._theme = theme
-        self.setCheckable(True)
-        self.setChecked(on)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setFixedSize(self.sizeHint())
-
-    def sizeHint(self) -> QSize:
-        side = self._theme.size("switch")
-        return QSize(side * 7 // 4 + 4, side + 4)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        track = QRectF(self.rect()).adjusted(2, 2, -2, -2)
-        radius = track.height() / 2
-        on = self.isChecked()
-        painter.setBrush(QColor(*theme.color("accent_fill" if on else "raised")))
-        painter.setPen(QPen(QColor(*theme.color("accent_fill" if on else "muted")), 1))
-        painter.drawRoundedRect(track, radius, radius)
-        at_the_end = on is (self.layoutDirection() is Qt.LayoutDirection.LeftToRight)
-        x = track.right() - radius if at_the_end else track.left() + radius
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(*theme.color("accent_ink" if on else "muted")))
-        painter.drawEllipse(QPointF(x, track.center().y()), radius * 0.66, radius * 0.66)
-        if self.hasFocus():
-            _focus(painter, QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75), theme, radius + 1)
-
-
-class Radio(QRadioButton):
-    """A row of few values, all visible, of which one is chosen."""
-
-    def __init__(self, theme: Theme, words: str) -> None:
-        super().__init__(words)
-        self._theme = theme
-        self.setMinimumHeight(theme.size("switch") + 4)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if is_return(event):
-            self.click()
-        else:
-            super().keyPressEvent(event)
-
-    def sizeHint(self) -> QSize:
-        theme = self._theme
-        words = QFontMetrics(self.font()).horizontalAdvance(self.text())
-        return QSize(words + theme.size("glyph") + theme.size("gap") + 4, theme.size("switch") + 4)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        side = theme.size("small_glyph")
-        right_to_left = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
-        x = self.width() - side - 2 if right_to_left else 2
-        box = QRectF(x, (self.height() - side) / 2, side, side)
-        on, able = self.isChecked(), self.isEnabled()
-        painter.setPen(QPen(QColor(*theme.color("accent_fill" if on else "muted" if able else "hairline")), 1.5))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(box.adjusted(1, 1, -1, -1))
-        if on:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(*theme.color("accent_fill")))
-            painter.drawEllipse(box.adjusted(4.5, 4.5, -4.5, -4.5))
-        if self.hasFocus():
-            _focus(painter, box.adjusted(-1, -1, 1, 1), theme, side)
-        room = theme.size("glyph") + theme.size("gap")
-        words = self.rect().adjusted(0 if right_to_left else room, 0, -room if right_to_left else 0, 0)
-        painter.setPen(QColor(*theme.color("ink" if able else "muted")))
-        align = Qt.AlignmentFlag.AlignVCenter | (
-            Qt.AlignmentFlag.AlignRight if right_to_left else Qt.AlignmentFlag.AlignLeft
-        )
-        painter.drawText(words, align | Qt.AlignmentFlag.AlignAbsolute, self.text())
-
-    def hitButton(self, place: object) -> bool:
-        return self.isEnabled()
-
-
-class Choice(QComboBox):
-    """A drop-down list. The mouse wheel never changes its value; it scrolls the page."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        theme, painter = self._theme, QPainter(self)
-        side = theme.size("small_glyph")
-        right_to_left = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
-        x = theme.size("gap") if right_to_left else self.width() - side - theme.size("gap")
-        painter.translate(x + side / 2, self.height() / 2)
-        painter.rotate(90)
-        drawing.draw(painter, "chevron", QRectF(-side / 2, -side / 2, side, side), theme.color("muted"))
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """The unit in which a number is shown: its sign `text`, and how many of the setting's own units make one of it
-    (`holds`)."""
-
-    text: str = ""
-    holds: int = 1
-
-
-class Whole(QSpinBox):
-    """A field for a whole number."""
-
-    def __init__(self, theme: Theme, unit: Unit) -> None:
-        super().__init__()
-        self._unit = unit
-        self.setSuffix(_suffix(unit))
-        self.setSingleStep(unit.holds)
-        self.setGroupSeparatorShown(True)
-        # The style sheet's padding does not reach the line inside.
-        self.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-    def textFromValue(self, value: int) -> str:
-        if self._unit.holds == 1:
-            return super().textFromValue(value)
-        return self.locale().toString(value / self._unit.holds, "g", 6)
-
-    def valueFromText(self, text: str) -> int:
-        if self._unit.holds == 1:
-            return super().valueFromText(text)
-        value, _ = self.locale().toDouble(text.removesuffix(self.suffix()).strip())
-        return round(value * self._unit.holds)
-
-    def validate(self, text: str, place: int) -> tuple[QValidator.State, str, int]:
-        if self._unit.holds == 1:
-            return super().validate(text, place)
-        _, is_number = self.locale().toDouble(text.removesuffix(self.suffix()).strip())
-        return (QValidator.State.Acceptable if is_number else QValidator.State.Intermediate), text, place
-
-
-class Broken(QDoubleSpinBox):
-    """A field for a decimal number, with as many decimals as the number needs."""
-
-    def __init__(self, theme: Theme, unit: Unit) -> None:
-        super().__init__()
-        self._unit = unit
-        self.setSuffix(_suffix(unit))
-        self.setSingleStep(unit.holds)
-        self.setGroupSeparatorShown(True)
-        # The style sheet's padding does not reach the line inside.
-        self.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-    def textFromValue(self, value: float) -> str:
-        text, point = super().textFromValue(value / self._unit.holds), self.locale().decimalPoint()
-        return text.rstrip("0").rstrip(point) if point in text else text
-
-    def valueFromText(self, text: str) -> float:
-        return super().valueFromText(text) * self._unit.holds
-
-
-def _suffix(unit: Unit) -> str:
-    return f" {QCoreApplication.translate('Settings', unit.text)}" if unit.text else ""
-
-
-_MODIFIERS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
-
-
-class KeyField(QLineEdit):
-    """A field that shows the key combination which the person presses in it. Backspace or Delete empties the field."""
-
-    def __init__(self, keys: str) -> None:
-        super().__init__(keys)
-        self.setReadOnly(True)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setPlaceholderText(QCoreApplication.translate("Settings", "Click here, then press the keys"))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        is_alone = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        is_function_key = Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
-        if event.key() in _MODIFIERS:
-            return
-        if is_alone and event.key() in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
-            self._take("")
-        elif is_alone and not is_function_key:
-            super().keyPressEvent(event)  # because a key alone would be taken from every program
-        else:
-            pressed = QKeySequence(event.keyCombination()).toString(QKeySequence.SequenceFormat.PortableText)
-            self._take(pressed.lower().replace("meta+", "super+"))
-
-    def _take(self, keys: str) -> None:
-        self.setText(keys)
-        self.editingFinished.emit()
-
-
-class VoiceField(QLineEdit):
-    """A field that offers the voices of the system, and completes a part of their names.
-
-    They are looked up when the person first clicks or types here, because that may start the system's speech service.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self._offered: QCompleter | None = None
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        super().mousePressEvent(event)
-        self._offer().setCompletionPrefix("")
-        self._offer().complete()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        popup = self._offer().popup()
-        if popup is not None and popup.isVisible() and is_return(event):
-            event.ignore()  # so that it chooses in the list: a part of a name is none
-        else:
-            super().keyPressEvent(event)
-
-    def _offer(self) -> QCompleter:
-        if self._offered is not None:
-            return self._offered
-        from app.ui.system.speech import QtEngine
-
-        try:
-            names = QtEngine().voices()
-        except ValueError:  # because nothing can speak here, which is told when it is to speak
-            names = []
-        self._offered = made = QCompleter(names, self)
-        made.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        made.setFilterMode(Qt.MatchFlag.MatchContains)
-        made.activated.connect(self._choose)
-        self.setCompleter(made)
-        if (popup := made.popup()) is not None:
-            popup.setFont(self.font())
-        return made
-
-    def _choose(self, name: str) -> None:
-        self.setText(name)
-        self.editingFinished.emit()
-
-
-def _focus(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QColor(*theme.color("accent")), 1.5))
-    painter.drawRoundedRect(box, radius, radius)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +93,17 @@ def english_about(setting: Setting[Any]) -> str:
 _MOST = 2_000_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """The widget that edits a setting, and functions that read and show its value. `is_wide`: it has a line of its
+    own."""
+
+    widget: QWidget
+    value: Callable[[], Any]
+    show: Callable[[Any], None]
+    is_wide: bool = False
+
+
 class SettingField(QWidget):
     """The field of one setting. `chosen` carries the new value once the person has finished the change."""
 
@@ -376,7 +113,8 @@ class SettingField(QWidget):
         super().__init__()
         self._theme = theme
         self._shown = current
-        self.editor, self._value, is_wide = self._made(setting, current)
+        self._made = self._made_for(setting, current)
+        self.editor = self._made.widget
         self.editor.setObjectName(setting.key)
         self.editor.setAccessibleName(label(setting))
         self.editor.setAccessibleDescription(about(setting))
@@ -392,45 +130,67 @@ class SettingField(QWidget):
         grid.setColumnStretch(0, 1)
         grid.addWidget(name, 0, 0)
         grid.addWidget(meaning, 1, 0)
-        if is_wide:
+        if self._made.is_wide:
             grid.setRowMinimumHeight(2, theme.count("grid"))
             grid.addWidget(self.editor, 3, 0, 1, 2)
         else:
             grid.addWidget(self.editor, 0, 1, 2, 1, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignTrailing)
 
-    def _made(self, setting: Setting[Any], current: Any) -> tuple[QWidget, Callable[[], Any], bool]:
-        """Return the widget to edit the setting, a function that reads its value, and whether the widget has a line
-        of its own."""
+    @property
+    def is_edited(self) -> bool:
+        """Return whether the person has begun a change and not finished it."""
+        return bool(self._made.value() != self._shown)
+
+    def show_value(self, value: Any) -> None:
+        """Show a value that was changed elsewhere, unless the person is just typing another one."""
+        if value != self._shown and not self.is_edited:
+            self._shown = value
+            self._made.show(value)
+
+    def _made_for(self, setting: Setting[Any], current: Any) -> Editor:
+        theme, forms = self._theme, _table()
         if isinstance(setting.default, bool):
-            check = Switch(self._theme, on=bool(current))
+            check = Switch(theme, on=bool(current))
             check.toggled.connect(self._tell)
-            return check, check.isChecked, False
+            return Editor(check, check.isChecked, check.setChecked)
+        if setting.key in (*forms["rows"], *forms["tiles"]):
+            button = ThemeTile if setting.key in forms["tiles"] else Radio
+            group = RadioGroup(theme, [button(theme, choice_label(name), name) for name in setting.choices], current)
+            group.chosen.connect(self._tell)
+            return Editor(group, group.value, group.show_value, is_wide=True)
         if setting.choices:
-            choice = Choice(self._theme)
+            choice = Choice(theme)
             for name in setting.choices:
                 choice.addItem(choice_label(name), name)
             choice.setCurrentIndex(setting.choices.index(current))
-            choice.setMinimumWidth(self._theme.size("field_width"))
+            choice.setMinimumWidth(theme.size("field_width"))
             choice.activated.connect(self._tell)
-            return choice, choice.currentData, False
+            return Editor(choice, choice.currentData, lambda value: choice.setCurrentIndex(choice.findData(value)))
         if isinstance(setting.default, (int, float)):
-            spin = _number(self._theme, setting, current)
-            spin.setMinimumWidth(self._theme.size("field_width"))
+            spin = _number(theme, setting, current)
+            spin.setMinimumWidth(theme.size("field_width"))
             spin.editingFinished.connect(self._tell)
-            return spin, spin.value, False
-        is_key = setting.key in _table()["keys"]
+            return Editor(spin, spin.value, spin.setValue)
+        is_key = setting.key in forms["keys"]
         kind = KeyField if is_key else VoiceField if setting.key == VOICE.key else QLineEdit
         line = kind(str(current))
         if not is_key:
             line.setPlaceholderText(str(setting.default))
         line.editingFinished.connect(self._tell)
-        return line, line.text, True
+        return Editor(line, line.text, line.setText, is_wide=True)
 
     def _tell(self) -> None:
-        value = self._value()
+        value = self._made.value()
         if value != self._shown:
             self._shown = value
             self.chosen.emit(value)
+
+
+def line_of(editor: QWidget) -> QLineEdit | None:
+    """Return the line that is typed into in this editor; None if there is none."""
+    if isinstance(editor, QAbstractSpinBox):
+        return editor.lineEdit()
+    return editor if isinstance(editor, QLineEdit) else None
 
 
 def _number(theme: Theme, setting: Setting[Any], current: Any) -> QSpinBox | QDoubleSpinBox:
@@ -442,21 +202,3 @@ def _number(theme: Theme, setting: Setting[Any], current: Any) -> QSpinBox | QDo
     spin.setRange(kind(least), kind(most))  # type: ignore[arg-type]
     spin.setValue(current)
     return spin
-
-
-COMMAND = re.compile(r"(?:^|: )((?:sudo|pip|wisp|dbus-run-session|\./scripts/setup) .+)$")
-"""The command at the end of what a finding says to do."""
-
-
-def copy_button(command: str) -> PushButton:
-    """Return a button that puts this command on the clipboard."""
-    tr = QCoreApplication.translate
-    made = PushButton(tr("Settings", "Copy the command"))
-    made.setAccessibleDescription(command)
-
-    def copy() -> None:
-        QGuiApplication.clipboard().setText(command)
-        made.setText(tr("Settings", "Copied."))
-
-    made.clicked.connect(copy)
-    return made

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QDate, QLocale, QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QKeyEvent, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QGridLayout,
     QHBoxLayout,
-    QLabel,
-    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QScrollArea,
@@ -23,387 +18,36 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.agent.policy import Subject
-from app.agent.policy.grants import SavedGrant, SavedGrants
-from app.base import paths
-from app.base.errors import WispError
+from app.base.values import dataclass
 from app.settings import store
 from app.settings.catalog import Setting
-from app.settings.providers import NTFY, key_holders, providers, searchers, with_keys
+from app.settings.providers import NTFY, searchers, with_keys
 from app.settings.store import Settings
 from app.ui.buttons import PushButton
 from app.ui.machine import Machine, MachineFinding, NoMachine
-from app.ui.preferences.fields import COMMAND, PreferencesPage, SettingField, copy_button, label, pages
+from app.ui.preferences.fields import PreferencesPage, SettingField, label, line_of, pages
+from app.ui.preferences.sections import FindingsList, Folders, GrantsList, KeyRow
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, words_label
 from app.ui.theme.theme import Theme
 
-Answer = TypeVar("Answer")
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the person is in the window: the page and how far it is scrolled, the field with the keyboard, and what is
+    typed into which field but not yet taken."""
 
-class Questions:
-    """Keeps track of a window's open requests, so that they can be cancelled with it. Needs a running event loop."""
-
-    def __init__(self) -> None:
-        self._open: set[asyncio.Task[Any]] = set()
-
-    def ask(self, question: Coroutine[Any, Any, Answer], answered: Callable[[Answer], None]) -> None:
-        """Await the request, then call `answered` with its result on the GUI thread."""
-
-        def done(task: asyncio.Task[Answer]) -> None:
-            self._open.discard(task)
-            if not task.cancelled():
-                answered(task.result())
-
-        task = asyncio.ensure_future(question)
-        self._open.add(task)
-        task.add_done_callback(done)
-
-    def forget(self) -> None:
-        """Cancel all open requests."""
-        for task in tuple(self._open):
-            task.cancel()
-
-
-_LOOKS = {"ok": ("check", "ok"), "note": ("circle", "muted"), "fail": ("alert", "warn")}
-
-
-class Glyph(QWidget):
-    """A glyph in a colour of the theme."""
-
-    def __init__(self, theme: Theme, name: str, color: str) -> None:
-        super().__init__()
-        self._theme = theme
-        self._name = name
-        self._color = color
-        self.setFixedSize(QSize(theme.size("glyph"), theme.size("glyph")))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        drawing.draw(painter, self._name, self.rect().toRectF(), self._theme.color(self._color))
-
-
-class FindingsList(QWidget):
-    """Shows the results of the checks of this machine. `ask_once` runs the checks, and a button runs them again.
-
-    With `only_bad`, the list shows only failed checks, and hides if no check failed. Each check that found something
-    has a button for what is to be done; `wanted` carries the setting that one opens.
-    """
-
-    found = Signal(object)
-    wanted = Signal(str)
-
-    def __init__(self, theme: Theme, machine: Machine, *, only_bad: bool = False) -> None:
-        super().__init__()
-        self._theme = theme
-        self._machine = machine
-        self._questions = Questions()
-        self._asked = False
-        self._only_bad = only_bad
-        self.setHidden(only_bad)
-        self.note = words_label(theme, "", quiet=True)
-        self.again = PushButton(QCoreApplication.translate("Settings", "Check again"))
-        self.again.clicked.connect(self.ask)
-        self._rows = drawing.spaced(QVBoxLayout(), theme.size("gap"))
-        box = drawing.spaced(QVBoxLayout(self), theme.size("gap"))
-        box.addLayout(self._rows)
-        box.addWidget(self.note)
-        box.addWidget(self.again, alignment=Qt.AlignmentFlag.AlignLeading)
-        box.addStretch()
-
-    def ask(self) -> None:
-        """Run all checks in the background, and show the results."""
-        self._asked = True
-        self.again.setEnabled(False)
-        self.note.setText(QCoreApplication.translate("Settings", "Trying what works here…"))
-        self._questions.ask(self._machine.findings(), self.show_findings)
-
-    def ask_once(self) -> None:
-        """Run the checks unless they ran before."""
-        if not self._asked:
-            self.ask()
-
-    def show_findings(self, findings: Sequence[MachineFinding]) -> None:
-        """Show the results: first each failed check with what to do, then the others."""
-        while (old := self._rows.takeAt(0)) is not None:
-            widget = old.widget()
-            if widget is not None:
-                widget.deleteLater()
-        if self._only_bad:
-            findings = [finding for finding in findings if finding.verdict == "fail"]
-            self.setVisible(bool(findings))
-        for finding in sorted(findings, key=lambda each: each.verdict != "fail"):
-            if finding.verdict != "ok":
-                self._rows.addWidget(self._row(finding))
-        fine_ones = [_name(finding) for finding in findings if finding.verdict == "ok"]
-        if fine_ones:
-            works = QCoreApplication.translate("Settings", "Works")
-            self._rows.addWidget(self._row(MachineFinding(works, "ok", ", ".join(fine_ones))))
-        bad = sum(finding.verdict == "fail" for finding in findings)
-        tr = QCoreApplication.translate
-        fine = tr("Settings", "Everything that is needed works.")
-        count = tr("Settings", "{count} to mend before Wisp can work here.").format(count=bad)
-        self.note.setText(count if bad else fine)
-        self.again.setEnabled(True)
-        self.found.emit(findings)
-
-    def _row(self, finding: MachineFinding) -> QWidget:
-        theme, row = self._theme, QWidget()
-        grid = QGridLayout(row)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(theme.size("gap") + theme.count("grid"))
-        grid.setVerticalSpacing(theme.count("grid") // 2)
-        grid.setColumnStretch(1, 1)
-        name, color = _LOOKS[finding.verdict]
-        grid.addWidget(Glyph(theme, name, color), 0, 0, Qt.AlignmentFlag.AlignTop)
-        said = _name(finding)
-        grid.addWidget(words_label(theme, f"{said}: {finding.detail}"), 0, 1)
-        if finding.fix:
-            grid.addWidget(_copyable(theme, finding.fix), 1, 1)
-            grid.addWidget(self._remedy(finding), 2, 1, Qt.AlignmentFlag.AlignLeading)
-        row.setAccessibleName(f"{said}: {finding.verdict}. {finding.detail} {finding.fix}")
-        return row
-
-    def _remedy(self, finding: MachineFinding) -> PushButton:
-        """Return the button that mends a finding, or opens where that is done; outside of Wisp, one to look again."""
-        tr = QCoreApplication.translate
-        if found := COMMAND.search(finding.fix):
-            return copy_button(found[1])
-        if not finding.opens:
-            made = PushButton(tr("Settings", "Check again"))
-            made.clicked.connect(self.ask)
-        elif Path(finding.opens).is_absolute():
-            made = PushButton(tr("Settings", "Open the file"))
-            made.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(finding.opens)))
-        else:
-            made = PushButton(tr("Settings", "Open the setting"))
-            made.clicked.connect(lambda: self.wanted.emit(finding.opens))
-        made.setAccessibleDescription(f"{_name(finding)}: {finding.fix}")
-        return made
-
-
-def _name(finding: MachineFinding) -> str:
-    return QCoreApplication.translate("Settings", finding.name)
-
-
-def _copyable(theme: Theme, words: str) -> QLabel:
-    made = words_label(theme, words, quiet=True)
-    made.setTextInteractionFlags(
-        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-    )
-    return made
-
-
-class KeyRow(QWidget):
-    """A row to enter a key, which is never shown again. `kept`: a new key is stored; `works`: a test succeeded."""
-
-    kept = Signal(str)
-    works = Signal(str)
-
-    def __init__(self, theme: Theme, provider: str, machine: Machine) -> None:
-        super().__init__()
-        self._provider = provider
-        self._machine = machine
-        self._questions = Questions()
-        tr = QCoreApplication.translate
-        name = tr("Settings", "Key for {provider}").format(provider=key_holders()[provider][0])
-        self.field = QLineEdit()
-        self.field.setEchoMode(QLineEdit.EchoMode.Password)
-        self.field.setObjectName(f"key.{provider}")
-        self.field.setAccessibleName(name)
-        self.keep_button = PushButton(tr("Settings", "Save"))
-        self.test_button = PushButton(tr("Settings", "Test"))
-        self.keep_button.setAccessibleDescription(name)
-        self.test_button.setAccessibleDescription(name)
-        self.keep_button.clicked.connect(self.keep)
-        self.test_button.clicked.connect(self.test)
-        self.field.returnPressed.connect(self.keep)
-        self.answer = words_label(theme, "", quiet=True)
-        row = drawing.spaced(QHBoxLayout(), theme.size("gap"))
-        for widget in (self.field, self.keep_button, self.test_button):
-            row.addWidget(widget)
-        self.test_button.setVisible(provider in providers())  # the others are tried by a search or a message
-        box = drawing.spaced(QVBoxLayout(self), theme.count("grid"))
-        about = words_label(theme, name, strong=True)
-        about.setBuddy(self.field)
-        box.addWidget(about)
-        box.addLayout(row)
-        box.addWidget(self.answer)
-        self.answer.hide()
-        self._show_whether_known()
-
-    def keep(self) -> bool:
-        """Store the typed key in the keyring, or in a file if there is none. Returns False if nothing was typed."""
-        key = self.field.text().strip()
-        if not key:
-            return False
-        tr = QCoreApplication.translate
-        try:
-            where = store.keep(self._provider, key)
-        except OSError as error:
-            self._say(str(error))
-            return False
-        self.field.clear()
-        self._show_whether_known()
-        in_keyring = tr("Settings", "The key is in the system's keyring.")
-        in_file = tr("Settings", "The key is in a file that only you can read.")
-        self._say(in_keyring if where == "keyring" else in_file)
-        self.kept.emit(self._provider)
-        return True
-
-    def test(self) -> None:
-        """Ask the service whether the typed key works, else the stored one. A typed key that works is stored."""
-        typed = self.field.text().strip()
-        self._say(QCoreApplication.translate("Settings", "Asking…"))
-        self.test_button.setEnabled(False)
-        self._questions.ask(self._machine.tried(self._provider, typed), self._answered)
-
-    def _answered(self, problem: str) -> None:
-        self.test_button.setEnabled(True)
-        self._say(problem or QCoreApplication.translate("Settings", "It works."))
-        if not problem:
-            self.keep()
-            self.works.emit(self._provider)
-
-    def _say(self, words: str) -> None:
-        self.answer.setText(words)
-        self.answer.show()
-
-    def _show_whether_known(self) -> None:
-        tr = QCoreApplication.translate
-        known = bool(store.key_of(self._provider))
-        self.field.setPlaceholderText(tr("Settings", "a key is saved") if known else tr("Settings", "no key yet"))
-
-
-class GrantsList(QWidget):
-    """What Wisp may always use, each in a line with a button that takes it back. It is read whenever it shows."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._saved = SavedGrants()
-        tr = QCoreApplication.translate
-        self.note = words_label(theme, "", quiet=True)
-        self._rows = drawing.spaced(QVBoxLayout(), theme.size("gap"))
-        box = drawing.spaced(QVBoxLayout(self), theme.size("padding"))
-        box.addWidget(
-            words_label(theme, tr("Settings", "Inside these programs Wisp can do what you can, without asking."))
-        )
-        box.addLayout(self._rows)
-        box.addWidget(self.note)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        self._read()
-        super().showEvent(event)
-
-    def _read(self) -> None:
-        while (old := self._rows.takeAt(0)) is not None:
-            widget = old.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        grants = self._saved.all()
-        for one in grants:
-            self._rows.addWidget(self._row(one))
-        none = QCoreApplication.translate("Settings", "None yet. “Always” in a question of Wisp adds one.")
-        self._say(self._saved.problem or ("" if grants else none))
-
-    def _row(self, grant: SavedGrant) -> QWidget:
-        theme, row = self._theme, QWidget()
-        grid = QGridLayout(row)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(theme.size("gap"))
-        grid.setVerticalSpacing(0)
-        grid.setColumnStretch(0, 1)
-        tr = QCoreApplication.translate
-        words = tr("Settings", "{kind}, since {day}").format(kind=_kind(grant.subject), day=_day(grant.since))
-        button = PushButton(tr("Settings", "Remove"))
-        button.setAccessibleDescription(grant.name)
-        button.clicked.connect(lambda: self._remove(grant))
-        grid.addWidget(words_label(theme, grant.name, strong=True), 0, 0)
-        grid.addWidget(words_label(theme, words, quiet=True), 1, 0)
-        grid.addWidget(button, 0, 1, 2, 1, Qt.AlignmentFlag.AlignVCenter)
-        row.setAccessibleName(f"{grant.name}: {words}")
-        return row
-
-    def _remove(self, grant: SavedGrant) -> None:
-        try:
-            self._saved.remove(grant.key)
-        except WispError as error:
-            self._say(str(error))
-        else:
-            self._read()
-
-    def _say(self, words: str) -> None:
-        self.note.setText(words)
-        self.note.setVisible(bool(words))
-
-
-def _kind(subject: Subject) -> str:
-    tr = QCoreApplication.translate
-    words = {
-        Subject.PROGRAM: tr("Settings", "Program"),
-        Subject.HOST: tr("Settings", "Website"),
-        Subject.SERVER: tr("Settings", "Tool server"),
-        Subject.FOLDER: tr("Settings", "Folder to write in"),
-        Subject.COMMAND: tr("Settings", "Command"),
-    }
-    return words.get(subject, subject.value)
-
-
-def _day(since: str) -> str:
-    """Return a day, as in 2026-11-27, as the person writes it."""
-    day = QDate.fromString(since, Qt.DateFormat.ISODate)
-    return QLocale().toString(day, QLocale.FormatType.ShortFormat) if day.isValid() else since
-
-
-class Folders(QWidget):
-    """Wisp's folders, each in a line with a button that opens it, and the sentence about privacy."""
-
-    def __init__(self, theme: Theme, open_folder: Callable[[Path], None] | None = None) -> None:
-        super().__init__()
-        self._theme = theme
-        self._open = open_folder or opened
-        tr = QCoreApplication.translate
-        box = drawing.spaced(QVBoxLayout(self), theme.size("gap"))
-        box.addWidget(words_label(theme, tr("Settings", "Data folder"), strong=True))
-        for words, folder in (
-            (tr("Settings", "Conversations, memories, files it made"), paths.data_dir()),
-            (tr("Settings", "Settings and rules"), paths.config_dir()),
-            (tr("Settings", "Log, crash reports, window places: may be deleted"), paths.state_dir()),
-        ):
-            box.addLayout(self._line(words, folder))
-        moved = tr("Settings", "To move all of it, start Wisp with WISP_DATA_DIR=/another/folder.")
-        box.addWidget(words_label(theme, moved, quiet=True))
-        box.addSpacing(theme.size("padding"))
-        box.addWidget(words_label(theme, tr("Settings", "Privacy"), strong=True))
-        for promise in (
-            tr("Settings", "What you say and the pictures of the screen go to the model you chose, and nowhere else."),
-            tr("Settings", "The offline provider and models on this computer send nothing to anybody."),
-            tr("Settings", "There is no telemetry. Crash reports stay here until you send one yourself."),
-        ):
-            box.addWidget(words_label(theme, promise, quiet=True))
-
-    def _line(self, words: str, folder: Path) -> QHBoxLayout:
-        row, texts = QHBoxLayout(), QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(words_label(self._theme, words))
-        texts.addWidget(words_label(self._theme, str(folder), quiet=True))
-        button = PushButton(QCoreApplication.translate("Settings", "Open"))
-        button.setAccessibleDescription(str(folder))
-        button.clicked.connect(lambda: self._open(folder))
-        row.addLayout(texts, 1)
-        row.addWidget(button)
-        return row
-
-
-def opened(folder: Path) -> None:
-    """Open a folder in the system's file manager."""
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+    page: int
+    scrolled: int
+    focused: str
+    typed: Mapping[str, tuple[str, int]]
 
 
 class SettingsWindow(QWidget):
-    """Saves each change at once. The bottom line says what is wrong, or when the change takes effect."""
+    """Saves each change at once. The bottom line says what is wrong, or when the change takes effect.
+
+    A page is made when it is first shown, because only a few are in most openings.
+    """
 
     changed = Signal(str)
     key_kept = Signal(str)
@@ -411,27 +55,15 @@ class SettingsWindow(QWidget):
 
     def __init__(self, theme: Theme, settings: Settings, machine: Machine | None = None) -> None:
         super().__init__()
-        self._theme = theme
         self._settings = settings
         self._machine = machine or NoMachine()
-        self.editors: dict[str, QWidget] = {}
+        self._pages = pages()
+        self._findings: Sequence[MachineFinding] = ()
         self.setWindowTitle(QCoreApplication.translate("Settings", "Settings"))
         # Do not quit, because the presence lives on when this window closes.
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
-        self.note = words_label(theme, "", quiet=True)
-        self.index = QListWidget()
-        self.index.setObjectName("index")
-        self.index.setFont(font(theme, "text"))
-        self.index.setIconSize(QSize(theme.size("small_glyph"), theme.size("small_glyph")))
-        self.index.setFixedWidth(theme.size("index_width"))
-        self.index.setAccessibleName(QCoreApplication.translate("Settings", "Pages"))
-        self._stack = QStackedWidget()
-        for page in pages():
-            self._add_page(page)
-        self.index.currentRowChanged.connect(self._show_page)
-        welcome = PushButton(QCoreApplication.translate("Settings", "Show the welcome again"))
-        welcome.clicked.connect(self.welcome_wanted)
-        self._lay_out(welcome)
+        self._root = drawing.spaced(QVBoxLayout(self), 0)
+        self._build(theme)
         self.index.setCurrentRow(0)
         drawing.place_window(self, theme, "settings")
 
@@ -445,14 +77,91 @@ class SettingsWindow(QWidget):
         """Show a sentence at the bottom."""
         self.note.setText(words)
 
+    def editor(self, key: str) -> QWidget:
+        """Return the widget that edits this setting, or the key of a service (`key.anthropic`). Makes its page."""
+        if key not in self._editors:
+            self._made_page(self._page_of(key))
+        return self._editors[key]
+
     def show_editor(self, key: str) -> None:
         """Show the page with a setting, with the focus in its field."""
-        field = self.editors.get(key)
-        for number in range(self._stack.count() if field is not None else 0):
-            page = self._stack.widget(number)
-            if page is not None and field is not None and page.isAncestorOf(field):
-                self.index.setCurrentRow(number)
-                field.setFocus(Qt.FocusReason.OtherFocusReason)
+        field = self.editor(key)
+        self.index.setCurrentRow(self._page_of(key))
+        field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show what was changed elsewhere. A field keeps what the person is just typing into it."""
+        self._settings = settings
+        for setting, field in self._fields:
+            field.show_value(settings[setting])
+
+    def restyle(self, theme: Theme, settings: Settings) -> None:
+        """Make everything inside again, in another theme and with these settings. The window and the person's place in
+        it stay."""
+        place, said, old = self._place(), self.note.text(), self._body
+        for _, field in self._fields:
+            field.blockSignals(True)  # because a field that loses the keyboard takes what was typed
+        waiting: list[FindingsList | KeyRow] = [*old.findChildren(FindingsList), *old.findChildren(KeyRow)]
+        for each in waiting:
+            each.forget()
+        if (holder := self.focusWidget()) is not None:
+            holder.clearFocus()  # because it would go to the list of pages, which then shows the first one
+        self._settings = settings
+        self._build(theme)
+        self.say(said)
+        old.hide()
+        self._body.show()  # because the layout would show it later, and the window would be empty until then
+        self._go_back(place)
+        old.deleteLater()
+
+    def _build(self, theme: Theme) -> None:
+        self._theme = theme
+        self._editors: dict[str, QWidget] = {}
+        self._fields: list[tuple[Setting[Any], SettingField]] = []
+        self._body = QWidget()
+        self.note = words_label(theme, "", quiet=True)
+        self.index = QListWidget()
+        self.index.setObjectName("index")
+        self.index.setFont(font(theme, "text"))
+        self.index.setIconSize(QSize(theme.size("small_glyph"), theme.size("small_glyph")))
+        self.index.setFixedWidth(theme.size("index_width"))
+        self.index.setAccessibleName(QCoreApplication.translate("Settings", "Pages"))
+        self._stack = QStackedWidget()
+        for page in self._pages:
+            glyph = drawing.icon(page.glyph, theme.size("small_glyph"), theme.color("muted"))
+            self.index.addItem(QListWidgetItem(glyph, QCoreApplication.translate("Settings", page.title)))
+            self._stack.addWidget(_page_area())
+        self.index.currentRowChanged.connect(self._show_page)
+        welcome = PushButton(QCoreApplication.translate("Settings", "Show the welcome again"))
+        welcome.clicked.connect(self.welcome_wanted)
+        self._lay_out(welcome)
+        self._root.addWidget(self._body)
+
+    def _place(self) -> _Place:
+        focused: QWidget | None = self.focusWidget()
+        while focused is not None and focused.objectName() not in {*self._editors, self.index.objectName()}:
+            focused = focused.parentWidget()
+        edited = [setting.key for setting, field in self._fields if field.is_edited]
+        of_services = [key for key in self._editors if key.startswith(_KEY)]
+        lines = {key: line_of(self._editors[key]) for key in (*edited, *of_services)}
+        return _Place(
+            self.index.currentRow(),
+            self._area(self.index.currentRow()).verticalScrollBar().value(),
+            focused.objectName() if focused else "",
+            {key: (line.text(), line.cursorPosition()) for key, line in lines.items() if line is not None},
+        )
+
+    def _go_back(self, place: _Place) -> None:
+        for key, (text, caret) in place.typed.items():
+            if (line := line_of(self.editor(key))) is not None:
+                line.setText(text)
+                line.setCursorPosition(caret)
+        self.index.setCurrentRow(place.page)
+        focused = self.editor(place.focused) if place.focused in self._editors else self.index
+        focused.setFocus(Qt.FocusReason.OtherFocusReason)
+        area = self._area(place.page)
+        self._root.activate()
+        area.verticalScrollBar().setValue(place.scrolled)
 
     def _lay_out(self, welcome: PushButton) -> None:
         inset, gap = self._theme.size("padding"), self._theme.size("gap")
@@ -462,68 +171,76 @@ class SettingsWindow(QWidget):
         right = drawing.spaced(QVBoxLayout(), gap)
         right.addWidget(self._stack, 1)
         right.addLayout(below)
-        row = QHBoxLayout(self)
+        row = QHBoxLayout(self._body)
         row.setContentsMargins(inset, inset, inset, inset)
         row.setSpacing(inset)
         row.addWidget(self.index)
         row.addLayout(right, 1)
 
-    def _add_page(self, page: PreferencesPage) -> None:
-        title = QCoreApplication.translate("Settings", page.title)
-        glyph = drawing.icon(page.glyph, self._theme.size("small_glyph"), self._theme.color("muted"))
-        self.index.addItem(QListWidgetItem(glyph, title))
+    def _page_of(self, key: str) -> int:
+        """Return the number of the page with this setting or key."""
+        keys = [{*(setting.key for setting in page.settings), *_keys(page)} for page in self._pages]
+        return next(number for number, there in enumerate(keys) if key in there)
+
+    def _area(self, number: int) -> QScrollArea:
+        area = self._stack.widget(number)
+        assert isinstance(area, QScrollArea)
+        return area
+
+    def _made_page(self, number: int) -> QScrollArea:
+        """Return a page with everything on it. Makes it the first time."""
+        area = self._area(number)
+        if area.widget() is None:
+            area.setWidget(self._page(self._pages[number]))
+        return area
+
+    def _page(self, page: PreferencesPage) -> QWidget:
         inner, theme = QWidget(), self._theme
         box = QVBoxLayout(inner)
         room = theme.size("padding")  # at the side of the scroll bar
         left, right = (room, 0) if self.isRightToLeft() else (0, room)
         box.setContentsMargins(left, 0, right, room)
         box.setSpacing(theme.size("padding"))
-        heading = words_label(theme, title)
+        heading = words_label(theme, QCoreApplication.translate("Settings", page.title))
         heading.setFont(font(theme, "heading", strong=True))
         box.addWidget(heading)
         main, rest = ([self._field(setting) for setting in some] for some in (page.main, page.rest))
-        for widget in (*main, *self._extra(page.extra), *rest):
+        for widget in (*main, *self._extra(page), *rest):
             box.addWidget(widget)
         box.addStretch()
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # because it has no name to tell, and follows what is focused in it
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(inner)
-        self._stack.addWidget(area)
+        return inner
 
-    def _extra(self, name: str) -> list[QWidget]:
-        if name == "keys":
-            return [self._key(row.id) for row in with_keys()]
-        if name == "engines":
-            return [self._key(row.id) for row in searchers().values() if row.key]
-        if name == "devices":
-            return [self._key(NTFY)]
-        if name == "grants":
+    def _extra(self, page: PreferencesPage) -> list[QWidget]:
+        if page.extra == "grants":
             return [GrantsList(self._theme)]
-        if name == "findings":
-            findings = FindingsList(self._theme, self._machine)
+        if page.extra == "findings":
+            findings = FindingsList(self._theme, self._machine, known=self._findings)
             findings.wanted.connect(self.show_editor)
+            findings.found.connect(self._note_findings)
             return [findings]
-        return [Folders(self._theme)] if name == "folders" else []
+        if page.extra == "folders":
+            return [Folders(self._theme)]
+        return [self._key(name.removeprefix(_KEY)) for name in _keys(page)]
 
     def _key(self, provider: str) -> KeyRow:
         row = KeyRow(self._theme, provider, self._machine)
         row.kept.connect(self.key_kept)
-        self.editors[f"key.{provider}"] = row.field
+        self._editors[f"{_KEY}{provider}"] = row.field
         return row
 
     def _field(self, setting: Setting[Any]) -> SettingField:
         field = SettingField(self._theme, setting, self._settings[setting])
         field.chosen.connect(lambda value: self._keep(setting, value))
-        self.editors[setting.key] = field.editor
+        self._editors[setting.key] = field.editor
+        self._fields.append((setting, field))
         return field
 
+    def _note_findings(self, findings: Sequence[MachineFinding]) -> None:
+        self._findings = findings
+
     def _show_page(self, number: int) -> None:
-        self._stack.setCurrentIndex(number)
-        page = self._stack.widget(number)
-        for findings in page.findChildren(FindingsList) if page else ():
+        self._stack.setCurrentWidget(self._made_page(number))
+        for findings in self._area(number).findChildren(FindingsList):
             findings.ask_once()
 
     def _keep(self, setting: Setting[Any], value: Any) -> None:
@@ -534,3 +251,25 @@ class SettingsWindow(QWidget):
             return
         self.say(QCoreApplication.translate("Settings", "Saved."))
         self.changed.emit(setting.key)
+
+
+_KEY = "key."
+
+
+def _keys(page: PreferencesPage) -> list[str]:
+    """Return the keys of services that a page asks for, as editors are named."""
+    ids = {
+        "keys": [row.id for row in with_keys()],
+        "engines": [row.id for row in searchers().values() if row.key],
+        "devices": [NTFY],
+    }
+    return [f"{_KEY}{each}" for each in ids.get(page.extra, ())]
+
+
+def _page_area() -> QScrollArea:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # because it has no name to tell, and follows what is focused in it
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return area

@@ -37,7 +37,7 @@ from app.ui.presence import Presence
 from app.ui.system import autostart, tray
 from app.ui.system.hotkey import Hotkey
 from app.ui.system.tray import BusNotifier, Note, Notifier, Show
-from app.ui.theme.appearance import DesktopWishes, Look, look_of
+from app.ui.theme.appearance import DesktopWishes, Look, look_of, scheme_of
 from app.ui.windows.overlays import NoteWindow
 
 if TYPE_CHECKING:
@@ -179,7 +179,12 @@ else:
 
 
 class System(QObject):
-    """Connects the presence to the services of the desktop. Needs a running event loop."""
+    """Connects the presence to the services of the desktop. Needs a running event loop.
+
+    `restyled` is emitted after the presence took another look.
+    """
+
+    restyled = Signal()
 
     def __init__(self, application: QApplication, presence: Presence, look: Look, settings: Settings) -> None:
         super().__init__()
@@ -209,7 +214,7 @@ class System(QObject):
         self._told: frozenset[str] = frozenset()
         self._tell_theme_errors()
         self.apply(settings)
-        tokens.note_shown(look.theme.scheme)
+        self._note_scheme()
 
     def apply(self, settings: Settings) -> None:
         """Apply all settings that concern the presence and the desktop."""
@@ -256,10 +261,14 @@ class System(QObject):
         self._look = look_of(self._application, self._settings, self._look, self._preferences.wanted)
         self._presence.restyle(self._look)
         self._tell_theme_errors()
-        tokens.note_shown(self._look.theme.scheme)
+        self._note_scheme()
         self._bus.rename(self._look.name)
         if self._tray is not None:
             self._tray.restyle(self._look.theme, self._look.name)
+        self.restyled.emit()
+
+    def _note_scheme(self) -> None:
+        tokens.note_shown(scheme_of(self._application, dark=self._preferences.wanted.dark))
 
     def _tell_theme_errors(self) -> None:
         """Tell what is wrong with the person's theme file: each error once, and those of one look in one notice."""
@@ -359,8 +368,8 @@ def _of_presence(settings: Settings) -> list[object]:
 
 def _looks(settings: Settings) -> tuple[object, ...]:
     """Return the values of the settings that decide the look, to compare them with others."""
-    chosen = settings[catalog.THEME], settings[catalog.REDUCED_MOTION], settings[catalog.POINTER_RING]
-    return (*chosen, settings[catalog.NAME], settings[catalog.FONTS], settings[catalog.PALETTE])
+    theme = settings[catalog.THEME], settings[catalog.SCHEME], settings[catalog.FONTS], settings[catalog.PALETTE]
+    return (*theme, settings[catalog.NAME], settings[catalog.REDUCED_MOTION], settings[catalog.POINTER_RING])
 
 
 class CrashReports:

@@ -59,7 +59,7 @@ def look_of(
 def theme_of(application: QApplication, settings: Settings, wanted: DesktopWishes) -> Theme:
     """Return the theme for the settings and the desktop's wishes."""
     return theme.load(
-        scheme_of(application, settings[catalog.THEME], dark=wanted.dark),
+        scheme_of(application, settings[catalog.SCHEME], dark=wanted.dark),
         kind=settings[catalog.THEME],
         scale=drawing.system_scale(),
         reduced=wanted.reduced or settings[catalog.REDUCED_MOTION],
@@ -84,7 +84,7 @@ def _name(application: QApplication, name: str) -> None:
             window.setTitle(window.title())
 
 
-def scheme_of(application: QApplication, choice: str, *, dark: bool | None = None) -> str:
+def scheme_of(application: QApplication, choice: str = tokens.SYSTEM, *, dark: bool | None = None) -> str:
     """Return `light` or `dark`: the person's choice, or else the system's."""
     if choice in theme.SCHEMES:
         return choice

@@ -277,13 +277,13 @@ def test_undo_knows_a_change_of_the_theme_as_the_newest(
     listed = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[2:] for line in listed] == [
         ["write_file", str(tmp_path / "a.txt")],
-        ["theme", "Memphis"],
-        ["theme", "Neo Brutalist"],
+        ["theme", "Memphis (as the system)"],
+        ["theme", "Neo Brutalist (as the system)"],
     ]
     assert main(["undo"]) == 0
-    assert capsys.readouterr().out == "Took back the change of the theme: it is Memphis again.\n"
+    assert capsys.readouterr().out == "Took back the change of the theme: it is Memphis (as the system) again.\n"
     assert main(["undo", "--turn", listed[1].split("  ")[1]]) == 0
-    assert "The theme is the system's (light or dark) again." in capsys.readouterr().out
+    assert "The theme is Plain (as the system) again." in capsys.readouterr().out
     assert (tmp_path / "a.txt").exists()
     assert main(["undo"]) == 0
     assert not (tmp_path / "a.txt").exists()

@@ -32,10 +32,11 @@ def test_a_presence_has_a_name_a_manner_and_folders_of_its_own(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = store.load()[catalog.NAME]
-    assert presence("create", "Ada L.", "--personality", "dry", "--theme", "dark") == 0
+    assert presence("create", "Ada L.", "--personality", "dry", "--theme", "cyber dark") == 0
     monkeypatch.setenv(paths.PRESENCE, "ada-l")
     own = store.load()
-    assert (own[catalog.NAME], own[catalog.PERSONALITY], own[catalog.THEME]) == ("Ada L.", "dry", "dark")
+    assert (own[catalog.NAME], own[catalog.PERSONALITY]) == ("Ada L.", "dry")
+    assert (own[catalog.THEME], own[catalog.SCHEME]) == ("cyberpunk", "dark")
     data = paths.data_dir()
     monkeypatch.setenv(paths.PRESENCE, "")
     assert store.load()[catalog.NAME] == shared
@@ -90,7 +91,7 @@ def test_a_command_finds_a_presence_by_the_name_that_it_was_given(moved: Path, m
     presence("create", "Ada L.")
     monkeypatch.setenv(paths.PRESENCE, "Ada L.")
     assert cli.main(["theme", "set", "dark"]) == 0
-    assert (paths.presence(), store.load()[catalog.THEME], list(paths.presences())) == ("ada-l", "dark", ["ada-l"])
+    assert (paths.presence(), store.load()[catalog.SCHEME], list(paths.presences())) == ("ada-l", "dark", ["ada-l"])
 
 
 def test_what_only_resembles_a_name_deletes_nothing(moved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

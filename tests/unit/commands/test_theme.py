@@ -12,7 +12,7 @@ from app.base import paths
 from app.desktop.wallpaper import DesktopWallpaper
 from app.services.themes import Appearance
 from app.settings import store
-from app.settings.catalog import NAME, PALETTE, THEME
+from app.settings.catalog import NAME, PALETTE, SCHEME, THEME
 
 
 @pytest.fixture(autouse=True)
@@ -34,11 +34,14 @@ def _says(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-def test_the_list_marks_the_theme_in_use_and_says_what_each_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_marks_the_theme_and_the_scheme_in_use_and_says_what_each_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     _says(capsys, "theme", "set", "warm")
+    assert "Warm Earthy (dark)" in _says(capsys, "theme", "set", "dark")
     lines = _says(capsys, "theme").splitlines()
-    assert [line.split()[1] for line in lines if line.startswith("* ")] == ["warm-earthy"]
-    assert len({line.split(maxsplit=2)[-1] for line in lines}) == len(THEME.choices)
+    assert [line.split()[1] for line in lines if line.startswith("* ")] == ["warm-earthy", "dark"]
+    assert len({line.split(maxsplit=2)[-1] for line in lines}) == len(THEME.choices) + len(SCHEME.choices)
 
 
 @pytest.mark.parametrize("words", [["theme"], ["theme", "list"], ["theme", "set", "memphis"]])
@@ -50,13 +53,13 @@ def test_errors_of_the_persons_own_theme_file_are_named(words: list[str], capsys
 
 def test_a_theme_is_chosen_and_reset_and_each_is_undone(capsys: pytest.CaptureFixture[str]) -> None:
     store.save(PALETTE, "accent: #B3541E")
-    assert "Cyberpunk" in _says(capsys, "theme", "set", "cyberpunk")
-    assert (store.load()[THEME], store.load()[PALETTE]) == ("cyberpunk", "")
+    assert "Cyberpunk" in _says(capsys, "theme", "set", "dark cyberpunk")
+    assert (store.load()[THEME], store.load()[SCHEME], store.load()[PALETTE]) == ("cyberpunk", "dark", "")
     _says(capsys, "theme", "reset")
-    assert store.load()[THEME] == "system"
+    assert (store.load()[THEME], store.load()[SCHEME]) == ("plain", "system")
     assert "Cyberpunk" in _says(capsys, "undo")
     _says(capsys, "undo")
-    assert (store.load()[THEME], store.load()[PALETTE]) == ("system", "accent: #B3541E")
+    assert (store.load()[THEME], store.load()[PALETTE]) == ("plain", "accent: #B3541E")
 
 
 def test_a_theme_that_is_none_is_bad_usage_and_all_are_named(capsys: pytest.CaptureFixture[str]) -> None:

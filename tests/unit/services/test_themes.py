@@ -12,7 +12,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.services import themes
 from app.services.themes import Appearance, active_theme
 from app.settings import store, tokens
-from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, THEME
+from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, SCHEME, THEME
 from app.settings.store import Settings
 
 
@@ -34,12 +34,15 @@ def test_a_theme_has_everything_that_a_surface_needs(kind: str) -> None:
     assert "url(" not in found.css
 
 
-def test_the_plain_theme_follows_the_scheme_that_the_presence_showed_last() -> None:
-    assert active_theme().id == "light"
+@pytest.mark.parametrize("kind", ["plain", "solarpunk"])
+def test_every_theme_is_light_or_dark_by_choice_or_as_the_system_showed_last(kind: str) -> None:
+    def found(scheme: str) -> tuple[str, str]:
+        now = active_theme(Settings({"presence.theme": kind, "presence.scheme": scheme}, {}))
+        return now.id, now.scheme
+
+    assert [found(scheme) for scheme in SCHEME.choices] == [(kind, "light"), (kind, "light"), (kind, "dark")]
     tokens.note_shown("dark")
-    assert (active_theme().id, active_theme().scheme) == ("dark", "dark")
-    assert active_theme(Settings({"presence.theme": "solarpunk"}, {})).scheme == "dark"
-    assert active_theme(Settings({"presence.theme": "light"}, {})).scheme == "light"
+    assert [found(scheme) for scheme in SCHEME.choices] == [(kind, "dark"), (kind, "light"), (kind, "dark")]
     assert "the plain theme" in active_theme().handbook
 
 
@@ -101,12 +104,10 @@ def test_a_change_is_written_to_the_settings_and_taken_back_by_the_newest() -> N
     looks.choose({THEME: "memphis", FONTS: "mono: Hack", BACKDROP: "teal", ATMOSPHERE: "loud"}, "turn-2/call")
     now = store.load()
     assert (now[THEME], now[FONTS], now[BACKDROP], now[ATMOSPHERE]) == ("memphis", "mono: Hack", "teal", "loud")
-    assert Appearance().undo_newest(None) == "Took back the change of the theme: it is Cyberpunk again."
+    assert Appearance().undo_newest(None) == "Took back the change of the theme: it is Cyberpunk (as the system) again."
     now = store.load()
     assert (now[THEME], now[FONTS], now[BACKDROP], now[ATMOSPHERE]) == ("cyberpunk", "", "", "")
-    assert (
-        looks.undo_newest({"turn-1"}) == "Took back the change of the theme: it is the system's (light or dark) again."
-    )
+    assert looks.undo_newest({"turn-1"}) == "Took back the change of the theme: it is Plain (as the system) again."
     with pytest.raises(ToolFailed, match="no change of the theme"):
         looks.undo_newest(None)
 
@@ -117,22 +118,49 @@ def test_a_turns_changes_are_taken_back_together_and_others_stay() -> None:
     looks.choose({THEME: "memphis"}, "turn-2/a")
     looks.choose({THEME: "solarpunk"}, "turn-2/b")
     assert looks.take_back("turn-9") == []
-    assert looks.take_back("turn-2") == ["The theme is Risograph again."]
+    assert looks.take_back("turn-2") == ["The theme is Risograph (as the system) again."]
     assert store.load()[THEME] == "risograph"
 
 
 def test_reset_is_a_change_like_others() -> None:
     looks = Appearance()
-    looks.choose({THEME: "risograph", FONTS: "mono: Hack"}, "turn-1")
+    looks.choose({THEME: "risograph", SCHEME: "dark", FONTS: "mono: Hack"}, "turn-1")
     looks.reset("turn-2")
-    assert (store.load()[THEME], store.load()[FONTS]) == ("system", "")
+    assert _now() == ("plain", "system", "")
     looks.undo_newest(None)
-    assert (store.load()[THEME], store.load()[FONTS]) == ("risograph", "mono: Hack")
+    assert _now() == ("risograph", "dark", "mono: Hack")
+
+
+def _now() -> tuple[str, str, str]:
+    now = store.load()
+    return now[THEME], now[SCHEME], now[FONTS]
+
+
+def test_a_chosen_scheme_goes_before_a_paper_of_ones_own_which_would_decide_it() -> None:
+    looks = Appearance()
+    looks.choose({THEME: "memphis", PALETTE: "accent: #B3541E"}, "turn-1")
+    looks.choose({SCHEME: "dark"}, "turn-2")
+    assert (store.load()[THEME], store.load()[PALETTE]) == ("memphis", "accent: #B3541E")
+    looks.choose({PALETTE: "paper: #FFF6E5"}, "turn-3")
+    looks.choose({SCHEME: "dark"}, "turn-4")
+    assert (active_theme().scheme, store.load()[PALETTE]) == ("dark", "")
+    looks.undo_newest(None)
+    assert (active_theme().scheme, store.load()[PALETTE]) == ("light", "paper: #FFF6E5")
+
+
+@pytest.mark.parametrize("scheme", SCHEME.choices)
+def test_a_change_that_was_noted_when_a_scheme_was_a_theme_is_taken_back_to_it(tmp_path: Path, scheme: str) -> None:
+    looks = Appearance()
+    looks.choose({THEME: "memphis"}, "turn-1")
+    row = '{"turn": "turn-1", "at": 1.0, "before": {"presence.theme": "%s"}, "after": {"presence.theme": "memphis"}}'
+    (tmp_path / "data" / "appearance.json").write_text(f"[{row % scheme}]")
+    assert looks.undo_newest(None).endswith(f"it is Plain ({'as the system' if scheme == 'system' else scheme}) again.")
+    assert _now() == ("plain", scheme, "")
 
 
 def test_what_changes_nothing_is_nothing_to_undo() -> None:
     looks = Appearance()
-    looks.choose({THEME: "system"}, "turn-1")
+    looks.choose({THEME: "plain", SCHEME: "system"}, "turn-1")
     assert looks.newest_at(None) == 0.0
 
 
@@ -148,24 +176,36 @@ def test_a_damaged_list_of_changes_costs_the_undo_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        ("cyberpunk", "cyberpunk"),
-        ("Cyberpunk", "cyberpunk"),
-        ("the Neo Brutalist theme", "neo-brutalist"),
-        ("neo_brutalist", "neo-brutalist"),
-        ("liquid glass", "liquid-glass"),
-        ("crt", "pixel-crt"),
-        ("y2k", "y2k-frutiger"),
-        ("earthy", "warm-earthy"),
-        ("dark", "dark"),
-        ("system", "system"),
+        ("cyberpunk", ("cyberpunk", None)),
+        ("Cyberpunk", ("cyberpunk", None)),
+        ("the Neo Brutalist theme", ("neo-brutalist", None)),
+        ("neo_brutalist", ("neo-brutalist", None)),
+        ("liquid glass", ("liquid-glass", None)),
+        ("crt", ("pixel-crt", None)),
+        ("y2k", ("y2k-frutiger", None)),
+        ("earthy", ("warm-earthy", None)),
+        ("cyberpunk-dark", ("cyberpunk", "dark")),
+        ("dark cyberpunk", ("cyberpunk", "dark")),
+        ("cyberpunk in dark", ("cyberpunk", "dark")),
+        ("light cyber", ("cyberpunk", "light")),
+        ("plain dark", ("plain", "dark")),
+        ("normal", ("plain", None)),
+        ("dark", (None, "dark")),
+        ("the dark theme", (None, "dark")),
+        ("light mode", (None, "light")),
+        ("system", (None, "system")),
     ],
 )
-def test_a_theme_is_found_by_the_name_that_people_use(said: str, meant: str) -> None:
-    assert themes.theme_named(said) == meant
+def test_a_theme_and_its_scheme_are_found_by_the_names_that_people_use(
+    said: str, meant: tuple[str | None, str | None]
+) -> None:
+    found = themes.look_named(said)
+    assert (found.get(THEME), found.get(SCHEME)) == meant
+    assert (PALETTE in found) is (THEME in found)  # a scheme alone keeps what one's own is
 
 
-@pytest.mark.parametrize("said", ["", "brutalist", "vaporwave", "; drop"])
+@pytest.mark.parametrize("said", ["", "the theme", "brutalist", "vaporwave", "dark vaporwave", "light dark", "; drop"])
 def test_a_name_that_means_no_theme_or_two_is_answered_with_all(said: str) -> None:
     with pytest.raises(ToolMisuse, match="there is no theme") as refused:
-        themes.theme_named(said)
-    assert str(refused.value).count("\n- ") == 10
+        themes.look_named(said)
+    assert str(refused.value).count("\n- ") == 11

@@ -11,7 +11,7 @@ import pytest
 
 from app.base import paths
 from app.settings import store
-from app.settings.catalog import ALL, MAX_PASSES, MAX_SECONDS, NAME, POINTER_RING, PROVIDER, Setting
+from app.settings.catalog import ALL, MAX_PASSES, MAX_SECONDS, NAME, POINTER_RING, PROVIDER, SCHEME, THEME, Setting
 
 
 def _written(text: str) -> None:
@@ -84,6 +84,17 @@ def test_saving_keeps_what_the_person_wrote() -> None:
     assert "# mine" in text
     assert "# at night" in text
     assert store.load({})[NAME] == "Robin"
+
+
+@pytest.mark.parametrize("scheme", SCHEME.choices)
+def test_a_file_that_names_a_scheme_as_its_theme_means_the_plain_theme_in_it(scheme: str) -> None:
+    _written(f'[presence]\ntheme = "{scheme}" # at night\n')
+    now = store.load({})
+    assert (now[THEME], now[SCHEME], now.problems) == ("plain", scheme, [])
+    store.save(THEME, "memphis")
+    now = store.load({})
+    assert (now[THEME], now[SCHEME]) == ("memphis", scheme)
+    assert "# at night" in (paths.config_dir() / "settings.toml").read_text(encoding="utf-8")
 
 
 def test_saving_a_wrong_value_changes_nothing() -> None:

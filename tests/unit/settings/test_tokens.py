@@ -66,9 +66,9 @@ def test_every_theme_has_a_handbook_that_teaches_its_variables(kind: str) -> Non
         assert name in text
 
 
-@pytest.mark.parametrize("name", ["system", "", "no-such-theme"])
-def test_what_is_no_theme_is_the_plain_scheme(name: str) -> None:
-    assert tokens.face(name, "dark").theme == "dark"
+@pytest.mark.parametrize("name", ["plain", "", "no-such-theme"])
+def test_what_is_no_theme_is_the_plain_one(name: str) -> None:
+    assert (tokens.face(name, "dark").theme, tokens.face(name, "dark").scheme) == ("plain", "dark")
 
 
 @pytest.mark.parametrize("ground", [Color(255, 255, 255), Color(0, 0, 0), Color(120, 120, 120), Color(255, 230, 0)])
@@ -102,7 +102,7 @@ def test_a_theme_that_gives_faint_text_is_mended_and_says_which(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("theme", "palette", "scheme"),
     [
-        ("system", "paper: #FFF6E5; ink: #3A2418; accent: #B3541E", "light"),
+        ("plain", "paper: #FFF6E5; ink: #3A2418; accent: #B3541E", "light"),
         ("memphis", "paper: #101418; ink: #E8F0F0; accent: #2FD6A8", "dark"),
         ("cyberpunk", "paper: #FFFFFF; ink: #EEEEEE; muted: #FAFAFA", "light"),
     ],

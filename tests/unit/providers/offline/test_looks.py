@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.providers.offline.plans import Plan, Talk, understood
+from app.providers.offline.reading import Refusal
 from app.providers.offline.wording import phrasebook
 from tests.unit.providers.offline.dialogue import WORLD
 
@@ -13,20 +14,29 @@ _SAID = {
     "light": """
 use the paper theme | light mode please | make it bright again | change to the light theme | turn off dark mode
 turn the dark mode off | set your theme to light | heller Modus | mach es wieder hell | mach den Dunkelmodus aus
-nimm bitte wieder das helle Design
+nimm bitte wieder das helle Design | mach's hell
 """,
     "dark": """
 make it dark | dark mode | turn on dark mode | could you go dark? | I want a dark theme | night mode
+open the dark theme | mach's dunkel
 mach es dunkel | dunkler Modus | Dunkelmodus an | schalte den Dunkelmodus ein | stell auf dunkel um
 """,
     "cyberpunk": """
 use the cyberpunk theme | I'd like the cyberpunk look | ich hätte gern das Cyberpunk-Design
+""",
+    "cyberpunk dark": """
+use the cyberpunk theme in dark | dark cyberpunk please | make it dark cyberpunk | use the dark cyberpunk theme
+nimm das Cyberpunk-Thema in dunkel | dunkles Cyberpunk bitte | nimm Cyberpunk in dunkel
+""",
+    "plain": """
+use the plain theme | nimm das schlichte Design
 """,
     "memphis": """
 memphis theme | change your look to memphis | nimm das Thema Memphis | Memphis-Design
 """,
     _RESET: """
 back to normal | the usual look again | reset your look | make yourself normal again
+zurück zum Normalen
 zurück zum normalen Aussehen | wieder das übliche Aussehen | sieh wieder normal aus | sei wieder normal
 """,
     _NAMED: """
@@ -61,6 +71,11 @@ def _meant(wish: str) -> str:
 def test_everyday_words_choose_a_theme_or_go_back(meant: str) -> None:
     wishes = _each(_SAID[meant])
     assert {wish: _meant(wish) for wish in wishes} == dict.fromkeys(wishes, meant)
+
+
+@pytest.mark.parametrize("wish", ["mach das Licht aus", "turn off the light"])
+def test_who_turns_off_a_light_closes_no_window(wish: str) -> None:
+    assert isinstance(understood(wish, WORLD), Refusal)
 
 
 def test_nothing_else_is_taken_for_a_theme() -> None:
