@@ -66,11 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words[0] = _FORMER.get(words[0], words[0])
     if not words[0].startswith("-") and words[0] not in COMMANDS:
         _parser(None).error(_unknown(words))
+    was_collecting = gc.isenabled()
     gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start
     try:
         options = _parser(words[0]).parse_args(words)
     finally:
-        gc.enable()
+        if was_collecting:
+            gc.enable()
     return _guarded(options)
 
 

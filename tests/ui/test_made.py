@@ -97,9 +97,8 @@ async def _press(presence: Presence, use: Use) -> None:
     """Click in the middle of a button of the first card, where nothing may cover it."""
     await until(lambda: bool(_views(presence)) and use in _views(presence)[0].buttons)
     button = _views(presence)[0].buttons[use]
-    await until(button.isVisible)
     place = button.rect().center()
-    assert button.window().childAt(button.mapTo(button.window(), place)) is button
+    await until(lambda: button.window().childAt(button.mapTo(button.window(), place)) is button)
     QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=place)
 
 
