@@ -24,6 +24,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.settings import tokens
+from app.settings.catalog import SCHEME, THEME
 from app.settings.store import Settings
 from app.tools.surfaces import template
 from app.ui import application
@@ -85,7 +86,9 @@ def _face(kind: str, scheme: str, data: Path) -> tuple[Image.Image, Image.Image]
     application = QApplication.instance()
     assert isinstance(application, QApplication)
     appearance.dress(application, look)
-    shown, window = board.boards(shown={kind: (kind, scheme)})[kind], SettingsWindow(look, Settings({}, {}))
+    shown = board.boards(shown={kind: (kind, scheme)})[kind]
+    window = SettingsWindow(look, Settings({THEME.key: kind, SCHEME.key: scheme}, {}))
+    window.show_editor(THEME.key)
     for one in (shown, window):
         one.show()
     QTest.qWait(_SPOKEN_MS)
@@ -110,7 +113,7 @@ def _painted(shown: board.Board, look: theme.Theme, size: QSize, columns: Sequen
     QSvgRenderer(str(look.wallpaper)).render(painter, QRectF(picture.rect()))
     orbs = [shown.pieces[f"orb-{state.value}"].grab() for state in Orb]
     for place, orb in enumerate(orbs):
-        painter.drawPixmap(QPoint(place * _PART[0] // len(orbs), 0), orb)
+        painter.drawPixmap(QPoint(place * (_PART[0] - orb.width()) // (len(orbs) - 1), 0), orb)
     for column, names in enumerate(columns):
         corner = QPoint(column * _COLUMN, orbs[0].height() - _OVERLAP)
         for name in names:

@@ -113,7 +113,7 @@ class Eater:
         return any(shown.crop(box).histogram()[:DARK])
 
     def _click(self, x: int, y: int) -> None:
-        found = ["xdotool", "search", "--onlyvisible", "--name", "^Calories$", "mousemove", "--window", "%1"]
+        found = ["xdotool", "search", "--onlyvisible", "--name", "^Calories —", "mousemove", "--window", "%1"]
         subprocess.run([*found, str(x), str(y)], env=self._environment, check=True)
         self._devices.click()
 

@@ -222,7 +222,7 @@ async def test_a_page_that_fills_the_memory_ends_alone_and_does_not_start_by_its
 async def test_a_person_starts_a_page_again_that_does_not_answer(stage: Stage) -> None:
     busy = stage.make("Busy", TAKING % CASES["taking"]["loop"])
     await stage.engine.open(busy.id)
-    press = "xdotool search --onlyvisible --name '^Busy$' windowactivate --sync %1 key Tab Return"
+    press = "xdotool search --onlyvisible --name '^Busy —' windowactivate --sync %1 key Tab Return"
 
     def has_started_again() -> bool:
         subprocess.run(press, shell=True, env=stage.environment, check=False)
