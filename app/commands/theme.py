@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from typing import Any
 
 from app.commands import options as shared
 from app.desktop.wallpaper import DesktopWallpaper
@@ -20,9 +21,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_parser("list", help="all themes and schemes; * marks those in use (what `wisp theme` alone does)")
     chosen = what.add_parser("set", help="use a theme, without colours, fonts, background and mood of your own")
     chosen.add_argument(
-        "look", metavar="NAME", type=shared.look, help=f"{shared.LOOK}; light or dark alone keeps the theme"
+        "look", metavar="NAME", nargs="+", action=_Look, help=f"{shared.LOOK}; light or dark alone keeps the theme"
     )
     what.add_parser("reset", help="back to the plain theme, light or dark as the system, and to the desktop's picture")
+
+
+class _Look(argparse.Action):
+    """Reads all words as one name, so that it needs no quotes."""
+
+    def __call__(self, _parser: object, options: argparse.Namespace, words: Any, _name: str | None = None) -> None:
+        try:
+            setattr(options, self.dest, shared.look(" ".join(words)))
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentError(self, str(error)) from error
 
 
 def run(options: argparse.Namespace) -> int:

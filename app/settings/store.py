@@ -136,7 +136,12 @@ def names() -> dict[str, str]:
 
 
 def check_name(name: str, of: str) -> None:
-    """Raise ValueError if another presence than `of` is called so: a person tells them apart by their names."""
+    """Raise ValueError for a name of signs that cannot be seen, and if another presence than `of` is called so.
+
+    A person tells presences apart by their names.
+    """
+    if not name.isprintable():
+        raise ValueError("A name has letters and signs that can be seen, in one line.")
     plain = " ".join(name.split()).casefold()
     if any(one != of and " ".join(known.split()).casefold() == plain for one, known in names().items()):
         raise ValueError(f"Another presence is called {name.strip()} already. Choose another name.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -69,8 +70,10 @@ class Dialogs(QObject):
         self._soon.setSingleShot(True)
         self._soon.setInterval(_SETTLED_MS)
         self._soon.timeout.connect(self._follow)
-        self._watcher = QFileSystemWatcher([str(paths.config_dir())], self)
-        self._watcher.directoryChanged.connect(self._soon.start)
+        self._watcher = QFileSystemWatcher(self)
+        self._watch()
+        for changed in (self._watcher.directoryChanged, self._watcher.fileChanged):
+            changed.connect(self._soon.start)
         # Later, because the key or press that chose a theme is still being handled by the field that is made again.
         system.restyled.connect(lambda: QTimer.singleShot(0, self, self._restyle))
         presence.settings_wanted.connect(self.settings)
@@ -80,11 +83,20 @@ class Dialogs(QObject):
 
     def close(self) -> None:
         """Stop following the settings' file, so that no later change reaches a system that is closed."""
-        self._watcher.directoryChanged.disconnect(self._soon.start)
+        self._watcher.removePaths([*self._watcher.directories(), *self._watcher.files()])
         self._soon.stop()
         self.deleteLater()
 
+    def _watch(self) -> None:
+        """Watch the folder, for a file that replaces the old one, and the file, for a program that writes into it."""
+        file = paths.config_dir() / "settings.toml"
+        watched = (*self._watcher.directories(), *self._watcher.files())
+        for path in map(str, (file.parent, file)):
+            if path not in watched and os.path.exists(path):
+                self._watcher.addPath(path)
+
     def _follow(self) -> None:
+        self._watch()
         settings = self._reload()
         self._system.follow(settings)
         if self._settings is not None:

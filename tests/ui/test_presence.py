@@ -875,6 +875,25 @@ def test_another_theme_changes_the_open_windows_and_closes_none(qtbot: QtBot, lo
     presence.orb.close()
 
 
+def test_a_draft_that_needs_more_lines_in_another_theme_is_seen_whole(
+    qtbot: QtBot, look: Look, qapp: QApplication
+) -> None:
+    presence = Presence(look)
+    presence.show()
+    presence.open()
+    presence.composer.field.setPlainText(" ".join(f"the quick brown fox {number}" for number in range(5)))
+    presence.composer.field.moveCursor(QTextCursor.MoveOperation.End)
+    lines = presence.composer.field.document().size().height()
+    presence.restyle(application.look_of(qapp, Settings({"presence.theme": "pixel-crt"}, {}), look))
+    field = presence.composer.field
+    assert field.document().size().height() > lines
+    qtbot.waitUntil(lambda: field.height() >= field.wanted_height())
+    first, last = QTextCursor(field.document()), field.textCursor()
+    qtbot.waitUntil(lambda: field.cursorRect(first).top() >= 0 and field.cursorRect(last).bottom() < field.height())
+    presence.close()
+    presence.orb.close()
+
+
 def test_a_key_that_is_refused_is_said_once_and_one_press_asks_for_another(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAccessible, QColor, QImage
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QSpinBox
 from pytestqt.qtbot import QtBot
 
+from app.base import paths
 from app.services.themes import Appearance
 from app.settings import catalog, store
 from app.settings.store import Settings
@@ -145,6 +146,9 @@ def test_the_open_settings_follow_what_changes_elsewhere_and_keep_what_is_being_
             store.save(catalog.MODE, "plan")
             store.save(catalog.HISTORY_DAYS, 7)
             await until(lambda: _values(window) == ("plan", 7))
+            file = paths.config_dir() / "settings.toml"
+            file.write_text(file.read_text().replace("7", "9"))
+            await until(lambda: _values(window) == ("plan", 9))
             Appearance().choose({catalog.THEME: "memphis", catalog.SCHEME: "dark"}, "turn-1")
             await until(lambda: _chosen(window, _THEME) == ["memphis"])
             assert (window.isVisible(), _chosen(window, "presence.scheme")) == (True, ["dark"])

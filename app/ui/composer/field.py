@@ -270,7 +270,8 @@ class ComposerField(QPlainTextEdit):
             self.document().setDefaultTextOption(option)
 
     def _fitting(self) -> int:
-        line = self.fontMetrics().lineSpacing()
+        # The lines of some fonts are laid out higher than they say.
+        line = max(self.fontMetrics().lineSpacing(), self.cursorRect().height())
         lines = round(self.document().size().height())  # in lines, because a plain text document measures in lines
         return line * max(1, min(lines, self._theme.count("composer_lines"))) + 2
 

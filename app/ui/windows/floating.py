@@ -286,7 +286,12 @@ class Floating(QWidget):
             self._is_uncut = True
             self.update()
         else:
-            self.setMask(self._region())
+            self._cut()
+
+    def _cut(self) -> None:
+        """Give the window its shape. Only the X server knows it: Qt would paint nothing outside of a widget's mask, and
+        what a larger one uncovers would show the last theme."""
+        self.windowHandle().setMask(self._region())
 
     def _region(self) -> QRegion:
         return QRegion(self.body_path().toFillPolygon().toPolygon())
@@ -296,7 +301,7 @@ class Floating(QWidget):
         some window managers ignore those set before."""
         if self._is_uncut and self.around.may_shape(int(self.winId())):
             self._is_uncut = False
-            self.setMask(self._region())
+            self._cut()
         if not self._managed:
             self._managed = True
             QTimer.singleShot(0, self, self._confirmed)

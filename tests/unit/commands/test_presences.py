@@ -131,6 +131,12 @@ def test_a_name_that_names_no_folder_is_refused(name: str, moved: Path, capsys: 
     assert not paths.presences()
 
 
+@pytest.mark.parametrize("name", ["\x1b[31mRed", "two\nlines"])
+def test_a_name_that_would_change_a_terminal_is_refused(name: str) -> None:
+    assert presence("create", name) == 1
+    assert not paths.presences()
+
+
 def test_a_name_that_is_taken_and_one_that_is_unknown_are_said(capsys: pytest.CaptureFixture[str]) -> None:
     presence("create", "Ada")
     assert presence("create", "ada") == 1

@@ -53,7 +53,7 @@ def test_errors_of_the_persons_own_theme_file_are_named(words: list[str], capsys
 
 def test_a_theme_is_chosen_and_reset_and_each_is_undone(capsys: pytest.CaptureFixture[str]) -> None:
     store.save(PALETTE, "accent: #B3541E")
-    assert "Cyberpunk" in _says(capsys, "theme", "set", "dark cyberpunk")
+    assert "Cyberpunk" in _says(capsys, "theme", "set", "dark", "cyberpunk")
     assert (store.load()[THEME], store.load()[SCHEME], store.load()[PALETTE]) == ("cyberpunk", "dark", "")
     _says(capsys, "theme", "reset")
     assert (store.load()[THEME], store.load()[SCHEME]) == ("plain", "system")

@@ -22,22 +22,24 @@ class _Window(Floating):
     def __init__(self, look: theme.Theme) -> None:
         super().__init__(look, WindowDeps(None, composited=False))
         self.painted: list[tuple[theme.Color, QRegion]] = []
+        self.unpainted = QRegion()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self.paint_base(QPainter(self))
-        self.painted.append((self.theme.color("paper"), self.mask()))
+        self.unpainted = QRegion(self.rect()) - event.region()
+        self.painted.append((self.theme.color("paper"), self.windowHandle().mask()))
 
 
 def _shown(qtbot: QtBot, window: QWidget) -> None:
     qtbot.addWidget(window)
     window.resize(90, 70)
     window.show()
-    qtbot.waitUntil(lambda: not window.mask().isEmpty())
+    qtbot.waitUntil(lambda: not window.windowHandle().mask().isEmpty())
 
 
 def _gaps(window: QWidget, color: theme.Color) -> set[tuple[int, int]]:
     """Return the pixels at the edge of the window's shape that do not have this colour."""
-    picture, shape, found = QImage(window.size(), QImage.Format.Format_RGB32), window.mask(), set()
+    picture, shape, found = QImage(window.size(), QImage.Format.Format_RGB32), window.windowHandle().mask(), set()
     window.render(picture)
     for rect in cast(Iterable[QRect], shape):
         for x, y in (
@@ -67,9 +69,10 @@ def test_the_shape_of_another_theme_comes_with_its_picture(qtbot: QtBot) -> None
     _shown(qtbot, window)
     qtbot.waitUntil(lambda: bool(window.painted))
     for look in (sharp, round_):
-        shape = window.mask()
+        shape = window.windowHandle().mask()
         window.painted.clear()
         window.dress(look)
-        assert window.mask() == shape
+        assert window.windowHandle().mask() == shape
         qtbot.waitUntil(lambda: bool(window.painted))
         assert all((paper == look.color("paper")) is (mask != shape) for paper, mask in window.painted)
+        assert window.unpainted.isEmpty(), "the old picture would show where the new shape is wider"
