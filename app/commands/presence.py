@@ -101,7 +101,7 @@ def _list_voices() -> int:
     return 0
 
 
-class Switch:
+class PresenceSwitch:
     """The presences in the menu of the orb."""
 
     def entries(self) -> Sequence[PresenceEntry]:
@@ -417,7 +417,7 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
 
     names = ("planned", "memory", "servers", "apps", "extras", "finder")
     collections = {name: _Later(name, reload, connected) for name in names}
-    outside = Outside(reload, ThisMachine(), welcome, collections, Switch())
+    outside = Outside(reload, ThisMachine(), welcome, collections, PresenceSwitch())
     return application.run(connect, settings, outside, on_ready=go_on)
 
 

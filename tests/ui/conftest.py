@@ -151,6 +151,15 @@ def presence(still: Look, collections: Mapping[str, Collection]) -> Iterator[Pre
         focused.destroy()
 
 
+def run_and_undress(qapp: QApplication, look: Look, presence: Presence, story: Coroutine[Any, Any, int]) -> None:
+    """Run a story in which the look changes, and give Qt's widgets the usual look back."""
+    try:
+        eventloop.run_until(qapp, within(story))
+    finally:
+        application.look_of(qapp, Settings({}, {}), look)
+    presence.orb.close()
+
+
 Drive = Callable[[Coroutine[Any, Any, None]], None]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QFont, QImage
+from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 from Xlib import XK
@@ -75,10 +75,11 @@ def test_it_shows_who_and_what_and_why_and_what_can_be_undone(
 def _bold(row: ApprovalRow) -> list[str]:
     """Return the strong parts of the question as it is painted."""
     block, found = row._sentence.document().firstBlock(), list[str]()
+    strong = drawing.font(row.theme, "text", strong=True).weight()
     while block.isValid():
         part = block.begin()
         while not part.atEnd():
-            if part.fragment().charFormat().fontWeight() > QFont.Weight.Normal:
+            if part.fragment().charFormat().fontWeight() == strong:
                 found.append(part.fragment().text())
             part += 1  # type: ignore[operator, assignment]
         block = block.next()

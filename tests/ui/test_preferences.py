@@ -48,6 +48,7 @@ from app.ui.system.autostart import DesktopFile
 from app.ui.system.system import System
 from app.ui.welcome import WelcomeWindow
 from tests.support.waiting import until, within
+from tests.ui.conftest import run_and_undress
 from tests.ui.fake_agent import FakeAgent
 
 
@@ -394,11 +395,7 @@ def test_choices_count_at_once_where_they_can(
             presence.close()
         return 0
 
-    try:
-        eventloop.run_until(qapp, within(story()))
-    finally:
-        application.look_of(qapp, Settings({}, {}), still)
-    presence.orb.close()
+    run_and_undress(qapp, still, presence, story())
 
 
 def test_what_of_a_look_cannot_be_shown_is_said_where_it_is_entered(
@@ -444,11 +441,7 @@ def test_after_the_end_no_change_of_the_settings_is_followed(
                 assert len(read) == before + 1
         return 0
 
-    try:
-        eventloop.run_until(qapp, within(story()))
-    finally:
-        application.look_of(qapp, Settings({}, {}), still)
-    presence.orb.close()
+    run_and_undress(qapp, still, presence, story())
 
 
 def test_a_theme_that_a_tool_writes_is_followed_at_once_and_what_was_said_is_not_typed_again(
@@ -474,11 +467,7 @@ def test_a_theme_that_a_tool_writes_is_followed_at_once_and_what_was_said_is_not
             presence.close()
         return 0
 
-    try:
-        eventloop.run_until(qapp, within(story()))
-    finally:
-        application.look_of(qapp, Settings({}, {}), still)
-    presence.orb.close()
+    run_and_undress(qapp, still, presence, story())
 
 
 def test_a_name_that_a_tool_writes_is_at_once_the_title_of_all_windows(
@@ -503,11 +492,7 @@ def test_a_name_that_a_tool_writes_is_at_once_the_title_of_all_windows(
             presence.close()
         return 0
 
-    try:
-        eventloop.run_until(qapp, within(story()))
-    finally:
-        application.look_of(qapp, Settings({}, {}), still)
-    presence.orb.close()
+    run_and_undress(qapp, still, presence, story())
 
 
 def _title(window: QWidget) -> str:

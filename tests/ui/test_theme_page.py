@@ -15,7 +15,6 @@ from app.base import paths
 from app.services.themes import Appearance
 from app.settings import catalog, store
 from app.settings.store import Settings
-from app.ui import application, eventloop
 from app.ui.lifecycle import Dialogs
 from app.ui.machine import NoMachine, Outside
 from app.ui.preferences.editors import Radio
@@ -25,7 +24,8 @@ from app.ui.presence import Look, Presence
 from app.ui.system.system import System
 from app.ui.theme import roles, theme
 from app.ui.theme.theme import Theme
-from tests.support.waiting import until, within
+from tests.support.waiting import until
+from tests.ui.conftest import run_and_undress
 
 _THEME = "presence.theme"
 
@@ -167,11 +167,7 @@ def test_the_open_settings_follow_what_changes_elsewhere_and_keep_what_is_being_
             presence.close()
         return 0
 
-    try:
-        eventloop.run_until(qapp, within(story()))
-    finally:
-        application.look_of(qapp, Settings({}, {}), still)
-    presence.orb.close()
+    run_and_undress(qapp, still, presence, story())
 
 
 def _values(window: SettingsWindow) -> tuple[str, int]:
@@ -208,8 +204,4 @@ def test_arrows_go_on_through_the_themes_while_each_is_shown_at_once(
             presence.close()
         return 0
 
-    try:
-        eventloop.run_until(qapp, within(story()))
-    finally:
-        application.look_of(qapp, Settings({}, {}), still)
-    presence.orb.close()
+    run_and_undress(qapp, still, presence, story())

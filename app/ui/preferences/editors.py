@@ -224,11 +224,7 @@ class Whole(QSpinBox):
     def __init__(self, theme: Theme, unit: Unit) -> None:
         super().__init__()
         self._unit = unit
-        self.setSuffix(_suffix(unit))
-        self.setSingleStep(unit.holds)
-        self.setGroupSeparatorShown(True)
-        # The style sheet's padding does not reach the line inside.
-        self.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
+        _show_unit(self, theme, unit)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -257,11 +253,7 @@ class Broken(QDoubleSpinBox):
     def __init__(self, theme: Theme, unit: Unit) -> None:
         super().__init__()
         self._unit = unit
-        self.setSuffix(_suffix(unit))
-        self.setSingleStep(unit.holds)
-        self.setGroupSeparatorShown(True)
-        # The style sheet's padding does not reach the line inside.
-        self.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
+        _show_unit(self, theme, unit)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -274,8 +266,12 @@ class Broken(QDoubleSpinBox):
         return super().valueFromText(text) * self._unit.holds
 
 
-def _suffix(unit: Unit) -> str:
-    return f" {QCoreApplication.translate('Settings', unit.text)}" if unit.text else ""
+def _show_unit(field: Whole | Broken, theme: Theme, unit: Unit) -> None:
+    field.setSuffix(f" {QCoreApplication.translate('Settings', unit.text)}" if unit.text else "")
+    field.setSingleStep(unit.holds)
+    field.setGroupSeparatorShown(True)
+    # The style sheet's padding does not reach the line inside.
+    field.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
 
 
 _MODIFIERS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)

@@ -45,12 +45,12 @@ def test_a_presence_has_a_name_a_manner_and_folders_of_its_own(
 
 
 def test_the_menu_knows_all_by_their_names_and_marks_the_one_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.commands.presence import Switch
+    from app.commands.presence import PresenceSwitch
 
     presence("create", "Bob")
     presence("create", "Ada L.")
     monkeypatch.setenv(paths.PRESENCE, "ada-l")
-    assert [(one.id, one.name, one.is_this) for one in Switch().entries()] == [
+    assert [(one.id, one.name, one.is_this) for one in PresenceSwitch().entries()] == [
         ("", catalog.NAME.default, False),
         ("ada-l", "Ada L.", True),
         ("bob", "Bob", False),
