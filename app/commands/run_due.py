@@ -123,7 +123,7 @@ async def _turn(due: DueRun) -> tuple[str, str]:
     async with assembled(settings, allowed=due.job.allowed) as assistant:
         assistant.subscribe(note)
         stop_on_signals(assistant.stop)
-        ended = await assistant.send(due.job.task, own=due.job.task, read_before=due.job.tainted_by)
+        ended = await assistant.send(due.job.task, read_before=due.job.tainted_by)
     return _told(ended, refused, due.job)
 
 

@@ -67,7 +67,9 @@ def test_pictures_come_in_the_answer_where_that_is_asked(screen: Screen) -> None
 def test_a_server_in_the_sandbox_is_read_from_this_machine_until_it_is_stopped(screen: Screen) -> None:
     (screen.home / "Wisp").mkdir()
     (screen.home / "Wisp" / "hello.txt").write_text("from inside")
-    serve = '<execute_command background="true">python3 -m http.server 28473 --bind 127.0.0.1</execute_command>'
+    serve = (
+        '<execute_command background="true" keep="true">python3 -m http.server 28473 --bind 127.0.0.1</execute_command>'
+    )
     started = json.loads(screen.wisp("tool", "--workspace", str(screen.home / "Wisp"), serve).stdout)
     run, address = started["payload"]["run_id"], "http://127.0.0.1:28473/hello.txt"
     try:
