@@ -352,7 +352,7 @@ def hotkeys() -> Finding:
     from Xlib.error import DisplayError
 
     from app.desktop.keys import chord
-    from app.desktop.x11.listener import grab
+    from app.desktop.x11.listener import grab, places_of
 
     if os.environ.get("WAYLAND_DISPLAY"):
         return note(
@@ -367,13 +367,13 @@ def hotkeys() -> Finding:
     except (DisplayError, OSError) as error:
         return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
     try:
-        held = {key: grab(connection, chord(key)) for key in keys}
+        places = {key: places_of(connection, chord(key)) for key in keys}
+        taken = [key for key, found in places.items() if found and not grab(connection, found)]
     except WispError as error:
         return note(name, str(error), "Choose another key in the preferences.", SUMMON_KEY.key)
     finally:
         connection.close()
-    missing = [key for key, grabbed in held.items() if grabbed is None]
-    taken = [key for key, grabbed in held.items() if grabbed is not None and not grabbed[2]]
+    missing = [key for key, found in places.items() if found is None]
     if missing:
         return note(
             name,

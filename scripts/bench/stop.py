@@ -2,10 +2,10 @@
 
     .venv/bin/python scripts/bench/stop.py [TRIALS] [--busy]
 
-Half of the trials stop long typing, half a long drag, on a private desktop. The key comes from a device that is not
-ours, as a person's does; both times are the X server's own, taken by another process. With `--busy` every processor is
-kept busy by other programs, and the thread that has the event loop (the presence's) runs Python and never pauses.
-Afterwards nothing may be held.
+Half of the trials stop long typing, half a long drag with Shift held, on a private desktop. The key comes from a device
+that is not ours, as a person's does; both times are the X server's own, taken by another process. With `--busy` every
+processor is kept busy by other programs, and the thread that has the event loop (the presence's) runs Python and never
+pauses. Afterwards nothing may be held.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ async def _typing(controller: DesktopController) -> None:
 
 
 async def _dragging(controller: DesktopController) -> None:
-    await controller.input.drag([Point(150, 150), Point(650, 450)] * 40, Press(), 20.0)
+    await controller.input.drag([Point(150, 150), Point(650, 450)] * 40, Press(modifiers=("Shift_L",)), 20.0)
 
 
 @contextmanager

@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import closing
 
 import pytest
+from Xlib import XK, X
+from Xlib.display import Display
+from Xlib.ext import xtest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
@@ -17,6 +20,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.keys import chord
 from app.desktop.x11.listener import Listener
 from app.desktop.x11.virtual import VirtualDesktop
+from scripts.device import PersonsDevices
 from tests.support.waiting import eventually
 
 
@@ -126,3 +130,46 @@ def test_a_made_stop_key_stops_every_wisp_of_the_desktop_and_other_made_keys_non
             subprocess.run(["xdotool", "key", keys], env=desktop.environment, check=True)
         assert eventually(lambda: {"presence", "do"} <= set(heard))
     assert set(heard) == {"presence", "do"}
+
+
+@pytest.mark.parametrize("is_menu_open", [False, True])
+@pytest.mark.parametrize("held", [XK.XK_Shift_L, XK.XK_Super_L, XK.XK_Control_L, XK.XK_a])
+def test_the_stop_key_stops_whatever_wisp_holds(held: int, desktop: VirtualDesktop, *, is_menu_open: bool) -> None:
+    heard: list[str] = []
+    person = PersonsDevices(desktop.environment)
+    wisp = menu = person.display
+    with closing(person), closing(_listener(desktop, heard)):
+        if is_menu_open:
+            menu.screen().root.grab_keyboard(True, X.GrabModeAsync, X.GrabModeAsync, X.CurrentTime)
+        xtest.fake_input(wisp, X.KeyPress, wisp.keysym_to_keycode(held))
+        person.tap(XK.XK_Escape)
+        person.press_together(XK.XK_Control_L, XK.XK_Alt_L, XK.XK_Escape)
+        xtest.fake_input(wisp, X.KeyRelease, wisp.keysym_to_keycode(held))
+        wisp.sync()
+        assert eventually(lambda: "stop" in heard)
+    assert heard[:4] == ["touched", "touched", "touched", "stop"]
+
+
+def test_the_stop_key_lies_where_a_new_layout_has_it(desktop: VirtualDesktop) -> None:
+    heard: list[str] = []
+    display = Display(desktop.environment["DISPLAY"])
+    here, there = (display.keysym_to_keycode(symbol) for symbol in (XK.XK_Escape, XK.XK_F9))
+    rows = [display.get_keyboard_mapping(code, 1)[0] for code in (here, there)]
+
+    def lay(*codes: int) -> None:
+        for code, row in zip(codes, rows, strict=True):
+            display.change_keyboard_mapping(code, [row])
+        display.sync()
+
+    with closing(display), closing(_listener(desktop, heard)):
+        lay(there, here)
+        try:
+            press = ["xdotool", "key", "ctrl+alt+Escape"]
+            assert eventually(lambda: subprocess.run(press, env=desktop.environment, check=True) and "stop" in heard)
+        finally:
+            lay(here, there)
+
+
+def _listener(desktop: VirtualDesktop, heard: list[str]) -> Listener:
+    key = chord("ctrl+alt+escape")
+    return Listener(desktop.environment, key, lambda: heard.append("stop"), lambda: heard.append("touched"))

@@ -88,7 +88,9 @@ class _Watch:
         self._person = PersonsDevices(os.environ)
         self._chord = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_Escape)
         self.display = Display()
-        self.display.xinput_query_version()
+        # From 2.1 on raw events come also while a menu has grabbed the keyboard; python-xlib would ask for 2.0.
+        opcode = self.display.display.get_extension_major(xinput.extname)
+        xinput.XIQueryVersion(display=self.display.display, opcode=opcode, major_version=2, minor_version=2)
         devices = self.display.xinput_query_device(xinput.AllDevices).devices
         self._agent = {device.deviceid for device in devices if "XTEST" in str(device.name)}
         self._escape = self.display.keysym_to_keycode(XK.XK_Escape)

@@ -108,6 +108,13 @@ class Keymap:
         """Return how to type a symbol, with as few modifiers as possible."""
         return self._strokes.get(symbol)
 
+    def keycodes(self, symbol: int) -> frozenset[int]:
+        """Return each key that makes a symbol without Shift in the first two layouts, else the one that types it."""
+        rows = enumerate(self.rows, self.first)
+        found = frozenset(code for code, row in rows if symbol and symbol in row[:3:2])
+        stroke = self.stroke(symbol)
+        return found or frozenset([stroke.keycode] if stroke else [])
+
     def stroke_for(self, character: str) -> KeyboardStroke | None:
         """Return how to type a character, or None if this layout cannot."""
         found = next((s for s in map(self._strokes.get, symbols_of(character)) if s), None)
