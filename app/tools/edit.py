@@ -167,7 +167,8 @@ def _about(place: Place, done: WrittenFile) -> dict[str, JsonValue]:
 
 
 def _limits(done: WrittenFile) -> str:
-    return "" if done.undoable else " The old content was too big to be kept, so this cannot be undone."
+    parted = " The file has other names (hard links) elsewhere, which keep the old content." if done.parted else ""
+    return parted if done.undoable else f"{parted} The old content was too big to be kept, so this cannot be undone."
 
 
 def _told(place: Place, blocks: tuple[Applied, ...]) -> str:

@@ -1,7 +1,8 @@
 """Write files. Every change happens completely or not at all, keeps the file's mode, and can be undone.
 
 The new content is written next to the old file, synced, noted in the checkpoints, and then renamed over it. All of this
-happens in one folder that is held open, so a link that appears meanwhile cannot redirect the write.
+happens in one folder that is held open, so a link that appears meanwhile cannot redirect the write. A file with several
+names (hard links) is written in place, if all of them may be written: the others would otherwise keep the old content.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote
 
 import psutil
 
-from app.base.errors import ToolFailed, ToolMisuse
+from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
 from app.base.values import dataclass
 from app.services.files import moving
@@ -88,6 +90,7 @@ _PRIVATE = 0o600
 _CHUNK = 1 << 20
 _BESIDE = ".wisp-"
 _SWEPT = 100
+_MOST_ENTRIES = 100_000
 MOST_EDITED_BYTES = 64_000_000
 
 
@@ -104,12 +107,14 @@ class WrittenFile:
     """The result of a change to a file.
 
     `created`: the file is new. `undoable`: the old content was kept. `trashed`: the file was moved to the trash.
+    `parted`: other names of the file (hard links) lie elsewhere and keep the old content.
     """
 
     size_bytes: int
     created: bool = False
     undoable: bool = True
     trashed: bool = False
+    parted: bool = False
 
 
 class Changes:
@@ -131,14 +136,16 @@ class Changes:
         with self._lock, told(place.argument, place.shown), _made(place, folders) as folder:
             old = self._old(folder, name, place)
             beside, after, size = _write_beside(folder, name, chunks, old)
+            take_place = _fill if self._has_only_own_names(place, old) else Folder.replace
             try:
                 change = self._noted(folder, name, old, origin, place, after)
-                self._carry_out(change, lambda: folder.replace(beside, name))
+                self._carry_out(change, lambda: take_place(folder, beside, name))
             except BaseException:  # so that a failed change leaves no half-written file beside the old one
                 _drop(folder, beside)
                 raise
             folder.sync()
-            return WrittenFile(size, old is None, change.kept)
+            parted = take_place is not _fill and old is not None and old.st_nlink > 1
+            return WrittenFile(size, old is None, change.kept, parted=parted)
 
     def edit(self, place: Place, change: Callable[[bytes], bytes], origin: ChangeOrigin) -> WrittenFile:
         """Replace the file's content with what `change` returns. If `change` raises, the file stays as it is.
@@ -302,11 +309,23 @@ class Changes:
             if change.before is None:
                 folder.unlink(name)
             else:
+                old = folder.stat(name)
                 with self._checkpoints.open(change.before) as kept:
-                    chunks = iter(lambda: kept.read(_CHUNK), b"")
-                    beside, _, _ = _write_beside(folder, name, chunks, folder.stat(name), change.mode)
-                folder.replace(beside, name)
+                    beside, _, _ = _write_beside(folder, name, _pieces(kept), old, change.mode)
+                (_fill if self._has_only_own_names(place, old) else Folder.replace)(folder, beside, name)
             folder.sync()
+
+    def _has_only_own_names(self, place: Place, file: os.stat_result | None) -> bool:
+        """Return whether a file has several names (hard links), and all lie where this one lies and may be written."""
+        if file is None or file.st_nlink == 1:
+            return False
+        names = _names_of(file, place.root)
+        try:
+            for name in names:
+                self._workspace.check_writable(self._workspace.locate(str(name)))
+        except WispError:
+            return False
+        return len(names) == file.st_nlink
 
     def _digest(self, place: Place) -> str | None:
         *folders, name = _parts(place)
@@ -362,6 +381,50 @@ def _write_beside(
         _drop(folder, beside)
         raise
     return beside, digest.hexdigest(), size
+
+
+def _names_of(file: os.stat_result, root: Path) -> list[Path]:
+    """Return the names of a file below `root`, as many as are found among its first entries."""
+    found: list[Path] = []
+    folders, left = [root], _MOST_ENTRIES
+    while folders and left > 0 and len(found) < file.st_nlink:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                left -= 1
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                elif entry.inode() == file.st_ino and os.path.samestat(os.lstat(entry.path), file):
+                    found.append(Path(entry.path))
+    return found
+
+
+def _fill(folder: Folder, beside: str, name: str) -> None:
+    """Write the content of `beside` into the file `name`, and remove `beside`. An error leaves the old content."""
+    with open(folder.open(name, os.O_RDONLY), "rb") as source:
+        spare, _, _ = _write_beside(folder, name, _pieces(source), None)
+    try:
+        try:
+            _copy(folder, beside, name)
+        except BaseException:  # such as a full disk
+            _copy(folder, spare, name)
+            raise
+    finally:
+        _drop(folder, spare)
+    _drop(folder, beside)
+
+
+def _copy(folder: Folder, source: str, name: str) -> None:
+    with (
+        open(folder.open(source, os.O_RDONLY), "rb") as new,
+        open(folder.open(name, os.O_WRONLY), "wb") as file,
+    ):
+        file.writelines(_pieces(new))
+        file.truncate()
+        os.fsync(file.fileno())
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    return iter(lambda: file.read(_CHUNK), b"")
 
 
 def _take_over(handle: int, old: os.stat_result | None, mode: int | None) -> None:

@@ -59,11 +59,33 @@ async def test_a_link_within_the_workspace_is_written_through(bench: Bench) -> N
     assert ((bench.root / "link.txt").is_symlink(), (bench.root / "real.txt").read_text()) == (True, "new")
 
 
-async def test_a_hard_link_elsewhere_keeps_its_content(bench: Bench, tmp_path: Path) -> None:
-    (tmp_path / "far.txt").write_text("old")
-    os.link(tmp_path / "far.txt", bench.root / "near.txt")
-    await bench.call("write_file", path="near.txt", content="new")
-    assert ((tmp_path / "far.txt").read_text(), (bench.root / "near.txt").read_text()) == ("old", "new")
+@pytest.mark.parametrize("other", ["far.txt", "project/.git/hooks/post-commit"])
+async def test_a_hard_link_that_may_not_be_written_keeps_its_content_and_that_is_told(
+    bench: Bench, tmp_path: Path, other: str
+) -> None:
+    far = tmp_path / other
+    far.parent.mkdir(parents=True, exist_ok=True)
+    (bench.root / "near.txt").write_text("old")
+    os.link(bench.root / "near.txt", far)
+    result = await bench.call("write_file", path="near.txt", content="new")
+    assert (far.read_text(), (bench.root / "near.txt").read_text()) == ("old", "new")
+    assert "hard links" in result.llm_echo
+
+
+async def test_hard_links_within_the_workspace_stay_one_file_also_after_an_undo(bench: Bench) -> None:
+    names = [bench.root / "one.txt", bench.root / "deep" / "two.txt"]
+    names[1].parent.mkdir()
+    names[0].write_text("one\ntwo\n" * 2_000)
+    os.link(*names)
+    before = names[0].read_text()
+    await bench.call("write_file", path="deep/two.txt", content="one\ntwo\n")
+    assert [name.read_text() for name in names] == ["one\ntwo\n"] * 2
+    await bench.call("replace_in_file", path="one.txt", diff=_DIFF)
+    assert [name.read_text() for name in names] == ["one\nTWO\n"] * 2
+    for _ in range(2):
+        assert (await bench.call("undo_last_change")).ok
+    assert ([name.read_text() for name in names], names[0].samefile(names[1])) == ([before] * 2, True)
+    assert sorted(bench.root.rglob("*")) == sorted([names[0], *names[1].parents[:1], names[1]])
 
 
 @pytest.mark.parametrize(

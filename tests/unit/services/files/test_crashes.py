@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import random
@@ -94,6 +95,25 @@ def test_without_room_nothing_changes_and_that_is_told(tmp_path: Path, room: int
     ):
         changes.write(workspace.locate("a.txt"), (b"x" * 50_000,) * 10, ChangeOrigin())
     assert ({path.name: path.read_bytes() for path in file.parent.iterdir()}) == {"a.txt": b"old"}
+
+
+def test_without_room_a_file_with_two_names_keeps_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, changes = _made(tmp_path)
+    names = [tmp_path / "project" / name for name in ("a.txt", "b.txt")]
+    names[0].write_bytes(b"old")
+    os.link(*names)
+    fsync = os.fsync
+
+    def fail_in_place(handle: int) -> None:
+        if os.fstat(handle).st_nlink == 2 and os.fstat(handle).st_size > 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", fail_in_place)
+    with pytest.raises(NeedsPerson, match="no room left"):
+        changes.write(workspace.locate("a.txt"), (b"x" * 50_000,), ChangeOrigin())
+    assert ({path.name: path.read_bytes() for path in names[0].parent.iterdir()}) == {"a.txt": b"old", "b.txt": b"old"}
+    assert changes.restore("")[0] == []
 
 
 def test_without_room_for_the_copy_nothing_changes(tmp_path: Path) -> None:
