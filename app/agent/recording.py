@@ -152,6 +152,11 @@ class Recorder(Protocol):
         """Wait until everything is on disk. Returns a sentence for the person if it is not, once, else ""."""
         ...
 
+    @property
+    def is_held_up(self) -> bool:
+        """Whether `settled` gave up, because another program keeps this one from writing."""
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -182,6 +187,10 @@ class NoRecorder:
     async def settled(self) -> str:
         return ""
 
+    @property
+    def is_held_up(self) -> bool:
+        return False
+
     async def close(self) -> None:
         return None
 
@@ -206,7 +215,7 @@ class WrittenAhead:
         changes = not spec.effects_of(call) <= HARMLESS
         if not refusal and changes and (problem := await self._record.settled()):
             self.warn(problem)
-        return refusal
+        return told("unrecorded") if not refusal and changes and self._record.is_held_up else refusal
 
 
 class ExportFormat(StrEnum):

@@ -189,6 +189,10 @@ class JournalRecord:
     async def settled(self) -> str:
         return await self._db.done()
 
+    @property
+    def is_held_up(self) -> bool:
+        return self._db.is_held_up
+
     async def close(self) -> None:
         self._stop_withholding()
         self._write_piece()

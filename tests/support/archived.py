@@ -21,7 +21,7 @@ class Kept:
 
     def __init__(self, folder: Path, *replies: Reply, file: str = "journal.db", **parts: Any) -> None:
         self.path = folder / file
-        limits = {name: parts.pop(name) for name in ("busy_s", "rest_s") if name in parts}
+        limits = {name: parts.pop(name) for name in ("busy_s", "limit_s", "rest_s") if name in parts}
         self.database = Database(self.path, **limits)
         self.record = JournalRecord(self.database, SystemClock(), str(parts.get("model", "scripted")))
         self.archive = JournalArchive(self.database)

@@ -1,13 +1,15 @@
 """One SQLite database, and the only thread of this process that uses it.
 
 Jobs run in the order in which they are queued. Jobs that wait together share one commit, and are on the disk when
-`done` or `run` returns. A disk error never stops the program: it is reported once, and the unwritten jobs are lost.
+`done` or `run` returns. While another program holds the database locked, they wait in the queue. Any other disk error
+is reported once, and the unwritten jobs are lost; it never stops the program.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import queue
 import sqlite3
@@ -76,10 +78,13 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 _BUSY_S = 5.0  # https://sqlite.org/c3ref/busy_timeout.html
+_LIMIT_S = 30.0
+"""How long a caller, or the end of the program, waits for another program that holds the database locked."""
 _REST_S = 30.0
-"""How long nothing is tried after a failure, because a locked database would delay every step of a turn."""
+"""How long nothing is tried after a failure, because a slow disk that fails would delay every step of a turn."""
 _TOGETHER = 500
 _PRIVATE = 0o600  # so that other users of the computer cannot read it
+_HELD_UP = "Another program holds the journal locked ({path}). What happens is kept once that program lets go."
 _BROKEN = ("malformed", "not a database", "corrupt")
 _log = logging.getLogger(__name__)
 
@@ -97,14 +102,19 @@ class _Job:
 class Database:
     """A database that its thread opens at the first job. All methods may be called from any thread."""
 
-    def __init__(self, path: Path, *, busy_s: float = _BUSY_S, rest_s: float = _REST_S) -> None:
+    def __init__(
+        self, path: Path, *, busy_s: float = _BUSY_S, limit_s: float = _LIMIT_S, rest_s: float = _REST_S
+    ) -> None:
         self._path = path
         self._busy_s = busy_s
+        self._limit_s = limit_s
         self._rest_s = rest_s
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._thread = ThreadPoolExecutor(1, "journal")
         self._connection: sqlite3.Connection | None = None
         self._head = ChainHead(path.with_name(f"{path.stem}.head"))
+        self._locked_since = math.inf
+        self._ends_at = math.inf
         self._rests_until = 0.0
         self._problem = ""
         self._told = {""}
@@ -117,24 +127,45 @@ class Database:
 
     async def run(self, work: Work[T]) -> T:
         """Run a job and return its result. Raises JournalFailed."""
-        job = _Job(work)
-        self._give(job)
-        answer: T = await asyncio.wrap_future(job.future)
+        answer: T = await self._outcome(_Job(work))
         return answer
 
     async def done(self) -> str:
-        """Wait for all queued writes. Returns an error message if any were lost, once per cause, else ""."""
-        job = _Job(None)
-        self._give(job)
-        await asyncio.wrap_future(job.future)
-        problem, self._problem = self._problem, ""
+        """Wait for all queued writes. Returns an error message if any were lost or still wait, once per cause, else
+        "".
+        """
+        try:
+            await self._outcome(_Job(None))
+            problem, self._problem = self._problem, ""
+        except JournalFailed as error:
+            problem = str(error)
         if problem in self._told:
             return ""
         self._told.add(problem)
         return problem
 
+    @property
+    def is_held_up(self) -> bool:
+        """Whether another program has held the database locked for so long that nobody waits for it any more."""
+        return time.monotonic() >= self._locked_since + self._limit_s
+
+    async def _outcome(self, job: _Job) -> Any:
+        """Queue a job and wait for its result. Raises JournalFailed, also if another program holds everything up."""
+        self._give(job)
+        answer = asyncio.wrap_future(job.future)
+        try:
+            while not answer.done():
+                left_s = min(self._locked_since - time.monotonic(), 0) + self._limit_s
+                await asyncio.wait([answer], timeout=max(left_s, 0))
+                if self.is_held_up and not answer.done():
+                    raise JournalFailed(_HELD_UP.format(path=self._path))
+            return answer.result()
+        finally:
+            answer.cancel()  # so that what was given up does not happen later
+
     def close(self) -> None:
         """Finish the queued jobs, then close the database."""
+        self._ends_at = time.monotonic() + self._limit_s
         with suppress(RuntimeError):  # because the thread may be shut down already
             self._thread.submit(self._let_go)
         self._thread.shutdown()
@@ -167,15 +198,22 @@ class Database:
             self._connection = None
 
     def _do(self, jobs: list[_Job]) -> None:
-        try:
-            answers = self._transaction([job.work for job in jobs if job.work])
-        except WispError as error:
-            self._failed(jobs, str(error))
-        except (sqlite3.Error, OSError) as error:
-            self._failed(jobs, self._complaint(error))
-        else:
-            for job in jobs:
-                _answer(job, answers.pop(0) if job.work else None)
+        while True:
+            jobs = [job for job in jobs if not job.future.cancelled()]
+            try:
+                answers = self._transaction([job.work for job in jobs if job.work])
+            except WispError as error:
+                self._failed(jobs, str(error))
+            except (sqlite3.Error, OSError) as error:
+                if _is_locked(error) and time.monotonic() < self._ends_at:
+                    self._locked_since = min(self._locked_since, time.monotonic() - self._busy_s)
+                    continue
+                self._failed(jobs, self._complaint(error))
+            else:
+                for job in jobs:
+                    _answer(job, answers.pop(0) if job.work else None)
+            self._locked_since = math.inf
+            return
 
     def _transaction(self, works: list[Work[Any]]) -> list[object]:
         if not works:
@@ -249,6 +287,10 @@ def _answer(job: _Job, answer: object) -> None:
         job.future.set_result(answer)
 
 
+def _is_locked(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
 def _is_broken(error: Exception) -> bool:
     return any(word in str(error) for word in _BROKEN)
 
@@ -259,7 +301,7 @@ def _reason(error: sqlite3.Error | OSError) -> str:
         return "the disk is full"
     if isinstance(error, OSError) or "readonly" in words or "unable to open" in words:
         return "its folder cannot be written to"
-    if "locked" in words or "busy" in words:
+    if _is_locked(error):
         return "another program holds the journal locked"
     return f"the journal cannot be used: {error}"
 
@@ -298,7 +340,7 @@ def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
         try:
             connection.execute("pragma journal_mode = wal")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > limit:
+            if not _is_locked(error) or time.monotonic() > limit:
                 raise
             with transaction(connection):  # this waits for the other process' lock
                 continue

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.agent_events import Notice, Outcome
+from app.agent.agent_events import Notice, Outcome, ToolFinished
+from app.agent.policy import Mode
 from app.base.errors import WispError
 from app.services.journal.database import Database, open_private, steps
 from tests.support.archived import Kept
@@ -71,21 +72,38 @@ async def test_a_folder_that_cannot_be_made_is_told_once(tmp_path: Path) -> None
     await kept.close()
 
 
-async def test_a_locked_database_is_waited_for_briefly_and_told_once(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, "One.", "Two.", "Three.", busy_s=0.05, rest_s=0.0)
+async def test_while_another_program_holds_the_database_nothing_changes_and_nothing_is_lost(tmp_path: Path) -> None:
+    call = '<write path="a.txt">new</write>'
+    kept = Kept(tmp_path, "One.", call, "Two.", call, "Three.", busy_s=0.05, limit_s=0.1, mode=Mode.YOLO)
+    done = kept.stage.bench.done
     await kept.stage.send("First.")
-    other = sqlite3.connect(kept.path, isolation_level=None)
-    other.execute("begin immediate")
-    await kept.stage.send("Second.")
-    assert _warnings(kept) == [
-        f"This conversation is not being kept: another program holds the journal locked ({kept.path})."
-    ]
-    other.execute("rollback")
-    other.close()
+    with closing(sqlite3.connect(kept.path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        await kept.stage.send("Second.")
+        assert (done, [one.ok for one in kept.stage.events if isinstance(one, ToolFinished)]) == ([], [False])
+        with pytest.raises(WispError, match="holds the journal locked"):
+            await kept.archive.conversations()
+    (warning,) = _warnings(kept)
+    assert "holds the journal locked" in warning
     await kept.stage.send("Third.")
-    past = await kept.newest()
-    assert past.turns == 2
+    assert [one.ok for one in kept.stage.events if isinstance(one, ToolFinished)] == [False, True]
+    assert (await kept.newest()).turns == 3
     await kept.close()
+
+
+async def test_what_is_queued_while_another_program_holds_the_database_waits_also_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    database = Database(path, busy_s=0.05)
+    await database.run(lambda db: db.execute("create table notes (text)") and None)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        database.soon(lambda db: db.execute("insert into notes values ('kept')"))
+        closed = asyncio.ensure_future(asyncio.to_thread(database.close))
+        await asyncio.wait([closed], timeout=0.3)
+        assert not closed.done()
+    await closed
+    with closing(sqlite3.connect(path)) as again:
+        assert again.execute("select text from notes").fetchall() == [("kept",)]
 
 
 @pytest.mark.parametrize("damage", ["garbage", "middle"])
