@@ -170,7 +170,8 @@ class Policy:
         if need.subject is Subject.HOST and need.key:
             return any("." in name and f".{need.key}".endswith(f".{name}") for name in self._allowed)
         if need.subject is Subject.FOLDER:
-            folders = [Path(os.path.realpath(Path(name).expanduser())) for name in self._allowed]
+            # as they were written, because file names may differ in their capitals only
+            folders = [Path(os.path.realpath(Path(name).expanduser())) for name in self._around.allowed]
             place = Path(need.key.split("\0")[0])
             return any(place.is_relative_to(folder) for folder in folders if len(folder.parts) > _SHALLOW)
         names = {need.name.casefold(), need.key.casefold(), *need.names}

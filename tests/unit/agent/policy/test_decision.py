@@ -326,6 +326,7 @@ def test_what_only_looks_like_a_wall_stops_nothing(
         ("mousepad", "computer_type", (described(EDITOR, "text"),), {"text": "x"}),
         ("example.com", "web_fetch", (), {"url": "https://www.example.com/"}),
         ("/var/tmp", "write_file", (), {"path": "/var/tmp/elsewhere/notes.md", "content": "x"}),
+        ("/var/tmp/My Photos", "write_file", (), {"path": "/var/tmp/My Photos/Notes.md", "content": "x"}),
         ("curl example.com", "execute_command", (), {"command": "curl example.com"}),
     ],
 )
