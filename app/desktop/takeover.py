@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from app.base import paths
+from app.base import own_files, paths
 from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point
@@ -193,15 +193,14 @@ class DesktopLock:
 
     def take(self) -> None:
         """Take or renew the lock. Raises ToolFailed while another living process holds it."""
-        holder = self._holder()
-        if holder and holder != os.getpid():
-            raise ToolFailed(
-                f"Another Wisp (process {holder}) worked on this desktop within the last minute. Say it there, close "
-                "that Wisp, or try again when it has done nothing for a minute."
-            )
-        beside = self._path.with_suffix(f".{os.getpid()}")
-        beside.write_text(json.dumps({"pid": os.getpid(), "at": time.time()}), encoding="utf-8")
-        os.replace(beside, self._path)  # so that a reader never sees half a file
+        with own_files.locked(self._path):
+            holder = self._holder()
+            if holder and holder != os.getpid():
+                raise ToolFailed(
+                    f"Another Wisp (process {holder}) worked on this desktop within the last minute. Say it there, "
+                    "close that Wisp, or try again when it has done nothing for a minute."
+                )
+            own_files.write(self._path, json.dumps({"pid": os.getpid(), "at": time.time()}))
 
     def let_go(self) -> None:
         """Release the lock if this process has it."""

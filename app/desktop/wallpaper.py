@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.base import paths, resources
+from app.base import own_files, paths, resources
 from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
@@ -265,7 +265,8 @@ class DesktopWallpaper:
             if one.before != one.after
         ]
         try:
-            self._kept.write_text(json.dumps({**self._all_kept(), self._name(): rows}), encoding="utf-8")
+            with own_files.locked(self._kept):
+                own_files.write(self._kept, json.dumps({**self._all_kept(), self._name(): rows}))
         except OSError as error:
             raise ToolFailed(f"What was there before cannot be kept: {error}.") from error
 

@@ -7,11 +7,10 @@ import functools
 import importlib
 import json
 import logging
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.base import paths, resources
+from app.base import own_files, paths, resources
 from app.base.errors import NeedsPerson
 from app.base.values import dataclass, field, fields, replace
 from app.providers.api import Provider
@@ -94,10 +93,9 @@ def remember(address: str, model: str, facts: ModelFacts) -> None:
     """Store the facts for the next run. If the folder is not writable, nothing is stored."""
     entry = {"pictures": facts.pictures, "tools": facts.tools, "declined": sorted(facts.declined)}
     path = paths.state_dir() / "models.json"
-    beside = path.with_suffix(".new")
     try:
-        beside.write_text(json.dumps({**_read(), _name(address, model): entry}, indent=1), encoding="utf-8")
-        os.replace(beside, path)  # so that a crash never leaves half a file
+        with own_files.locked(path):
+            own_files.write(path, json.dumps({**_read(), _name(address, model): entry}, indent=1))
     except OSError as error:
         _log.warning("What was learnt about %s could not be kept: %s", model, error)
 

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from app.base import paths, resources
+from app.base import own_files, paths, resources
 from app.base.errors import ToolFailed
 from app.base.texts import Phrase
 from app.base.values import dataclass
@@ -287,12 +287,7 @@ def _begun(module: str) -> Path:
 
 def _mark(place: Path, packages: str) -> None:
     """Write the mark so that it is on the disk, and whole, before anything is installed."""
-    made = place.with_name(f"{place.name}.new")
-    with made.open("w", encoding="utf-8") as file:
-        file.write(packages)
-        file.flush()
-        os.fsync(file.fileno())
-    made.replace(place)
+    own_files.write(place, packages, 0o644)
 
 
 def _missing(lock: str) -> str:

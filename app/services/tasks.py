@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.base import own_files
 from app.base.values import dataclass
 
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s*")
@@ -67,9 +67,7 @@ class Checklist:
         if items:
             self._written = _HEAD + render(items)
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            beside = self._path.with_suffix(".new")
-            beside.write_text(self._written, encoding="utf-8")
-            os.replace(beside, self._path)  # so that a crash never leaves half a file
+            own_files.write(self._path, self._written)
         return self.items()
 
     def was_edited(self) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.base import paths, resources
+from app.base import own_files, paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.values import dataclass
 from app.services.css import why_no_background
@@ -305,7 +305,7 @@ class Appearance:
             {"turn": one.turn, "at": one.at, "before": dict(one.before), "after": dict(one.after)} for one in changes
         ]
         try:
-            self._place.write_text(json.dumps(rows[-_MOST_KEPT:], ensure_ascii=False), encoding="utf-8")
+            own_files.write(self._place, json.dumps(rows[-_MOST_KEPT:], ensure_ascii=False))
         except OSError as error:
             raise ToolFailed(f"The change cannot be noted, so nothing was changed: {error}") from error
         needed = {store.load()[BACKDROP]}.union(*({c.before[BACKDROP.key], c.after[BACKDROP.key]} for c in changes))

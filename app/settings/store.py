@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.base import paths
+from app.base import own_files, paths
 from app.settings.catalog import ALL, NAME, Setting, T, renewed
 from app.settings.providers import key_holders
 
@@ -176,15 +176,14 @@ def save(setting: Setting[Any], value: Any) -> None:
     if setting.key == NAME.key:
         check_name(str(value), paths.presence())
     path = _path()
-    document = tomlkit.parse(paths.read_own(path)) if os.path.lexists(path) else tomlkit.document()
-    there = _by_key(document)
-    for key, new in {**renewed(there), setting.key: checked(setting, value)}.items():
-        if key == setting.key or there.get(key) != new:
-            group, _, name = key.partition(".")
-            document.setdefault(group, tomlkit.table())[name] = new
-    beside = path.with_suffix(".new")
-    beside.write_text(tomlkit.dumps(document), encoding="utf-8")
-    os.replace(beside, path)  # so that a crash never leaves half the settings
+    with own_files.locked(path):
+        document = tomlkit.parse(paths.read_own(path)) if os.path.lexists(path) else tomlkit.document()
+        there = _by_key(document)
+        for key, new in {**renewed(there), setting.key: checked(setting, value)}.items():
+            if key == setting.key or there.get(key) != new:
+                group, _, name = key.partition(".")
+                document.setdefault(group, tomlkit.table())[name] = new
+        own_files.write(path, tomlkit.dumps(document))
 
 
 _SERVICE = "wisp"
@@ -204,7 +203,8 @@ def keep(provider: str, key: str) -> str:
     try:
         keyring.set_password(_SERVICE, provider, key)
     except keyring.errors.KeyringError:  # because a session need not have a keyring service
-        _to_file(provider, key)
+        with own_files.locked(_file()):
+            _write_file({**_read_file(), provider: key})
         return "file"
     return "keyring"
 
@@ -217,7 +217,8 @@ def forget(provider: str) -> None:
     with suppress(keyring.errors.KeyringError):  # because it may be in the file, or nowhere
         keyring.delete_password(_SERVICE, provider)
     if _from_file(provider):
-        _write_file({name: key for name, key in _read_file().items() if name != provider})
+        with own_files.locked(_file()):
+            _write_file({name: key for name, key in _read_file().items() if name != provider})
 
 
 def _from_keyring(provider: str) -> str:
@@ -246,13 +247,5 @@ def _from_file(provider: str) -> str:
     return _read_file().get(provider, "")
 
 
-def _to_file(provider: str, key: str) -> None:
-    _write_file({**_read_file(), provider: key})
-
-
 def _write_file(keys: Mapping[str, str]) -> None:
-    beside = _file().with_suffix(".new")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(keys, file)
-    os.replace(beside, _file())  # so that a crash never leaves half a file
+    own_files.write(_file(), json.dumps(keys))

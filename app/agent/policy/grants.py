@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from app.agent.policy.values import LASTING, Need, Subject
-from app.base import paths
+from app.base import own_files, paths
 from app.base.errors import NeedsPerson
 from app.base.values import dataclass
 
@@ -39,17 +39,18 @@ class SavedGrants:
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file or grants_file()
-        self._stamp = -1
+        self._stamp: tuple[int, int] | None = None
         self._known: tuple[SavedGrant, ...] = ()
         self.problem = ""
 
     def all(self) -> tuple[SavedGrant, ...]:
         """Return the grants, the oldest first; none if the file cannot be used: then `problem` says why."""
         try:
-            stamp = self._file.stat().st_mtime_ns
+            found = self._file.stat()
         except OSError:  # because nothing was granted yet
-            self._stamp, self._known, self.problem = -1, (), ""
+            self._stamp, self._known, self.problem = None, (), ""
             return ()
+        stamp = found.st_mtime_ns, found.st_ino
         if stamp != self._stamp:
             self._stamp = stamp
             try:
@@ -65,22 +66,34 @@ class SavedGrants:
 
     def add(self, needs: Iterable[Need]) -> Sequence[SavedGrant]:
         """Save what these needs ask for. Returns what is new. Raises NeedsPerson if that is not possible."""
-        known, today = self.all(), time.strftime("%Y-%m-%d")
-        new = [
-            SavedGrant(need.subject, need.key, need.name, today)
-            for need in dict.fromkeys(needs)
-            if need.subject in LASTING and need.key and need.grant not in {one.grant for one in known}
-        ]
-        self._write((*known, *new))
+        today = time.strftime("%Y-%m-%d")
+        with self._changing() as known:
+            new = [
+                SavedGrant(need.subject, need.key, need.name, today)
+                for need in dict.fromkeys(needs)
+                if need.subject in LASTING and need.key and need.grant not in {one.grant for one in known}
+            ]
+            self._write((*known, *new))
         return new
 
     def remove(self, name: str) -> Sequence[SavedGrant]:
         """Take back the grants with this name or key. Returns them. Raises NeedsPerson if that is not possible."""
-        known, wanted = self.all(), name.casefold()
-        gone = [one for one in known if wanted in (one.name.casefold(), one.key.casefold())]
-        if gone:
-            self._write([one for one in known if one not in gone])
+        wanted = name.casefold()
+        with self._changing() as known:
+            gone = [one for one in known if wanted in (one.name.casefold(), one.key.casefold())]
+            if gone:
+                self._write([one for one in known if one not in gone])
         return gone
+
+    @contextmanager
+    def _changing(self) -> Iterator[Sequence[SavedGrant]]:
+        """Return a context manager with the grants, which nobody else changes meanwhile. Raises NeedsPerson."""
+        try:
+            with own_files.locked(self._file):
+                self._stamp = None  # because a change within one tick of the disk's clock leaves the same stamp
+                yield self.all()
+        except OSError as error:
+            raise NeedsPerson(f"The grant could not be written: {error}. Mend that, or allow this once.") from None
 
     def _write(self, grants: Iterable[SavedGrant]) -> None:
         import tomlkit  # late, because only writing needs it
@@ -93,11 +106,4 @@ class SavedGrants:
             entry.update({"for": one.subject.value, "key": one.key, "name": one.name, "since": one.since})
             listed.append(entry)
         document["grant"] = listed
-        beside = self._file.with_suffix(".new")
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(tomlkit.dumps(document), encoding="utf-8")
-            beside.chmod(0o600)
-            os.replace(beside, self._file)
-        except OSError as error:
-            raise NeedsPerson(f"The grant could not be written: {error}. Mend that, or allow this once.") from None
+        own_files.write(self._file, tomlkit.dumps(document))

@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.base import own_files
 from app.base.values import dataclass
 
 _NONE = "0" * 64
@@ -150,13 +149,8 @@ class ChainHead:
             self._noted = number
 
     def _write(self, number: int, hash_: str) -> None:
-        beside = self._path.with_name(f"{self._path.name}.{threading.get_native_id()}.new")
         try:
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w", encoding="ascii") as file:
-                file.write(f"{number} {hash_}\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self._path)  # so that a crash never leaves half a note
+            own_files.write(self._path, f"{number} {hash_}\n")
         except OSError as error:  # because the chain itself is intact: only its end is unprotected
             _log.warning("The newest entry of the audit could not be noted: %s", error)
 

@@ -13,11 +13,12 @@ import re
 import shlex
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from app.base import paths
+from app.base import own_files, paths
 from app.base.errors import NeedsPerson, ToolMisuse
 from app.base.texts import Phrase, clip_line, plain
 from app.base.values import dataclass, field
@@ -163,35 +164,32 @@ class Configuration:
     def add(self, name: str, entry: Mapping[str, Any]) -> ServerEntry:
         """Write a server into the person's own file. Raises NeedsPerson."""
         made = entry_of(name, entry, is_own=True, home=str(self.own_file))
-        tree = _tree(self.own_file)
-        servers = dict(_servers(tree))
-        servers[name] = dict(entry)
-        self._write({**tree, "mcpServers": servers})
+        with self._changed() as servers:
+            servers[name] = dict(entry)
         return made
 
     def switch(self, name: str, *, is_on: bool) -> None:
         """Switch a server of the person's own file on or off. Raises NeedsPerson if it is not there."""
-        tree = _tree(self.own_file)
-        servers = dict(_servers(tree))
-        if not isinstance(told := servers.get(name), Mapping):
-            raise NeedsPerson(f"{self.own_file} has no server {name!r}.")
-        servers[name] = {**told, "disabled": not is_on}
-        self._write({**tree, "mcpServers": servers})
+        with self._changed() as servers:
+            if not isinstance(told := servers.get(name), Mapping):
+                raise NeedsPerson(f"{self.own_file} has no server {name!r}.")
+            servers[name] = {**told, "disabled": not is_on}
 
     def remove(self, name: str) -> None:
         """Remove a server from the person's own file. Raises NeedsPerson if it is not there."""
-        tree = _tree(self.own_file)
-        servers = dict(_servers(tree))
-        if servers.pop(name, None) is None:
-            raise NeedsPerson(f"{self.own_file} has no server {name!r}.")
-        self._write({**tree, "mcpServers": servers})
+        with self._changed() as servers:
+            if servers.pop(name, None) is None:
+                raise NeedsPerson(f"{self.own_file} has no server {name!r}.")
 
-    def _write(self, tree: Mapping[str, Any]) -> None:
-        beside = self.own_file.with_suffix(".new")
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(tree, file, indent=2, ensure_ascii=False)
-            file.write("\n")
-        os.replace(beside, self.own_file)  # so that a crash never leaves half a file
+    @contextmanager
+    def _changed(self) -> Iterator[dict[str, Any]]:
+        """Return a context manager with the servers of the person's own file. It writes them, unless it raises."""
+        with own_files.locked(self.own_file):
+            tree = _tree(self.own_file)
+            servers = dict(_servers(tree))
+            yield servers
+            told = {**tree, "mcpServers": servers}
+            own_files.write(self.own_file, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
 
 
 def expanded(text: str, server: str = "", *, is_own: bool = True) -> str:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import threading
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from app.base import own_files
 from app.base.errors import NeedsPerson, ToolMisuse
 from app.base.texts import clip_line, plain
 from app.base.values import dataclass
@@ -29,7 +28,6 @@ _MOST_NAME = 128
 _OLD_REACH = {"walled": "sandboxed", "unwalled": "unsandboxed"}
 """How earlier versions saved what a server can access."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-_CHANGING = threading.Lock()
 """Held while the file changes, because several servers are reviewed at once, each on a thread."""
 
 
@@ -99,7 +97,7 @@ class Pins:
 
         `reach` is what it can access: sandboxed, network, remote, or unsandboxed for a program.
         """
-        with _CHANGING:
+        with own_files.locked(self._file):
             self._write({**self._read(), server: {"entry": entry, "reach": reach, "tools": {}}})
 
     def reach(self, server: str) -> str:
@@ -124,7 +122,7 @@ class Pins:
 
     def trust(self, server: str, *, is_trusted: bool) -> None:
         """Save whether a server's claims that a tool changes nothing count. Raises NeedsPerson if it is unknown."""
-        with _CHANGING:
+        with own_files.locked(self._file):
             kept = self._of(server)
             if not kept:
                 raise NeedsPerson(
@@ -176,7 +174,7 @@ class Pins:
             }
             for tool in tools
         }
-        with _CHANGING:
+        with own_files.locked(self._file):
             self._write({**self._read(), server: {**self._of(server), "tools": kept, "seen": True}})
 
     def is_seen_page(self, server: str, address: str, page: str) -> bool:
@@ -188,13 +186,13 @@ class Pins:
 
     def accept_page(self, server: str, address: str, page: str) -> None:
         """Save that the page under this address may be shown as it is now, and no other one."""
-        with _CHANGING:
+        with own_files.locked(self._file):
             kept = self._of(server)
             self._write({**self._read(), server: {**kept, "pages": {**kept.get("pages", {}), address: _digest(page)}}})
 
     def note_start(self, server: str, failure: str) -> None:
         """Save why the server's last start failed; "" if it worked. Unknown servers are ignored."""
-        with _CHANGING:
+        with own_files.locked(self._file):
             kept = self._of(server)
             if kept and kept.get("failure", "") != failure:
                 self._write({**self._read(), server: {**kept, "failure": failure}})
@@ -206,7 +204,7 @@ class Pins:
     def note_prompts(self, server: str, prompts: Sequence[ServedPrompt]) -> None:
         """Save the prompts that the server offers now, for commands. Unknown servers are ignored."""
         told = [[one.name, list(one.arguments), list(one.required)] for one in prompts]
-        with _CHANGING:
+        with own_files.locked(self._file):
             kept = self._of(server)
             if kept and kept.get("prompts", []) != told:
                 self._write({**self._read(), server: {**kept, "prompts": told}})
@@ -222,7 +220,7 @@ class Pins:
 
     def forget(self, server: str) -> None:
         """Delete everything about a server. If it is added again, all its tools are new."""
-        with _CHANGING:
+        with own_files.locked(self._file):
             self._write({name: kept for name, kept in self._read().items() if name != server})
 
     def _of(self, server: str) -> _Kept:
@@ -242,13 +240,7 @@ class Pins:
         return found
 
     def _write(self, pins: Mapping[str, Mapping[str, Any]]) -> None:
-        beside = self._file.with_suffix(".new")
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(pins, file, sort_keys=True)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, self._file)  # so that a crash never leaves half a file
+        own_files.write(self._file, json.dumps(pins, sort_keys=True))
 
 
 def fit_tools(tools: Sequence[ServedTool]) -> tuple[ServedTool, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from app.base import own_files
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
@@ -74,10 +75,8 @@ class RunRecord:
     keep: bool = False
 
     def save(self, folder: Path) -> None:
-        beside = folder / "run.new"
         kept = asdict(self) | {"command": without_secrets(self.command)}
-        beside.write_text(json.dumps(kept), encoding="utf-8")
-        os.replace(beside, folder / _RECORD)  # so that a crash never leaves half a record
+        own_files.write(folder / _RECORD, json.dumps(kept))
 
     def note(self, folder: Path, settled: SettledRun) -> None:
         """Save which files were renamed, or (with an empty new name) given back their names.

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from app.base import own_files
 from app.base.startup import worker_command
 
 _PORTS = "ports.json"
@@ -171,9 +172,7 @@ class _Forwarder:
             if opened := await self._listen(port):
                 self._open[port] = opened
         if gone or new:
-            beside = self._record.with_suffix(".new")
-            beside.write_text(json.dumps({port: outside for port, (outside, _) in self._open.items()}))
-            beside.replace(self._record)
+            own_files.write(self._record, json.dumps({port: outside for port, (outside, _) in self._open.items()}))
 
     async def _listen(self, port: int) -> tuple[int, list[asyncio.Server]] | None:
         """Listen on the same port, or on another one if it is taken or a model server's. None if that fails.

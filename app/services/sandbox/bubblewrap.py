@@ -18,9 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.base import paths, resources
+from app.base import own_files, paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.ids import unique
 from app.services.files import survey
 from app.services.sandbox import layout, protection
 from app.services.sandbox.layout import Before, NoWall, Period, Rooms, Sandbox, SandboxedCommand, SettledRun, table
@@ -36,9 +35,7 @@ def write(target: Path) -> bool:
     lines = [f'\t{key} = "{value}"' for key, value in told.items() if value]
     if not lines:
         return False
-    beside = target.with_suffix(f".{os.getpid()}")
-    beside.write_text("[user]\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    os.replace(beside, target)  # so that a crash never leaves half a file
+    own_files.write(target, "[user]\n" + "\n".join(lines) + "\n")
     return True
 
 
@@ -283,9 +280,7 @@ class Bubblewrap:
         path = self._folder / ("calls-network" if network else "calls")
         program = _filters(network=network)
         if not path.is_file() or path.read_bytes() != program:
-            beside = path.with_suffix(f".{unique()}")
-            beside.write_bytes(program)
-            os.replace(beside, path)  # so that a crash never leaves half a file
+            own_files.write(path, program)
         return path
 
 

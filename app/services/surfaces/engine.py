@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from app.base import paths, resources
+from app.base import own_files, paths, resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.services.files.checkpoints import Checkpoints
 from app.services.surfaces.bridge import Bridge, bounded, sentence
@@ -485,10 +485,7 @@ async def _turn(control: Path) -> int | None:
 
 def _write_control(control: Path, told: str) -> None:
     """Write the worker's address into the file for all Wisps, and print it for the process that started the worker."""
-    beside = control.with_suffix(f".{os.getpid()}")
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(told)
-    beside.replace(control)
+    own_files.write(control, told)
     print(told, flush=True)  # noqa: T201 - the process that started the worker waits for it
 
 

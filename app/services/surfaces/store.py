@@ -10,15 +10,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import unicodedata
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.base import ids, paths
+from app.base import ids, own_files, paths
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.texts import clip_line
 from app.base.values import dataclass
@@ -215,7 +214,7 @@ class SurfaceStore:
 
     def mutate(self, surface: Surface, patch: Sequence[Any], origin: ChangeOrigin) -> Any:
         """Change the saved state of a surface for a model, and return the new state. Can be undone."""
-        with _locked(surface.folder):
+        with own_files.locked(self.folder):
             whole = len(patch) == 1 and isinstance(patch[0], dict) and patch[0].get("path") == ""
             new = state.patched({} if whole else self.state(surface), patch)
             place = self._places.locate(str(surface.folder / STATE))
@@ -225,13 +224,8 @@ class SurfaceStore:
     def keep_state(self, surface: Surface, value: Any) -> None:
         """Replace the saved state on request of the surface itself. This is not recorded for an undo."""
         data = state.encoded(value)
-        with _locked(surface.folder):
-            beside = surface.folder / f".{STATE}-{ids.unique()}"
-            try:
-                beside.write_bytes(data)
-                beside.replace(surface.folder / STATE)
-            finally:
-                beside.unlink(missing_ok=True)
+        with own_files.locked(self.folder):
+            own_files.write(surface.folder / STATE, data)
 
     def _read(self, name: str) -> Surface | None:
         if not _ID.fullmatch(name):
@@ -349,19 +343,3 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:  # because a surface need not have that file
         return ""
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Return a context manager inside which no other process changes the state."""
-    if sys.platform != "win32":
-        import fcntl
-
-        held = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(held)  # which lets go of the lock as well
-    else:
-        yield

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QScreen
 
-from app.base import paths
+from app.base import own_files, paths
 from app.base.geometry import Point, Rect, Size
 from app.base.values import dataclass
 from app.ui.orb.window import OrbWindow
@@ -119,11 +118,9 @@ def clear_of(window: Rect, taken: Rect, screen: Rect, gap: int) -> Rect | None:
 
 def remember(layout: str, place: Point) -> None:
     """Save the orb's place on this set of monitors. Raises OSError."""
-    known = _read() | {layout: [place.x, place.y]}
     path = paths.state_dir() / _FILE
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(known), encoding="utf-8")
-    os.replace(beside, path)  # so that a crash never leaves half a file
+    with own_files.locked(path):
+        own_files.write(path, json.dumps(_read() | {layout: [place.x, place.y]}))
 
 
 def remembered(layout: str) -> Point | None:
