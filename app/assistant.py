@@ -70,6 +70,7 @@ from app.settings.catalog import (
     DIALECT,
     FOCUS_CHAIN,
     PRIVATE_WINDOWS,
+    SERVER_START_S,
     STOP_KEY,
     SUMMON_KEY,
     TOOL_ATTEMPTS,
@@ -404,7 +405,7 @@ def _belongings(
     workspace = Workspace(workspace_of(settings))
     changes = Changes(workspace, checkpoints())
     changes.sweep()
-    servers = McpServers(workspace.folder, clock)
+    servers = McpServers(workspace.folder, clock, start_s=settings[SERVER_START_S])
     return Belongings(
         desktop=desktop,
         workspace=workspace,

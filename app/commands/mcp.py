@@ -23,6 +23,7 @@ from app.services.mcp.configuration import at_home, entry_of
 from app.services.mcp.servers import McpServers, standard_pins
 from app.services.mcp.sign_in import forget_sign_in
 from app.settings import store
+from app.settings.catalog import SERVER_START_S
 
 _LINE_CHARS = 120
 _ADDRESS = ("http://", "https://")
@@ -79,7 +80,8 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    servers = McpServers(workspace_of(shared.settings_of(options)), SystemClock())
+    settings = shared.settings_of(options)
+    servers = McpServers(workspace_of(settings), SystemClock(), start_s=settings[SERVER_START_S])
     match options.what:
         case "add":
             return _add(servers, options)
@@ -191,6 +193,9 @@ def _add(servers: McpServers, options: argparse.Namespace) -> int:
     name, argv = _read(options)
     if not name or bool(options.url) == bool(argv):
         raise NeedsPerson("Name the server, and then its command or its address: wisp mcp add NAME -- COMMAND")
+    if word := next((word for word in (name, *argv[:1]) if word.startswith("-")), ""):
+        where = f"Options stand before --: wisp mcp add NAME {word} … -- COMMAND"
+        raise NeedsPerson(f"{word} is no name and no command. {where}")
     argv = reach.with_whole_paths(argv, Path.cwd())
     told: dict[str, Any] = {"command": argv[0]} if argv else {"type": options.transport or "http", "url": options.url}
     told |= {"args": argv[1:]} if argv[1:] else {}

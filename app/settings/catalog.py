@@ -91,6 +91,13 @@ FOCUS_CHAIN = Setting(
 MAX_SECONDS = Setting("chat.max_seconds", 1800.0, "Longest turn, in seconds.", minimum=1)
 MAX_TURN_TOKENS = Setting("chat.max_tokens", 2_000_000, "Most tokens of one turn, in and out.", minimum=1000)
 MAX_COST_USD = Setting("chat.max_cost_usd", 5.0, "Most money for one turn, in US dollars.", minimum=0)
+SERVER_START_S = Setting(
+    "chat.server_start_s",
+    300,
+    "How long a tool server (MCP) may take to start, in seconds; it is waited for while its process lives.",
+    minimum=5,
+    maximum=600,
+)
 
 NAME = Setting("presence.name", "Wisp", "What the assistant is called.")
 PERSONALITY = Setting(
@@ -282,6 +289,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     MAX_SECONDS,
     MAX_TURN_TOKENS,
     MAX_COST_USD,
+    SERVER_START_S,
     NAME,
     PERSONALITY,
     AVATAR,

@@ -13,13 +13,13 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
-from app.base import ids, resources
+from app.base import ids, own_files, paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line, counted
+from app.base.texts import clip_line, clip_middle, counted
 from app.base.values import replace
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult, not_run, question_result
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
-from app.services.files import contents, parsing
+from app.services.files import contents, origins, parsing
 from app.services.mcp.configuration import ServerEntry
 from app.services.mcp.pins import Review, ServedTool, fit_tools, named_tool
 from app.services.mcp.questions import (
@@ -48,6 +48,10 @@ _HINT_BESIDE_CHARS = 500
 """What the hints may take where tools of servers are declared: those have most of the room."""
 _HINT_LINE_CHARS = 80
 _CARD_CHARS = 2_000
+_WHOLE_CHARS = 64_000
+_HEAD_CHARS, _TAIL_CHARS = 16_000, 4_000
+_MOST_ANSWERS = 20
+"""How many long answers are kept; older ones are removed."""
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -193,7 +197,7 @@ class McpTools:
             starts = self._servers.start_of(entry)
             await _ask(turn, entry, {"starts": starts, "reach": entry.reach, "from": entry.home})
             await asyncio.to_thread(self._servers.agree, entry)
-        return await self._servers.tools(entry)
+        return await self._servers.tools(entry, _on_card(turn))
 
     async def _agreed_again(self, entry: ServerEntry, name: str, review: Review, turn: TurnContext) -> Review:
         """If the tool has changed since the person agreed, ask them to agree again. Return the review after that."""
@@ -364,13 +368,30 @@ def _fenced(head: str, text: str) -> str:
 async def _result(tool: str, entry: ServerEntry, answer: ServerAnswer, told: Mapping[str, JsonValue]) -> ToolResult:
     """Return the server's answer as the tool's result. An error that the server reports is a failed result."""
     media, damaged = await asyncio.to_thread(_pictures, entry, answer.pictures)
-    text = "\n".join([answer.text, *damaged]).strip()
+    text = await asyncio.to_thread(_in_short, entry, "\n".join([answer.text, *damaged]).strip())
     payload = {**told, "server_name": entry.name, "text": text[:_CARD_CHARS]}
     if answer.is_error:
         reason = f"{entry.name} reports an error: {clip_line(text, _LINE_CHARS)}"
         failed: dict[str, JsonValue] = {**payload, "tag": tool, "reason": reason}
         return ToolResult(False, "tool_error", failed, _fenced(f"{tool}: {entry.name} reports an error.", text), media)
     return ToolResult(True, tool, payload, _fenced(f"{entry.name} answered:", text), media)
+
+
+def _in_short(entry: ServerEntry, text: str) -> str:
+    """Return the text; of a long one its beginning and end, and the file that holds all of it. Blocks."""
+    if len(text) <= _WHOLE_CHARS:
+        return text
+    name, folder = f"{entry.name}-{ids.unique()}.txt", paths.made_dir() / "answers"
+    where = f"all {len(text)} characters are in wisp:/answers/{name}"
+    try:
+        folder.mkdir(exist_ok=True)
+        own_files.write(folder / name, text.encode(errors="replace"))
+        origins.mark(folder / name, f"mcp:{entry.name}")
+        for old in sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)[:-_MOST_ANSWERS]:
+            old.unlink(missing_ok=True)
+    except OSError as error:
+        where = f"the rest of {len(text)} characters could not be kept: {error.strerror}"
+    return f"{clip_middle(text, _HEAD_CHARS, _TAIL_CHARS)}\n[{where}]"
 
 
 def _pictures(entry: ServerEntry, pictures: Sequence[ServedPicture]) -> tuple[tuple[Media, ...], list[str]]:

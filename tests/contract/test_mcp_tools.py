@@ -6,6 +6,7 @@ import asyncio
 import base64
 import io
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,9 @@ from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.message import TextPart
 from app.providers.anthropic.provider import AnthropicProvider
 from app.providers.scripted import Scripted, native_call
+from app.services.files import origins
 from app.services.files.checkpoints import Checkpoints
+from app.services.files.places import Workspace
 from app.services.mcp.configuration import ServerEntry
 from app.services.mcp.prompts import PromptCommands
 from app.services.mcp.servers import McpServers
@@ -385,6 +388,15 @@ async def test_pictures_progress_and_reported_errors_reach_the_card_and_the_mode
     assert progress[-1] == {"share": 1.0, "text": "step 2\n"}
     _, finished = await _used(world, entry, "add")
     assert (finished.ok, finished.payload["reason"]) == (False, f"{entry.name} reports an error: no paper")
+
+
+async def test_a_long_answer_is_kept_whole_in_a_file_that_counts_as_a_strangers(world: World) -> None:
+    entry = world.entry({**_NOTES, "calls": {"search": [{"big": 5_000_000}]}})
+    _, finished = await _used(world, entry, "search")
+    (name,) = re.findall(r"wisp:/(answers/\S+\.txt)", finished.echo)
+    place = Workspace(world.workspace).locate(f"wisp:/{name}")
+    assert (place.path.stat().st_size, len(finished.echo) < 100_000) == (5_000_000, True)
+    assert origins.foreign_folder(place.path)
 
 
 async def test_a_page_that_cannot_be_read_leaves_the_finished_call_as_it_is(world: World) -> None:

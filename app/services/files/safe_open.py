@@ -72,6 +72,10 @@ class Folder:
     def unlink(self, name: str) -> None:
         os.unlink(self._name(name), dir_fd=self._fd)
 
+    def link(self, name: str, target: Path) -> None:
+        """Make the entry `name` a symbolic link to `target`."""
+        os.symlink(target, self._name(name), dir_fd=self._fd)
+
     def sync(self) -> None:
         """Write renames and removals to the disk, so that they survive a power cut."""
         if self._fd is None:

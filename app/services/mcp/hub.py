@@ -180,23 +180,34 @@ _UNSEEN = " Its sandbox does not show {paths}. `wisp mcp add` shows it that, wit
 _LOADS = " {loader} loads the server from the internet, and it has none. `wisp mcp add` gives it that, with --network."
 _AT_START = {
     "dead": "{name} ended as soon as it was started.",
-    "silent": "{name} was started but said nothing.",
+    "silent": "{name} was asked but said nothing.",
 }
+_TOO_SLOW = (
+    "{name} was still starting after {limit:g} s, and was ended. If it needs longer, the person can allow that by the "
+    "setting chat.server_start_s."
+)
 
 
-def explained(entry: ServerEntry, fault: ServerFault, workspace: Path | None = None) -> ToolFailed | NeedsPerson:
-    """Return a fault as a sentence about the server of this entry. With a `workspace`, it was to be started there."""
+def explained(
+    entry: ServerEntry, fault: ServerFault, workspace: Path | None = None, start_s: float = 0.0
+) -> ToolFailed | NeedsPerson:
+    """Return a fault as a sentence about the server of this entry.
+
+    With a `workspace`, it was to be started there, within `start_s`.
+    """
     is_start = workspace is not None
+    is_slow = is_start and fault.fault == "silent" and entry.kind == "stdio"
     if fault.fault == "unsigned":
         return NeedsPerson(f"{entry.name} wants you to sign in. Do it once: wisp mcp sign-in {entry.name}")
     table = {**_FAULTS, **_AT_START} if is_start else _FAULTS
-    sentence = table.get(fault.fault, "{name}: {words}").format(name=entry.name, words=fault, limit=entry.limit_s)
+    told = _TOO_SLOW if is_slow else table.get(fault.fault, "{name}: {words}")
+    sentence = told.format(name=entry.name, words=fault, limit=start_s if is_slow else entry.limit_s)
     said = [clip_line(plain(line)[0], _SAID_CHARS) for line in fault.said.splitlines() if line.strip()]
     # Some programs end with a trace or their version, and say before it what is wrong.
     telling = next((line for line in reversed(said) if _TELLING.search(line)), said[-1] if said else "")
     last = f" Its last words: {telling!r}." if said else ""
     is_sandboxed = entry.kind == "stdio" and entry.sandbox
-    hint = _lacking(entry, workspace) if workspace and fault.fault in _AT_START and is_sandboxed else ""
+    hint = _lacking(entry, workspace) if workspace and fault.fault == "dead" and is_sandboxed else ""
     return ToolFailed(f"{sentence}{last}{hint}")
 
 

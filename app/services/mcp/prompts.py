@@ -11,10 +11,12 @@ import re
 import shlex
 
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.texts import clip_middle
 from app.services.mcp.pins import ServedPrompt
 from app.services.mcp.servers import McpServers
 
 _COMMAND = re.compile(r"\s*/([A-Za-z0-9][\w.-]*):([\w.-]+)(?:\s+(.*))?", re.DOTALL)
+_HEAD_CHARS, _TAIL_CHARS = 48_000, 16_000
 
 
 class PromptCommands:
@@ -57,7 +59,7 @@ class PromptCommands:
         answer = await self._servers.prompt(entry, command[2], arguments)
         if not answer.text.strip():
             raise ToolFailed(f"The prompt {command[2]} of {entry.name} is empty.")
-        return answer.text
+        return clip_middle(answer.text, _HEAD_CHARS, _TAIL_CHARS)
 
     async def _unknown(self, server: str, prompt: str) -> str:
         known = await asyncio.to_thread(self.known)

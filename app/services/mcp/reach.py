@@ -19,6 +19,8 @@ from app.services.files.workspace import why_no_workspace
 from app.services.mcp.configuration import ServerEntry, at_home
 from app.services.sandbox import layout
 
+_LINE_BYTES = 512
+_MOST_LINKS = 40  # as Linux allows: https://man7.org/linux/man-pages/man7/path_resolution.7.html
 _STARTS = ("/", "~", "./", "../")
 
 
@@ -28,6 +30,51 @@ class NamedFiles:
 
     folders: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFiles:
+    """What a sandbox must show so that a program's Python starts: its own folders, and the links that lead to it."""
+
+    folders: tuple[Path, ...] = ()
+    links: tuple[Path, ...] = ()
+
+
+def python_of(program: Path) -> PythonFiles:
+    """Return where the Python of a program lies: a program that is a link to one, or a script that names one.
+
+    That is how virtual environments look whose Python comes from pyenv, uv or another home folder. Nothing else is
+    shown of that folder: only what holds Python's library counts, and whole only if it holds no keys. Reads the disk.
+    """
+    links = list(_links(named := _interpreter(program)))
+    python = Path(os.path.realpath(named))
+    prefix, library = python.parent.parent, python.parent.parent / "lib" / python.name
+    if not (library / "os.py").is_file() or _is_shown(python):
+        return PythonFiles()
+    return PythonFiles((python, library) if _why_not(prefix) else (prefix,), tuple(links))
+
+
+def _interpreter(program: Path) -> Path:
+    """Return the program that the first line of a script names; the program itself if it is no script."""
+    try:
+        with program.open("rb") as file:
+            first = file.readline(_LINE_BYTES)
+    except OSError:
+        return program
+    words = os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
+    return Path(words[0]) if words else program
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """Yield the symbolic links on the way from a whole path to what it names."""
+    at, parts, left = Path(path.anchor), list(path.parts[1:]), _MOST_LINKS
+    while parts and left:
+        at = at.parent if parts[0] == ".." else at / parts[0]
+        parts = parts[1:]
+        if at.is_symlink():
+            yield at
+            target = at.readlink()
+            at, parts, left = at.parent / target.anchor, [*target.relative_to(target.anchor).parts, *parts], left - 1
 
 
 def with_whole_paths(argv: Sequence[str], cwd: Path) -> list[str]:
@@ -80,6 +127,7 @@ def unseen(entry: ServerEntry, workspace: Path) -> list[Path]:
     """Return what the command names and the server's sandbox does not show."""
     program = Path(at_home(entry.command))
     shown = [workspace, *(Path(at_home(folder)) for folder in entry.folders)]
+    shown += python_of(program).folders
     # The folder of a program is shown with it, unless that lies in the home folder.
     named = [
         path for path in _named((entry.command, *entry.args)) if path != program or path.is_relative_to(Path.home())

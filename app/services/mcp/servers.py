@@ -20,6 +20,7 @@ from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.texts import clip_line, plain, without_secrets
 from app.base.values import dataclass
+from app.services.mcp import reach
 from app.services.mcp.configuration import (
     Configuration,
     ServerEntry,
@@ -36,6 +37,7 @@ from app.services.mcp.questions import ServerAnswer, ServerQuestion, answer_of
 from app.services.mcp.sign_in import OpenAddress, SignIns
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import Before, Period, Sandbox
+from app.settings.catalog import SERVER_START_S
 
 PINS_FILE = "mcp-agreed.json"
 _LONGEST_WAIT_S = 60.0
@@ -131,9 +133,16 @@ class McpServers:
     """All configured servers, and the worker that holds their connections."""
 
     def __init__(
-        self, workspace: Path, clock: Clock, configuration: Configuration | None = None, pins: Pins | None = None
+        self,
+        workspace: Path,
+        clock: Clock,
+        configuration: Configuration | None = None,
+        pins: Pins | None = None,
+        start_s: float = SERVER_START_S.default,
     ) -> None:
+        """`start_s` is how long a server's process may take to start."""
         self._workspace = workspace
+        self._start_s = start_s
         self._clock = clock
         self.configuration = configuration or Configuration(workspace)
         self.pins = pins or standard_pins()
@@ -186,14 +195,17 @@ class McpServers:
         self.pins.accept(entry.pin, [*others, tool])
         self._of(entry).review = None
 
-    async def tools(self, entry: ServerEntry) -> Review:
-        """Return the review of a server's tools. Starts the server first. Raises ToolFailed and NeedsPerson.
+    async def tools(self, entry: ServerEntry, progress: Progress = lambda *_: None) -> Review:
+        """Return the review of a server's tools. Starts the server first, and says so to `progress`.
+
+        Raises ToolFailed and NeedsPerson.
 
         At the first start, all its tools count as agreed to, together with the server.
         """
         live = self._of(entry)
         async with live.lock:
             if live.fingerprint != entry.fingerprint:
+                progress(0, None, f"{entry.name} is still starting.")
                 await self._started(entry, live)
             if live.review is None:
                 told = await self._asked(entry, live, "tools")
@@ -359,8 +371,9 @@ class McpServers:
             live.review = None
             told = await self._opened(entry, live, launch)
         except (ServerFault, NeedsPerson) as error:
-            failure = explained(entry, error, self._workspace) if isinstance(error, ServerFault) else error
+            failure: ToolFailed | NeedsPerson = error
             if isinstance(error, ServerFault):
+                failure = explained(entry, error, self._workspace, self._start_s)
                 self._note_end(live, error.said)
             await asyncio.to_thread(self.pins.note_start, entry.pin, without_secrets(str(failure)))
             raise failure from None
@@ -438,7 +451,7 @@ class McpServers:
         # Some servers work in these folders only, and no longer in those that their command names.
         roots = (self._workspace, *(folder for folder in folders if folder.is_absolute() and folder.is_dir()))
         named = [{"uri": root.as_uri(), "name": root.name} for root in roots]
-        told: dict[str, Any] = {"kind": entry.kind, "roots": named}
+        told: dict[str, Any] = {"kind": entry.kind, "roots": named, "start_s": self._start_s}
         if entry.kind != "stdio":
             headers = {name: fill(value) for name, value in entry.headers.items()}
             told |= {"url": (url := fill(entry.url)), "headers": headers, "local": entry.is_local}
@@ -456,7 +469,9 @@ class McpServers:
             own = {"PYTHONSAFEPATH": "1", **own}
         if not entry.sandbox:
             return {**told, "argv": argv, "environment": {**environment, **own}, "cwd": str(cwd)}, None
-        wall = bubblewrap.wall(self._workspace, wanted=True, readable=folders, private=private)
+        python = reach.python_of(Path(argv[0]))
+        readable = (*folders, *python.folders)
+        wall = bubblewrap.wall(self._workspace, wanted=True, readable=readable, links=python.links, private=private)
         if missing := wall.missing():
             raise NeedsPerson(f'{entry.name} has no sandbox here. {missing} Or let it run without: "sandbox": false.')
         if (program := Path(argv[0])).is_absolute():

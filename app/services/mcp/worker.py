@@ -28,9 +28,8 @@ from app.base.texts import clip_line, plain
 from app.services.mcp.authorization import ANSWER_S, SignIn
 from app.services.mcp.transports import Process, Streams, over_http
 
-MOST_CHARS = 64_000
+_QUESTION_CHARS = 64_000
 _PAGE_CHARS = 4_000_000
-"""The limit for the text of one answer."""
 _MOST_TOOLS = 500
 _MOST_PAGES = 20
 _MOST_LISTED = 100
@@ -125,9 +124,13 @@ class _Server:
         self._task.add_done_callback(self._gone)
 
     async def opened(self) -> None:
-        """Wait until the connection is open. Raises the error that prevented it, or TimeoutError after the limit."""
+        """Wait until the connection is open. Raises the error that prevented it, or TimeoutError after the limit.
+
+        A process has the limit of its launch: it may load for minutes. If it ends, that is known at once.
+        """
+        limit_s = float(self._launch["start_s"]) if self._process else _OPEN_S + (ANSWER_S if self._may_ask else 0)
         try:
-            async with asyncio.timeout(_OPEN_S + (ANSWER_S if self._may_ask else 0)):
+            async with asyncio.timeout(limit_s):
                 await asyncio.shield(self._ready)
         except TimeoutError:
             await self.close()
@@ -145,6 +148,8 @@ class _Server:
 
     async def close(self) -> None:
         self._end.set()
+        if not self._ready.done():
+            self._task.cancel()  # because it waits for the server, and not for the end
         await asyncio.wait([self._task], timeout=_OPEN_S)
 
     @property
@@ -204,7 +209,7 @@ class _Server:
         if not self.calls:
             return types.ElicitResult(action="decline")
         schema = getattr(params, "requested_schema", None)
-        question = {"text": str(params.message)[:MOST_CHARS], "url": str(getattr(params, "url", "") or "")}
+        question = {"text": str(params.message)[:_QUESTION_CHARS], "url": str(getattr(params, "url", "") or "")}
         answer = await list(self.calls.values())[-1].ask({**question, "schema": _jsonable(schema)})
         given = {name: answer[name] for name in ("action", "content") if name in answer}
         return types.ElicitResult.model_validate(given)
@@ -360,9 +365,12 @@ async def _use(client: Client, request: _Request, call: _Call) -> Any:
     structured = _jsonable(result.structured_content)
     has_text = any(part["kind"] == "text" for part in parts)
     if structured is not None and not has_text:
-        parts.append({"kind": "text", "text": json.dumps(structured, ensure_ascii=False, indent=1)[:MOST_CHARS]})
-    told = {"is_error": bool(result.is_error), "parts": parts}
-    return {**told, "whole": _jsonable(result)} if request.get("whole") else told
+        parts.append({"kind": "text", "text": json.dumps(structured, ensure_ascii=False, indent=1)})
+    for picture in [part["data"] for part in parts if part["kind"] == "picture"]:
+        for told in (part for part in parts if part["kind"] == "text"):  # because some servers send it once more there
+            told["text"] = told["text"].replace(picture, "[the picture]")
+    answer = {"is_error": bool(result.is_error), "parts": parts}
+    return {**answer, "whole": _jsonable(result)} if request.get("whole") else answer
 
 
 async def _page(client: Client, request: _Request, _call: _Call) -> Any:
@@ -394,21 +402,16 @@ def _embedded(contents: Any) -> Any:
 
 
 def _parts(content: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the texts and pictures of an answer, clipped. Content of another kind becomes a line that names it."""
+    """Return the texts and pictures of an answer. Content of another kind becomes a line that names it."""
     parts: list[dict[str, Any]] = []
-    left, pictures = MOST_CHARS, 0
+    pictures = 0
     for item in content:
         data, kind = _picture(item)
         if data and pictures < _MOST_PICTURES and len(data) <= _PICTURE_CHARS:
             pictures += 1
             parts.append({"kind": "picture", "data": data, "type": kind})
-            continue
-        text = _text(item)
-        parts.append({"kind": "text", "text": text[:left]})
-        left -= len(text)
-        if left <= 0:
-            parts.append({"kind": "text", "text": f"[cut after {MOST_CHARS} characters]"})
-            break
+        else:
+            parts.append({"kind": "text", "text": _text(item)})
     return parts
 
 

@@ -355,8 +355,15 @@ _ELSEWHERE = "There is no sandbox for commands on this system: each of them runs
 _SWITCHED_OFF = "The sandbox for commands is switched off in the settings (trust.commands)."
 
 
-def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = (), private: Path | None = None) -> Sandbox:
-    """Return the sandbox of this workspace. `readable` are further folders that commands may read.
+def wall(
+    workspace: Path,
+    *,
+    wanted: bool,
+    readable: tuple[Path, ...] = (),
+    links: tuple[Path, ...] = (),
+    private: Path | None = None,
+) -> Sandbox:
+    """Return the sandbox of this workspace. `readable` are further folders that commands may read, and `links` links.
 
     With `private`, the process gets a work folder, home and temporary folder for itself; otherwise all commands share a
     home and a temporary folder.
@@ -365,10 +372,10 @@ def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = (), priv
         return NoWall(_SWITCHED_OFF)
     if platform.system() != "Linux":
         return NoWall(_ELSEWHERE)
-    return Bubblewrap(_rooms(workspace, readable, private), _private("calls"))
+    return Bubblewrap(_rooms(workspace, readable, links, private), _private("calls"))
 
 
-def _rooms(workspace: Path, readable: tuple[Path, ...], private: Path | None) -> Rooms:
+def _rooms(workspace: Path, readable: tuple[Path, ...], links: tuple[Path, ...], private: Path | None) -> Rooms:
     moved = os.environ.get("WISP_DATA_DIR")
     own = (*paths.own_dirs(), *((Path(moved),) if moved else ()))
     return Rooms(
@@ -379,6 +386,7 @@ def _rooms(workspace: Path, readable: tuple[Path, ...], private: Path | None) ->
         made=_real(paths.made_dir()),
         own=tuple(map(_real, own)),
         readable=tuple(map(_real, readable)),
+        links=links,
         private=_real(private / "work") if private else None,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from app.base import resources
 from app.base.errors import ToolFailed
 from app.base.values import dataclass, field
 from app.services.files import places
+from app.services.files.safe_open import hold
 from app.services.files.survey import WorkspaceSurvey
 from app.services.sandbox import read_only_commands
 
@@ -24,8 +26,9 @@ class Rooms:
     """The folders of this machine from which a sandbox is made.
 
     `own` are Wisp's folders, which are hidden; commands may write to `made`, one of them. Inside, `home` is in place of
-    the person's home folder, and `temp` in place of the temporary one. `readable` are further visible folders.
-    `private` is the process's own folder, which it may write to.
+    the person's home folder, and `temp` in place of the temporary one. `readable` are further visible folders, and
+    `links` are links that are there although their folders are not. `private` is the process's own folder, which it
+    may write to.
     """
 
     workspace: Path
@@ -35,6 +38,7 @@ class Rooms:
     made: Path
     own: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    links: tuple[Path, ...] = ()
     private: Path | None = None
 
 
@@ -61,9 +65,33 @@ def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[st
     yield from ("--bind", str(rooms.temp), "/tmp", "--symlink", "/tmp", "/var/tmp")
     if rooms.workspace != rooms.person_home:
         yield from ("--bind", str(rooms.home), str(rooms.person_home))
-    for folder in (*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable):
+    seen = _seen(path_variable, rooms)
+    for folder in seen:
         yield from ("--ro-bind", str(folder), str(folder))
+    system = map(Path, table()["root"]["trees"] + table()["root"]["links"])
+    shown = (*system, *seen, rooms.workspace)
+    yield from _links(rooms, shown)
     yield from ("--bind", str(rooms.workspace), str(rooms.workspace))
+
+
+def _links(rooms: Rooms, shown: Sequence[Path]) -> Iterator[str]:
+    """Yield the arguments for links that no folder shows. Those of the home folder are made in the one in its place."""
+    for link in rooms.links:
+        if any(link.is_relative_to(tree) for tree in shown):
+            continue
+        if not link.is_relative_to(rooms.person_home):
+            yield from ("--symlink", str(link.readlink()), str(link))
+            continue
+        *folders, name = link.relative_to(rooms.person_home).parts
+        with suppress(OSError), hold(rooms.home, folders, make=True) as folder:  # because commands write there, too
+            if folder.stat(name) is not None:
+                folder.unlink(name)
+            folder.link(name, link.readlink())
+
+
+def _seen(path_variable: str, rooms: Rooms) -> list[Path]:
+    """Return the folders outside the workspace that a command may read."""
+    return [*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable]
 
 
 def masks(rooms: Rooms, hidden: Sequence[Path]) -> Iterator[str]:
@@ -93,7 +121,7 @@ def program_folders(path_variable: str, rooms: Rooms) -> list[Path]:
 def path_inside(path_variable: str, rooms: Rooms) -> str:
     """Return PATH without the folders that are not visible in the sandbox."""
     trees: list[Path] = [Path(name) for name in table()["root"]["trees"] + table()["root"]["links"]]
-    trees += [*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable, rooms.workspace]
+    trees += [*_seen(path_variable, rooms), rooms.workspace]
     entries = [entry for entry in path_variable.split(os.pathsep) if entry.startswith("/")]
     seen = (_seen_as(entry, trees) for entry in entries)
     return os.pathsep.join(entry for entry in seen if entry)

@@ -181,6 +181,8 @@ def test_wrong_words_are_refused_with_the_way_on(wisp: Path, capsys: pytest.Capt
     assert cli.main(["mcp", "add", "notes"]) == 1
     assert "Name the server, and then its command or its address" in capsys.readouterr().err
     assert cli.main(["mcp", "add", "--env", "KEY", "notes", "--", "a"]) == 1
+    for name in (["notes"], []):
+        assert cli.main(["mcp", "add", *name, "--", "-e", "KEY=1", "notes-server"]) == 1
     assert "Write variables and headers as NAME=VALUE" in capsys.readouterr().err
     assert cli.main(["mcp", "remove", "notes"]) == 1
 

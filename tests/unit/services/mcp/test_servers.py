@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
+import shutil
+import sys
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -97,6 +100,30 @@ async def test_variables_of_a_server_are_set_inside_its_sandbox_only(world: Worl
     assert (await world.servers.use(entry, "act", {}, lambda *_: None)).text == "it's $HOME"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+async def test_a_python_that_is_a_link_into_the_home_folder_starts_and_sees_nothing_else_there(world: World) -> None:
+    prefix, home = Path.home() / "own" / "py-3.99.1", Path.home()
+    venv = world.workspace.parent / "venv" / "bin"
+    for folder in (prefix / "bin", prefix / "lib" / "python3.99", home / "shims", venv):
+        folder.mkdir(parents=True)
+    shutil.copy("/bin/sh", prefix / "bin" / "python3.99")
+    (prefix / "lib" / "python3.99" / "os.py").touch()
+    (home / "own" / "py-3.99").symlink_to("py-3.99.1")
+    (home / "shims" / "python").symlink_to("../own/py-3.99/bin/python3.99")
+    (venv / "python").symlink_to(home / "shims" / "python")
+    for private in (home / "own" / "notes.txt", home / "shims" / "notes.txt"):
+        private.write_text("private")
+    calls = {folder: [{"read": str(home / folder / "notes.txt")}] for folder in ("own", "shims")}
+    told = {"tools": [{"name": name} for name in calls], "calls": calls}
+    args = ["-c", 'exec python3 tool_server.py "$0"', json.dumps(told)]
+    entry = world.entry({}, command=str(venv / "python"), args=args)
+    for _ in range(2):
+        await world.servers.tools(entry)
+        for tool in calls:
+            assert (await world.servers.use(entry, tool, {}, lambda *_: None)).text == "FileNotFoundError"
+        await world.servers.stop(entry)
+
+
 async def test_each_server_has_a_home_and_a_temporary_folder_of_its_own(world: World) -> None:
     calls = {"act": [{"write": "/tmp/left.txt"}], "look": [{"read": "/tmp/left.txt"}]}
     told = {"tools": [{"name": "act"}, {"name": "look"}], "calls": calls}
@@ -117,6 +144,15 @@ async def test_pictures_and_structured_content_come_through(world: World) -> Non
     bare = {"content": [], "structuredContent": {"total": 12}}
     answer = await world.use({"calls": {"act": [{"answer": bare}]}})
     assert answer.text == '{\n "total": 12\n}'
+
+
+async def test_a_picture_that_comes_once_more_as_text_is_a_picture_only(world: World) -> None:
+    picture = {"type": "image", "data": _PIXEL, "mimeType": "image/png"}
+    twice = {"content": [picture], "structuredContent": {"result": {"image": f"data:image/png;base64,{_PIXEL}"}}}
+    spelled = {"content": [{"type": "text", "text": json.dumps(twice["structuredContent"])}, picture]}
+    for told in (twice, spelled):
+        answer = await world.use({"calls": {"act": [{"answer": told}]}})
+        assert (len(answer.pictures), "result" in answer.text, _PIXEL in answer.text) == (1, True, False)
 
 
 async def test_progress_is_reported_while_the_call_runs(world: World) -> None:
@@ -201,6 +237,23 @@ async def test_why_a_server_could_not_be_started_is_known_in_the_next_process_un
     assert (elsewhere(), world.state(entry).state) == (("idle", ""), "running")
 
 
+async def test_a_server_that_starts_slowly_is_waited_for_up_to_the_limit_and_then_ended(world: World) -> None:
+    ready, pid = world.workspace / "ready", world.workspace / "pid"
+    script = 'echo $$ >pid; while [ ! -e ready ]; do sleep 0.05; done; exec python3 tool_server.py "$0"'
+    entry = world.entry({}, command="sh", args=["-c", script, json.dumps(_ECHO)], sandbox=False)
+    told: list[str] = []
+    impatient = McpServers(world.workspace, SystemClock(), world.servers.configuration, world.servers.pins, start_s=0.2)
+    with pytest.raises(ToolFailed, match=r"still starting after 0\.2 s.*chat\.server_start_s"):
+        await impatient.tools(entry)
+    await until(lambda: not psutil.pid_exists(int(pid.read_text())))
+    await impatient.close()
+    starting = asyncio.ensure_future(world.servers.tools(entry, lambda _done, _of, text: told.append(text)))
+    await until(lambda: bool(told))
+    ready.touch()
+    assert [tool.name for tool in (await starting).usable] == ["act"]
+    assert told == [f"{entry.name} is still starting."]
+
+
 async def test_a_silent_server_is_given_up_and_stays_usable(world: World) -> None:
     calls = {"act": [{"silent": True}], "other": [{"echo": True}]}
     entry = world.entry({"tools": [{"name": "act"}, {"name": "other"}], "calls": calls}, timeout_s=1)
@@ -223,11 +276,6 @@ async def test_a_line_without_end_stops_the_server_and_nothing_else(world: World
     assert world.state(entry).log[-1] == "It sent more than 16 MB on one line and was stopped."
     other = world.entry(_ECHO)
     assert [tool.name for tool in (await world.servers.tools(other)).usable] == ["act"]
-
-
-async def test_a_long_answer_is_cut(world: World) -> None:
-    answer = await world.use({"calls": {"act": [{"big": 5_000_000}]}})
-    assert answer.text == "x" * 64_000 + "\n[cut after 64000 characters]"
 
 
 async def test_noise_on_the_output_is_skipped_and_reported(world: World) -> None:
