@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from app.desktop.backends import KeyboardMoved
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.keys import KeyChecks, Route
-from tests.e2e.conftest import Screen
+from tests.e2e.conftest import ROOT, Screen
 from tests.support.desktop_tools import Tools
 from tests.support.exactness import random_text
 from tests.support.fixture_window import FixtureWindow
@@ -70,6 +72,25 @@ def _is_caps_on(screen: Screen) -> bool:
         return bool(display.screen().root.query_pointer().mask & X.LockMask)
     finally:
         display.close()
+
+
+def _copied(screen: Screen, kind: str = "UTF8_STRING") -> bytes:
+    """Return what the clipboard holds in this format; b"" if nothing."""
+    command = ["xclip", "-selection", "clipboard", "-t", kind, "-o"]
+    return subprocess.run(command, env=screen.environment, capture_output=True, check=False, timeout=10).stdout
+
+
+def _owner(screen: Screen) -> int:
+    """Return the window that offers the clipboard; 0 if there is none."""
+    with closing(Display(screen.environment["DISPLAY"])) as display:
+        owner = display.get_selection_owner(display.intern_atom("CLIPBOARD"))
+        return int(owner.id) if owner else 0
+
+
+def _is_connected(display: Display, window: int) -> bool:
+    """Return whether the program of this window is still connected to the display."""
+    part = display.display.info.resource_id_mask
+    return any(one.resource_base | part == window | part for one in display.res_query_clients().clients)
 
 
 def _copy(screen: Screen, kind: str, file: Path) -> None:
@@ -144,21 +165,52 @@ async def test_what_changed_after_the_keys_were_sent_gets_none_of_the_text(tools
     await asyncio.to_thread(_holds, field, "Ada Lovelace")
 
 
-@pytest.mark.long
-async def test_a_large_clipboard_survives_in_its_own_format(
+async def test_a_large_clipboard_survives_in_its_own_format_and_outlives_wisp(
     tools: Tools, screen: Screen, field: FixtureWindow, tmp_path: Path
 ) -> None:
     picture = tmp_path / "picture.bin"
     picture.write_bytes(random.Random(1).randbytes(1_000_000))
     _copy(screen, "image/png", picture)
     await tools("computer_type", text="漢字")
-    _holds(field, "漢字")
-    back = await asyncio.to_thread(
-        subprocess.run,
-        ["xclip", "-selection", "clipboard", "-t", "image/png", "-o"],
-        env=screen.environment, check=True, capture_output=True, timeout=10,
-    )  # fmt: skip
-    assert back.stdout == picture.read_bytes()
+    await asyncio.to_thread(_holds, field, "漢字")
+    assert await asyncio.to_thread(_copied, screen, "image/png") == picture.read_bytes()
+    await asyncio.to_thread(tools.desktop.close)
+    assert await asyncio.to_thread(_copied, screen, "image/png") == picture.read_bytes()
+
+
+_COPIES_AND_DIES = """
+import asyncio, os
+from app.desktop.choose import open_desktop
+
+async def copy(controller):
+    await controller.backend.clipboard.write("naïve 日本")
+
+asyncio.run(open_desktop(environment=os.environ).run(copy))
+os._exit(1)
+"""
+
+
+def test_what_wisp_copied_outlives_a_killed_wisp_until_others_copy_something(screen: Screen, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", _COPIES_AND_DIES], cwd=ROOT, env=screen.environment, check=False, timeout=60)
+    assert eventually(lambda: _copied(screen) == "naïve 日本".encode())
+    keeper = _owner(screen)
+    (tmp_path / "words.txt").write_text("other", encoding="utf-8")
+    with closing(Display(screen.environment["DISPLAY"])) as display:  # opened before, or it could get the keeper's ids
+        assert _is_connected(display, keeper)
+        _copy(screen, "UTF8_STRING", tmp_path / "words.txt")
+        assert eventually(lambda: not _is_connected(display, keeper))
+    assert _copied(screen) == b"other"
+
+
+async def test_the_clipboard_of_a_password_manager_stays_its_own(
+    tools: Tools, screen: Screen, field: FixtureWindow, tmp_path: Path
+) -> None:
+    (tmp_path / "mark").write_text("secret", encoding="utf-8")
+    _copy(screen, "x-kde-passwordManagerHint", tmp_path / "mark")
+    manager = _owner(screen)
+    await tools("computer_type", text="日本語")
+    await asyncio.to_thread(_holds, field, "日本語")
+    assert _owner(screen) == manager != 0
 
 
 async def test_a_terminal_gets_what_its_keys_lack(tools: Tools, screen: Screen, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from app.desktop.privacy import Private
 from app.desktop.takeover import StopFlag
 from app.desktop.x11.apps import DesktopEntries
 from app.desktop.x11.connection import Connection, X11Drawing
+from app.desktop.x11.keeper import SelectionKeeper
 from app.desktop.x11.keyboard import X11Keyboard
 from app.desktop.x11.listener import Listener
 from app.desktop.x11.occupation import locker_of
@@ -54,7 +55,8 @@ def make_backend(
     screen = X11Screen(connection)
     keyboard = X11Keyboard(connection)
     windows = X11Windows(connection)
-    clipboard, primary = Selection(connection, "CLIPBOARD"), Selection(connection, "PRIMARY")
+    keeper = SelectionKeeper(environment)
+    clipboard, primary = (Selection(connection, name, keeper.keep) for name in ("CLIPBOARD", "PRIMARY"))
     apps = DesktopEntries(environment)
 
     def known() -> tuple[Window, ...]:
@@ -67,6 +69,7 @@ def make_backend(
             for leave in (connection.close, screen.close, apps.close, keyboard.give_all_back):
                 # Leave in reverse order, because the lent keys are given back over the connection.
                 leaving.callback(leave)
+            await keeper.close()
             await accessibility.close()
 
     def listen(stop_key: Chord, on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:

@@ -111,11 +111,14 @@ class Connection:
         """
         try:
             while self.display.pending_events():
-                event = self.display.next_event()
-                for handler in tuple(self._handlers):
-                    handler(event)
+                self.handle(self.display.next_event())
         except ConnectionClosedError:  # because a closed socket stays readable and would wake the loop for ever
             self._forget_reader()
+
+    def handle(self, event: Any) -> None:
+        """Pass an event to the handlers."""
+        for handler in tuple(self._handlers):
+            handler(event)
 
     def send(self, target: XWindow, kind: str, data: tuple[int, ...], *, mask: int | None = None) -> None:
         """Send a client message about `target`: to the root window, or with `mask` to `target` itself."""

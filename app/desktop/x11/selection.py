@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from typing import Any
@@ -33,15 +33,24 @@ _ANSWER_S = 0.7  # because the owner is another program, which may hang
 _TEXT_FORMATS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT")
 _NOT_CONTENT = {"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE"}
 _META = ("TARGETS", "TIMESTAMP")
+_SECRET = "x-kde-passwordManagerHint"
+"""The format by which password managers mark what nobody may keep: https://phabricator.kde.org/D12539"""
 _TWICE = 2
+
+Keep = Callable[[str, int, Formats], None]
+"""Gets what a selection, offered by a window of Wisp's, shall hold after Wisp."""
+
+
+def keep_nothing(_selection: str, _window: int, _formats: Formats) -> None: ...
 
 
 class Selection:
     """One selection (`CLIPBOARD` or `PRIMARY`). An invisible window reads it and offers Wisp's own content."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: Connection, name: str, keep: Keep = keep_nothing) -> None:
         self._connection = connection
         self._name = name
+        self._keep = keep
         self._window = connection.root.create_window(0, 0, 1, 1, 0, X.CopyFromParent, X.InputOnly)
         self._window.change_attributes(event_mask=X.PropertyChangeMask)
         self._owned: Formats | None = None
@@ -58,11 +67,14 @@ class Selection:
 
     # --- owning
 
-    def own(self, formats: Formats, check: Check | None = None) -> None:
+    def own(self, formats: Formats, check: Check | None = None, after: Formats | None = None) -> None:
         """Offer this content as the selection, until another program takes it over.
 
-        `check` is called before a program gets the content, and raises ToolFailed if it may not get it.
+        `check` is called before a program gets the content, and raises ToolFailed if it may not get it. `after` is what
+        the selection shall hold if Wisp ends meanwhile; without it, the same content.
         """
+        self._catch_up()
+        self._keep(self._name, int(self._window.id), formats if after is None else after)
         self._owned, self._check, self._refusal = formats, check, None
         self._served.clear()
         self._times_served = 0
@@ -70,14 +82,17 @@ class Selection:
         self._connection.display.sync()
         self._connection.drain()
 
-    def leave(self) -> None:
-        """Stop offering content, if Wisp still owns the selection."""
-        if self.is_ours:
-            display = self._connection.display
-            SetSelectionOwner(
-                display=display.display, window=X.NONE, selection=self._atom(self._name), time=X.CurrentTime
-            )
-            display.sync()
+    def put_back(self, formats: Formats) -> None:
+        """Offer what was there before, or nothing, if Wisp still owns the selection."""
+        self._catch_up()
+        if self._owned is None:
+            return
+        if formats:
+            self.own(formats)
+            return
+        display = self._connection.display
+        SetSelectionOwner(display=display.display, window=X.NONE, selection=self._atom(self._name), time=X.CurrentTime)
+        display.sync()
         self._owned = None
 
     async def refusal(self) -> ToolFailed | None:
@@ -123,6 +138,7 @@ class Selection:
 
     async def text(self) -> str:
         """Return the text of the selection, or "" if it has none."""
+        self._catch_up()
         if self._owned is not None:
             return _text_of(self._owned)
         names = await self._names()
@@ -131,10 +147,16 @@ class Selection:
 
     async def formats(self) -> Formats:
         """Return the whole content, by format."""
+        self._catch_up()
         if self._owned is not None:
             return self._owned
         found = {name: await self._fetch(name) for name in await self._names()}
         return {name: content for name, content in found.items() if content is not None}
+
+    async def is_secret(self) -> bool:
+        """Return whether a password manager offers the content, which it takes back itself as long as it offers it."""
+        self._catch_up()
+        return self._owned is None and _SECRET in await self._names()
 
     async def _names(self) -> list[str]:
         told = await self._property("TARGETS")
@@ -197,6 +219,7 @@ class Selection:
             self._ask_for(event)
         elif event.type == X.SelectionClear and event.window == self._window:
             self._owned = None
+            self._keep(self._name, int(self._window.id), {})
         elif event.type == X.SelectionNotify and event.requestor == self._window:
             self._arrived.put_nowait(event)
         elif event.type == X.PropertyNotify:
@@ -299,6 +322,11 @@ class Selection:
     def _atom(self, name: str) -> int:
         return self._connection.atom(name)
 
+    def _catch_up(self) -> None:
+        """Hear what the server has told so far: somebody may have taken the selection."""
+        self._connection.display.sync()
+        self._connection.drain()
+
     def close(self) -> None:
         self._connection.unlisten(self._note)
         try:
@@ -380,10 +408,13 @@ class X11ExactTyping:
             return False  # because to canvases of Tk and to plain X programs, ctrl+v is a key like any other
         uses_primary = chord == "shift+Insert"
         used = (self._clipboard, self._primary) if uses_primary else (self._clipboard,)
+        for selection in used:
+            if await selection.is_secret():
+                return False
         before = [await selection.formats() for selection in used]
         formats = as_formats(text)
-        for selection in used:
-            selection.own(formats, checks.taking)
+        for selection, held in zip(used, before, strict=True):
+            selection.own(formats, checks.taking, held)
         try:
             await checks.still()
             with self._only_into(into):
@@ -398,7 +429,7 @@ class X11ExactTyping:
             for selection in used:  # because the next content is not meant for who asked for this one
                 await selection.refusal()
             for selection, held in zip(used, before, strict=True):
-                _put_back(selection, held)
+                selection.put_back(held)
             self._keyboard.give_back()
 
     def _press(self, chord: str) -> None:
@@ -514,10 +545,3 @@ async def _fetched(used: tuple[Selection, ...], limit_s: float) -> bool:
     for task in left:
         task.cancel()
     return any(task.result() for task in done)
-
-
-def _put_back(selection: Selection, held: Formats) -> None:
-    if held:
-        selection.own(held)
-    else:
-        selection.leave()
