@@ -166,9 +166,22 @@ TASKS = (
     ),
     Task(
         "dialog",
-        "<button onclick=\"document.title=String(confirm('Sure?'))\">Ask</button>",
-        (_act("click", target="Ask"),),
-        "[dialog] Sure? (declined)",
+        "<button onclick=\"this.textContent = prompt('Your name?', 'Bo')\">Ask</button>",
+        (_act("click", target="Ask"), _act("accept", text="Ada")),
+        'button "Ada"',
+    ),
+    Task(
+        "alert",
+        "<button onclick=\"alert('Low ink'); this.textContent = 'Went on'\">Print</button>",
+        (_act("click", target="Print"), READ),
+        'button "Went on"',
+    ),
+    Task(
+        "leaving",
+        "<input aria-label=Note><script>onbeforeunload = (event) => event.preventDefault()</script>",
+        (_act("type", target="Note", text="x"), _act("launch", url="http://shop.example/two"), _act("accept"), READ),
+        "second",
+        {"/two": "second"},
     ),
     Task(
         "console",
@@ -446,6 +459,19 @@ async def test_a_page_taints_the_turn_and_what_sends_is_asked(
     let = [sentence.partition("?")[0] for sentence in asked]
     assert let == ["Let Wisp use shop.example", "Let Wisp press “Send message”"]
     assert not here.browser.is_open
+
+
+async def test_a_page_that_asks_is_answered_and_dismissed_by_what_is_no_answer(here: World, space: Path) -> None:
+    asks = "p.textContent += confirm('Delete all of the 35 messages?')"
+    here.pages["/"] = f'<button onclick="{asks}; {asks}">Go</button><p id=p></p>'
+    hands, told = Hands(here, space), list[str]()
+    await hands.do(action="launch", url="http://shop.example/")
+    for step in (_act("click", target="Go"), _act("accept"), _act("dismiss"), _act("click", target="Go"), READ):
+        told.append((await hands.do(**step)).llm_echo)
+    is_asked = ["Delete all of the 35 messages?" in echo.split("---")[2] for echo in told]
+    assert is_asked == [True, True, False, True, True]
+    assert "truefalse" in told[2]
+    assert "truefalsefalsefalse" in (await hands.do(action="read")).llm_echo
 
 
 @pytest.mark.long

@@ -16,9 +16,10 @@ from app.protocol.spec import PASSING, Gesture, ScreenAim, ToolSpec
 
 _WORD = re.compile(r"\w+")
 _MOST_WORDS = 6
-"""A longer name is a sentence, such as a row in a list of mails."""
+"""A longer name is a sentence, such as a row in a list of mails. What a page asks is always one."""
+_QUESTION = "alert"
 _PRESSED = frozenset(
-    {"", "button", "push button", "toggle button", "menu item", "link", "icon", "image", "label", "page tab"}
+    {"", "button", "push button", "toggle button", "menu item", "link", "icon", "image", "label", "page tab", _QUESTION}
 )
 
 
@@ -32,15 +33,14 @@ def pressed_label(spec: ToolSpec, control: Control, keys: Sequence[Pressed]) -> 
     else:
         is_press = spec.gesture is not None and spec.gesture not in {*PASSING, Gesture.SET, Gesture.DRAG}
         presses, label = is_press and control.role in _PRESSED, control.name
-    return label if presses and next(stems_in(label), "") else ""
+    is_short = control.role == _QUESTION or len(_WORD.findall(label)) <= _MOST_WORDS
+    return label if presses and is_short and next(stems_in(label), "") else ""
 
 
 def stems_in(label: str) -> Iterator[str]:
     """Yield the beginnings of words in the table that a name contains."""
-    words = _WORD.findall(label.casefold())
-    if len(words) <= _MOST_WORDS:
-        text = " ".join(words)
-        yield from (stem for stem in _stems() if re.search(rf"\b{stem}", text))
+    text = " ".join(_WORD.findall(label.casefold()))
+    yield from (stem for stem in _stems() if re.search(rf"\b{stem}", text))
 
 
 @cache

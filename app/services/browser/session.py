@@ -80,6 +80,17 @@ class PageLook:
     is_persons: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PageQuestion:
+    """What a page asks in a dialog of the browser. `kind` is confirm, prompt or beforeunload. The texts are others'."""
+
+    kind: str
+    message: str
+    default: str
+
+
+_LEAVE = "Leave this page? What was entered may be lost."
+"""Browsers ask this in their own words; the page's are empty."""
 _MORE_TRIES, _INTERRUPTED = 2, "interrupted by another navigation"
 _SCROLL = "(distance) => { const before = scrollY; scrollBy({top: distance, behavior: 'instant'}); "
 _SCROLL += "return scrollY !== before; }"
@@ -118,6 +129,8 @@ class BrowserSession:
         self._asked: set[str] = set()
         self._told: set[str] = set()
         self._secrets = SecretValues()
+        self._dialog: Dialog | None = None
+        self._asking = asyncio.Event()
         self._may_stay = False
         self._is_dry = is_dry
         self._downloads = Downloads(downloads_of(profile))
@@ -212,6 +225,7 @@ class BrowserSession:
     async def close(self) -> None:
         """End the browser and its proxy, if there is one."""
         context, self._context, self._page = self._context, None, None
+        await self.answer(accept=False)
         pages, was_attached, self.is_attached = self._pages, self.is_attached, False
         playwright, self._playwright = self._playwright, None
         proxy, self._proxy = self._proxy, None
@@ -268,15 +282,10 @@ class BrowserSession:
         return self._own_ports() if self._may_stay else ()
 
     def _met(self, page: Page) -> None:
-        """Prepare a new page: record its messages, decline its dialogs, close it at an address that is not allowed."""
+        """Prepare a new page: record its messages, keep its question, close it at an address that is not allowed."""
         if page in self._pages:
             return
         self._pages.append(page)
-
-        async def decline(dialog: Dialog) -> None:
-            self._line(f"[dialog] {dialog.message} (declined)")
-            with suppress(*errors()):  # because the page may have gone with it
-                await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
         async def leave(frame: Frame) -> None:
             url = frame.url.casefold()
@@ -292,9 +301,38 @@ class BrowserSession:
         page.on("console", lambda message: self._say(message.type, message.text))
         page.on("pageerror", lambda error: self._line(f"[error] {error}"))
         page.on("download", self._offered)
-        page.on("dialog", decline)
+        page.on("dialog", self._met_dialog)
         page.on("framenavigated", leave)
         page.on("websocket", lambda socket: self._asked.add(urlsplit(socket.url).hostname or ""))
+
+    async def _met_dialog(self, dialog: Dialog) -> None:
+        """Keep a page's question until it is answered. An alert asks nothing, and neither is a second one kept."""
+        if dialog.type == "alert" or self._dialog:
+            self._line(f"[{dialog.type}] {dialog.message} (closed)")
+            await _end_dialog(dialog)
+            return
+        self._dialog = dialog
+        self._asking.set()
+
+    @property
+    def question(self) -> PageQuestion | None:
+        """What a page asks at present. It stands still until it is answered: nothing else can be done in it."""
+        dialog = self._dialog
+        if dialog is None:
+            return None
+        message = " ".join(dialog.message.split())[:_LONGEST_LINE] or _LEAVE
+        return PageQuestion(dialog.type, self._secrets.blanked(message), dialog.default_value)
+
+    async def asked(self) -> None:
+        """Wait until a page asks something."""
+        await self._asking.wait()
+
+    async def answer(self, *, accept: bool, text: str | None = None) -> None:
+        """Answer the page's question. `text` is for a question that has a field."""
+        dialog, self._dialog = self._dialog, None
+        self._asking.clear()
+        if dialog is not None:
+            await _end_dialog(dialog, accept=accept, text=text)
 
     async def _offered(self, download: Download) -> None:
         """Keep a download if an action waits for it; cancel it otherwise."""
@@ -454,3 +492,8 @@ class BrowserSession:
     async def give(self, found: FoundElement, name: str, data: bytes) -> None:
         """Put a file into a field for files: the element itself, or the file dialog that a click on it opens."""
         await choose_file(self._shown(), found, name, data)
+
+
+async def _end_dialog(dialog: Dialog, *, accept: bool = False, text: str | None = None) -> None:
+    with suppress(*errors()):  # because the page may have gone with it
+        await (dialog.accept(text) if accept else dialog.dismiss())

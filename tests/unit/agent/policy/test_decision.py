@@ -263,6 +263,13 @@ def test_a_button_that_sends_is_confirmed_once_unless_the_sentence_says_it(
     assert decided(folder, "computer_click", seen, mode=Mode.YOLO, target=label).decision is ALLOW
 
 
+def test_what_a_page_asks_is_judged_however_long_it_is(folder: Path) -> None:
+    for question, expected in (("Really delete all of the 35 messages for good?", ASK), ("Leave this page?", ALLOW)):
+        seen = (described(BROWSER, "alert", question),)
+        trust = Trust(words=f"tidy up in {BROWSER.name}")
+        assert decided(folder, "press", seen, trust, ref="e1").decision is expected
+
+
 def test_return_presses_the_default_button_and_is_judged_as_that(folder: Path) -> None:
     trust = Trust(words="thunderbird")
     for default, expected in (("Send", ASK), ("OK", ALLOW)):
