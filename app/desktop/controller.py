@@ -41,6 +41,7 @@ from app.desktop.verification import (
     is_caused,
     proven,
     receipt,
+    remember_gone,
     window_changes,
 )
 
@@ -211,6 +212,8 @@ class DesktopController:
         changes: FollowedChanges,
     ) -> tuple[Receipt, tuple[str, ...]]:
         """Run the action. Returns the receipt, and sentences on what the program says has changed."""
+        if proving.ask:
+            proving = replace(proving, ask=remember_gone(proving.ask))
         watch = self.screen_capture.watch()
         self._pixels.begin(watch.before)
         is_mute = isinstance(changes, NoChanges)

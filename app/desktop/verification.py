@@ -463,6 +463,19 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
     return Proof(tuple(told))
 
 
+def remember_gone(ask: Callable[[], Awaitable[Proof]]) -> Callable[[], Awaitable[Proof]]:
+    """Return the same question, with a memory: where the program is silent later, a control seen gone is still gone."""
+    was_gone = False
+
+    async def remembering() -> Proof:
+        nonlocal was_gone
+        proof = await ask()
+        was_gone = was_gone or proof.is_gone
+        return Proof(is_gone=True) if was_gone and proof == Proof() else proof
+
+    return remembering
+
+
 async def of_typing(backend: Backend, text: str, ref: str = "") -> Proof:
     """Check whether a field contains the text: the one with the ref, or the one that has the keyboard.
 

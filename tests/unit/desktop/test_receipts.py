@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.base.geometry import Rect
 from app.desktop.backends import Window
-from app.desktop.verification import Receipt, receipt, window_changes
+from app.desktop.verification import Proof, Receipt, receipt, remember_gone, window_changes
 
 _BELOW = Window("w1", "Notes", "Mousepad", Rect(0, 0, 400, 300), is_active=True)
 _DIALOG = Window("w2", "Save As", "Mousepad", Rect(50, 50, 100, 100), is_active=True, is_dialog=True)
@@ -71,3 +71,16 @@ def test_a_few_changes_stand_in_the_line_and_many_below_it() -> None:
     )
     many = [f"check box {count} is now checked." for count in range(12)]
     assert told.with_changes(many).sentence.splitlines() == ["The keyboard is in 'Notes'. (confirmed)", *many]
+
+
+async def test_a_control_that_was_seen_gone_is_still_gone_while_its_program_is_silent() -> None:
+    answers = [Proof(), Proof(is_gone=True), Proof(), Proof(evidence=("it is back",))]
+
+    async def ask() -> Proof:
+        return answers[len(told)]
+
+    told: list[Proof] = []
+    asking = remember_gone(ask)
+    for _ in answers:
+        told.append(await asking())
+    assert told == [Proof(), Proof(is_gone=True), Proof(is_gone=True), Proof(evidence=("it is back",))]
