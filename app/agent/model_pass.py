@@ -113,7 +113,7 @@ class ModelPass:
         self.stop_reason = ""
 
     async def take(self, event: StreamEvent) -> None:
-        if self._notice_loop(event):
+        if await self._notice_loop(event):
             return
         match event:
             case TextDelta():
@@ -127,12 +127,15 @@ class ModelPass:
             case _:
                 self._native.take(event)
 
-    def _notice_loop(self, event: StreamEvent) -> bool:
+    async def _notice_loop(self, event: StreamEvent) -> bool:
         """Stop a model that repeats itself endlessly. An unfinished call does not run."""
         if not isinstance(event, (TextDelta, Thinking)) or not (self._is_speech or isinstance(event, Thinking)):
             return False
         if not self._loops.take(event.text):
             return False
+        if self._open_name and not self._reader.is_open:  # the call is complete; only what follows it repeats itself
+            await self._handle_all(self._reader.flush())
+            return self.is_cut
         self.is_repeating = True
         if self._reader.is_open:
             self._forget_open_call()
@@ -145,7 +148,7 @@ class ModelPass:
     def _is_speech(self) -> bool:
         """Whether the model now writes for the person: prose, or the words of a voiced call."""
         spec = self._parts.registry.find(self._open_name)
-        return spec is None or spec.voiced
+        return spec is None or spec.voiced or not self._reader.is_open
 
     async def end_stream(self) -> None:
         await self._read(self._seam.finish() if self._seam else "")
@@ -264,7 +267,7 @@ class ModelPass:
                 if self._parts.dialect.pacing is Pacing.WHOLE_MESSAGE and self._is_awaited(event.block):
                     self._cut(event.block.span[1])
             case CallCut():
-                self._cut_off(event.block)
+                self._cut_off(event)
             case CallQuoted():
                 self._quoted_in_a_sentence(event.block)
             case BatchClosed():
@@ -357,13 +360,13 @@ class ModelPass:
         if end is not None:
             self._transcript.cut(self._origin + end)
 
-    def _cut_off(self, block: Block) -> None:
+    def _cut_off(self, cut: CallCut) -> None:
         """Handle a call whose end is missing. If the answer is over, the model is told so; else a `Misread` event
         explains it.
         """
-        self._cards.closed(block)
-        if self._is_over:
-            self._refuse(block, told("cut_call"))
+        self._cards.closed(cut.block)
+        if self._is_over and not cut.is_explained:
+            self._refuse(cut.block, told("cut_call"))
 
     # acting
 

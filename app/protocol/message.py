@@ -116,9 +116,10 @@ class CallClosed:
 
 @dataclass(frozen=True, slots=True)
 class CallCut:
-    """A call inside which the stream ended (`block.partial` is true)."""
+    """A call that was not read to its end (`block.partial` is true). `is_explained`: a `Misread` says why."""
 
     block: Block
+    is_explained: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from app.protocol.call import Block
 from app.protocol.message import BatchClosed, CallClosed, CallQuoted, Misread, ReaderEvent
 from app.protocol.payload import DEFAULT_LIMITS, Limits
 
+_MOST_WAITS = 16
 _TAIL_KEPT = 64 * 1024
 """At least this many characters of the message stay available to `tail`."""
 
@@ -36,6 +37,12 @@ class UnreadText:
         self.is_cited = False
         self._ready: list[ReaderEvent] | None = None
         self._base = 0
+        self._waits = 0
+
+    def may_wait(self) -> bool:
+        """Count a payload that waits for the end of the stream; False if too many did, as each is read again."""
+        self._waits += 1
+        return self._waits <= _MOST_WAITS
 
     def add(self, chunk: str, stop: int) -> None:
         """Add a chunk that ends at offset `stop` of the message. Earlier chunks may have bypassed this object."""

@@ -1,13 +1,16 @@
 """Read the text of one payload, from after its opening tag to its true end.
 
 - A plain payload ends at its first close tag.
-- A payload declared `Close.LAST` (file contents, HTML) ends at the last of its close tags before the call's own. That
-  is known only when the call closes, so nothing more is shown after the first close tag until then.
-- A payload that starts with CDATA ends at the first close tag after a `]]>`. A close tag without `]]>` is only a
-  candidate, so that a file may contain its own close tag. The candidate counts when the stream ends and when the next
-  call begins, so that a broken CDATA end never swallows the next file. After a malformed end (`]]` without `>`, or
-  text between `]]>` and the tag), any other tool's tag begins the next call. After no end at all, only a tag that
-  begins a line or that holds CDATA does. If only another `]]>` follows the candidate, the payload was cut short.
+- A payload declared `Close.LAST` (file contents, HTML) may hold its own close tag. As a child it ends at the last one
+  before its call's. Its end is certain only at the end of the stream or at the next call: another tool's tag right
+  after the call, at the start of a line, or with a CDATA section. Nothing more is shown until then.
+- If such a payload is plain and another close tag of its call follows, which no later call has opened, it has two
+  readings. Then the call does not run, and the model is asked for CDATA.
+- A payload that starts with CDATA ends at a close tag after a `]]>`: at the last one that belongs to no later section
+  of the same tag, if it is declared `Close.LAST`, else at the first.
+- After a close tag without `]]>` (a broken end), after several plain lines, and if a payload holds its own opening tag,
+  calls that follow may be text of the payload, so the reader waits for the end of the stream. Then a broken end counts,
+  so that it never swallows the next file. If only another `]]>` follows it, the payload was cut short.
 - A child without a close tag ends at its call's close tag, if another tool's tag begins the next line. After an ended
   CDATA section, another tool's tag anywhere after it is enough.
 
@@ -81,7 +84,7 @@ def child_of(spec: ToolSpec, name: str) -> Param | None:
 
 
 class Call:
-    """Collects the contents of one call. A call that exceeded a limit is read to its end but reports nothing more."""
+    """Collects the contents of one call. A call that cannot run is read to its end but reports nothing more."""
 
     def __init__(self, spec: ToolSpec, tag: Tag) -> None:
         self.spec = spec
@@ -121,9 +124,9 @@ class Call:
             stream.emit(CallCut(self._block(stop, partial=True)))
 
     def kill(self, stream: UnreadText, code: str, detail: str) -> None:
-        """Report that the call exceeded a limit (`code`, `detail`), once. The call will not run."""
+        """Report once why the call will not run (`code`, `detail`)."""
         if not self._dead:
-            stream.emit(CallCut(self._block(stream.position(), partial=True)))
+            stream.emit(CallCut(self._block(stream.position(), partial=True), is_explained=True))
             stream.emit(Misread(code, detail, self.tag.start))
         self._dead = True
 
@@ -162,8 +165,8 @@ _SHOWN_SHARE = 64
 _GAP = 160
 """How many characters between a call's close tag and the next call are checked."""
 
-_MALFORMED_END = re.compile(r"\](?:\s*\]\s*>?|\s*>)\s*\Z")
 _SPACE = re.compile(r"\s*")
+_THOUGHTS = ("<think", "<thinking")
 _LONGEST_FENCE = 320
 _UNFINISHED_TAG = re.compile(r"</?[\w.:-]*\s{0,16}")
 
@@ -206,8 +209,6 @@ class _Patterns:
     fenced: re.Pattern[str]
     unfinished_fence: re.Pattern[str]
     next_line: re.Pattern[str]
-    body_wide: re.Pattern[str]
-    child_wide: re.Pattern[str]
 
 
 @lru_cache(maxsize=256)
@@ -216,15 +217,28 @@ def _patterns(tag_name: str, close_name: str, any_open: re.Pattern[str]) -> _Pat
     parent = rf"</{re.escape(tag_name)}\s{{0,16}}>"
     gap = rf"[^<]{{0,{_GAP}}}"
     unfinished = rf"(?:>{gap}(?:<[\w.:-]{{0,{_LONGEST_TAG}}})?)?"
-    cdata = re.escape(payload.CDATA_START)
     return _Patterns(
         re.compile(close),
         re.compile(rf"{close}|(?P<parent>{parent})(?={gap}{any_open.pattern})"),
         re.compile(rf"</{re.escape(tag_name)}\s{{0,16}}{unfinished}\Z"),
         re.compile(r"[ \t\r]{0,16}\n\s{0,64}<"),
-        re.compile(rf"{close}|(?P<parent>(?!))|(?P<cdata>{cdata})|{any_open.pattern}"),
-        re.compile(rf"{close}|(?P<parent>{parent})|(?P<cdata>{cdata})|{any_open.pattern}"),
     )
+
+
+@lru_cache(maxsize=256)
+def _behind_close(tag_name: str, close_name: str, own: str, any_open: re.Pattern[str]) -> re.Pattern[str]:
+    """Return the pattern for what matters after a close tag; `own` is the tag that opens such a payload again."""
+    parent = "(?!)" if tag_name == close_name else rf"</{re.escape(tag_name)}\s{{0,16}}>"
+    return re.compile(
+        rf"(?P<close></{re.escape(close_name)}\s{{0,16}}>)|(?P<parent>{parent})|(?P<cdata>{re.escape(payload.CDATA_START)})"
+        rf"|<(?P<own>{re.escape(own)})(?=[\s/>])|{any_open.pattern}"
+    )
+
+
+_UNCLEAR = (
+    "The text in <{name}> contains </{name}>, so its end is unclear, and nothing was done. Write the whole call again "
+    "with the text between <![CDATA[ and ]]>."
+)
 
 
 class Payload:
@@ -234,17 +248,18 @@ class Payload:
         self._place = place
         self._param = place.param
         self._outcomes = outcomes
-        self._is_last = place.param.close is Close.LAST and not place.is_body and not place.param.many
+        self._is_last = place.param.close is Close.LAST and not place.param.many
         self._pieces: list[str] = []
         self._size = 0
         self._is_cdata: bool | None = None
         self._preview = Preview(keeps_end=place.param.keeps_final_newline)
         self._shown = self._show_at = 0
         self._candidate: int | None = None
-        self._is_weak = False
-        self._is_quiet = False
-        self._is_malformed = False
-        self._has_met_tool = False
+        self._is_weak = self._is_unclear = False
+        self._is_call_over = self._is_quiet = False
+        self._is_patient = False
+        self._depth = self._later = 0
+        self._opened: str | None = None
         self._patterns = _patterns(place.call.tag.name, place.close_name, place.any_open)
         self._pattern = self._patterns.close if outcomes.fenced is None else self._patterns.fenced
         self._may_be_fenced = outcomes.fenced is not None
@@ -368,6 +383,7 @@ class Payload:
         call.kill(stream, "payload_too_long", detail)
         self._pieces.clear()
         self._shown = 0
+        self._is_last = False
         self._candidate = None if self._candidate is None else 0
 
     def _show(self, stream: UnreadText) -> None:
@@ -386,13 +402,34 @@ class Payload:
             return self._meet_close(found, stream)
         if self._candidate is None:
             return self._meet_fence(found, stream)
-        is_parent = found["parent"] is not None
-        if self._ends_at_parent(stream) if is_parent else self._ends_at_tool(is_cdata=found["cdata"] is not None):
+        if found["parent"] is not None:
+            self._meet_parent(found, stream)
+            return None
+        if self._begins_call(found) and not self._is_patient:
             return self._finish(self._candidate, stream)
-        was_quiet = self._is_quiet
         self._add(stream, found.end())
-        self._is_quiet = was_quiet and is_parent
+        self._is_quiet = False
         return None
+
+    def _begins_call(self, found: re.Match[str]) -> bool:
+        """Say whether another call begins here: its tag has two of three signs, or a CDATA section follows it.
+
+        Count the calls that have a close tag as this payload has.
+        """
+        if found["cdata"]:
+            begins = self._opened is not None and self._before().rstrip().endswith(">")
+            self._later += begins and self._opened == self._own
+            self._opened = None
+            return begins
+        if found[0] in _THOUGHTS:
+            return False
+        signs = (self._is_quiet, self._is_call_over, self._before().rstrip(" \t").endswith("\n"))
+        begins = sum(signs) > 1
+        self._opened = found["own"] or ""
+        if begins and self._opened and not self._is_cdata:
+            self._later += 1
+            self._opened = ""
+        return begins
 
     def _meet_fence(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
         """Handle a call that closes before another begins while this payload is open.
@@ -409,21 +446,6 @@ class Payload:
     def _has_cdata_ended(self) -> bool:
         return self._before().rstrip().endswith(payload.CDATA_END)
 
-    def _ends_at_parent(self, stream: UnreadText) -> bool:
-        return not self._is_weak or stream.ended
-
-    def _ends_at_tool(self, *, is_cdata: bool) -> bool:
-        """Say whether the next tool's tag ends this payload.
-
-        It does at the start of a line, right after the close tag, after a malformed end, or if it holds CDATA itself.
-        """
-        if is_cdata:
-            return self._is_weak and self._has_met_tool
-        self._has_met_tool = True
-        if self._is_quiet or self._is_malformed:
-            return True
-        return self._is_weak and self._before().rstrip(" \t").endswith("\n")
-
     def _before(self) -> str:
         """Return the last characters of the payload so far."""
         pieces: list[str] = []
@@ -437,33 +459,83 @@ class Payload:
 
     def _meet_close(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
         is_weak = bool(self._is_cdata) and not self._has_cdata_ended()
-        if not self._is_last and (not is_weak or stream.ended):
+        is_text = self._candidate is not None and self._is_later_or_text(is_weak=is_weak)
+        if not (self._is_last or is_weak or is_text):
             stream.at = found.end()
             return self._finish(len(self._pieces), stream)
-        if not is_weak or self._candidate is None:
-            self._show(stream)
-            self._candidate, self._show_at = len(self._pieces), 0
-            self._is_weak = is_weak
-            self._is_malformed = is_weak and self._is_end_malformed()
-            self._widen()
+        self._opened = None
+        if is_text:
+            self._is_quiet = False
+        else:
+            self._set_candidate(stream, is_weak=is_weak)
         self._store(found[0])
         stream.at = found.end()
-        self._is_quiet = self._is_quiet or self._candidate == len(self._pieces) - 1
         return None
 
-    def _is_end_malformed(self) -> bool:
-        """Return whether the CDATA section has ended, but not in the correct form."""
-        return _MALFORMED_END.search(self._before()) is not None or payload.CDATA_END in "".join(self._pieces)
+    def _is_later_or_text(self, *, is_weak: bool) -> bool:
+        """Say whether a close tag after the candidate belongs to a later call or is text."""
+        if is_weak or not (self._is_cdata or self._place.is_body):
+            return is_weak or self._is_call_over
+        is_later = self._later > 0
+        self._later -= is_later
+        return is_later
 
-    def _widen(self) -> None:
-        """After the first candidate, also look for the call's own close tag and for other tools' tags."""
-        self._may_be_fenced = False
-        self._pattern = self._patterns.body_wide if self._place.is_body else self._patterns.child_wide
+    def _set_candidate(self, stream: UnreadText, *, is_weak: bool) -> None:
+        """Let the close tag that comes next be the end of the payload, unless what follows shows that it is not."""
+        is_first, was_weak = self._candidate is None, self._is_weak
+        self._show(stream)
+        self._candidate, self._show_at, self._is_weak = len(self._pieces), 0, is_weak
+        self._is_call_over, self._is_quiet = self._place.is_body, True
+        if is_first:
+            self._may_be_fenced = False
+            call_name = self._place.call.tag.name
+            self._pattern = _behind_close(call_name, self._place.close_name, self._own, self._place.any_open)
+            if self._is_cdata or self._place.is_body:
+                self._look_inside(stream)
+        elif not self._is_cdata:
+            self._is_unclear = self._place.is_body
+        elif not was_weak or not self._depth:
+            self._depth = max(self._depth - 1, 0)
+            self._is_patient = self._is_patient and self._depth > 0
+
+    def _meet_parent(self, found: re.Match[str], stream: UnreadText) -> None:
+        """Handle a close tag of the call after the candidate. A second one makes the end of a plain child unclear."""
+        if not self._is_cdata and not self._is_call_over:
+            self._is_quiet = True
+            self._look_inside(stream)
+        elif not self._is_cdata and self._later:
+            self._later -= 1
+        elif not self._is_cdata:
+            self._is_unclear = True
+            self._candidate = len(self._pieces)
+        self._is_call_over = True
+        self._store(found[0])
+        stream.at = found.end()
+
+    def _look_inside(self, stream: UnreadText) -> None:
+        """Decide whether calls that follow may be text of the payload: after a broken end, behind several plain lines,
+        and if the payload opens its like. Only a few payloads of a message may wait for its end, so that its cost stays
+        linear.
+        """
+        cdata = rf"[^<]*>\s*{re.escape(payload.CDATA_START)}" if self._is_cdata else ""
+        inside = re.compile(rf"<{re.escape(self._own)}(?=[\s/>]){cdata}")
+        text = "".join(self._pieces[: self._candidate])
+        self._depth = len(inside.findall(text))
+        is_unsure = self._is_weak or self._depth > 0 or (not self._is_cdata and "\n" in text)
+        self._is_patient = is_unsure and stream.may_wait()
+
+    @property
+    def _own(self) -> str:
+        """The name of the tag that opens a payload with the same close tag."""
+        return self._place.close_name if self._is_cdata else self._place.call.tag.name
 
     def _finish(self, candidate: int, stream: UnreadText) -> ReaderState:
         """End the payload at piece `candidate`, which is its close tag, and put back the text after it."""
         raw = "".join(self._pieces[:candidate])
-        stream.replay("".join(self._pieces[candidate + 1 :]))
+        is_for_call = self._is_unclear and not self._place.is_body  # then the close tag is the call's
+        stream.replay("".join(self._pieces[candidate if is_for_call else candidate + 1 :]))
+        if self._is_unclear:
+            self._place.call.kill(stream, "unclear_end", _UNCLEAR.format(name=self._place.call.tag.name))
         self._show_rest(raw, stream)
         return self._outcomes.closed(raw, stream)
 

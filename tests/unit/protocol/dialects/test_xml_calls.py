@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.protocol.call import Block, Child
 from app.protocol.dialects.xml import finished, read_xml
@@ -251,3 +253,56 @@ def test_cdata_without_an_end_swallows_no_file_that_has_its_own(gap: str) -> Non
 def test_a_file_that_speaks_of_the_protocol_stays_whole(body: str) -> None:
     blocks = finished(read_xml(ALL), f'<write_file path="a"><![CDATA[{body}]]></write_file> Done.')
     assert [block.body for block in blocks] == [body]
+
+
+_CDATA = "<![CDATA["
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "one\nuse </write_file> to end\n<think>\nthree",
+        "a ]]></write_file> b\nc",
+        "a\n]]></write_file>\n<think>\nb",
+        f'So:\n<write_file path="x">{_CDATA}\nhello\n]]></write_file>\n<read_file path="x"/>\nand so on',
+        f'Never </write_file>.\n<write_file path="x">{_CDATA}\nhello\n]]></write_file>\nend',
+    ],
+)
+@pytest.mark.parametrize("after", ["", "\nDone.\n<say>x</say>"])
+def test_cdata_ends_at_the_last_end_that_is_its_own(body: str, after: str) -> None:
+    assert finished(read_xml(ALL), f'<write_file path="a">{_CDATA}\n{body}\n]]></write_file>{after}')[0].body == body
+    child = body.replace("write_file", "html").replace("read_file", "write_file")
+    text = f"<create_app><html>{_CDATA}\n{child}\n]]></html></create_app>{after}"
+    assert finished(read_xml(ALL), text)[0].children == (Child("html", child),)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "\none\nuse </write_file> to end\nthree\n",
+        "use </write_file> to end",
+        "\none\n</write_file>\n<read_file path='x'/>\nthree\n",
+        "\n<write_file path='x'>\nhi\n</write_file>\n<read_file path='x'/>\nend\n",
+        "<content>\none\n</content>\n</write_file>\nthree\n</content>\n",
+    ],
+)
+@pytest.mark.parametrize("after", ["", "\nDone.\n"])
+def test_of_a_plain_payload_with_two_readings_nothing_runs(inside: str, after: str) -> None:
+    seen = outline(f'<write_file path="a">{inside}</write_file>{after}')
+    assert [one.partial for one in seen if isinstance(one, Block)] == [True]
+    assert seen[-1:] == ([after] if after else [("misread", "unclear_end")])
+
+
+_INSIDE = ["</write_file>", "</content>", "<read_file path='x'/>", "<think>", "</think>", "<say>", "]]", "\n", " ", "a"]
+
+
+@given(
+    st.lists(st.sampled_from(_INSIDE), max_size=12).map("".join),
+    st.sampled_from([(_CDATA, "]]>"), (f"<content>{_CDATA}", "]]></content>"), ("", ""), ("<content>", "</content>")]),
+)
+def test_a_file_is_written_whole_or_not_at_all(text: str, form: tuple[str, str]) -> None:
+    blocks = finished(read_xml(ALL), f'<write_file path="a">{form[0]}\n{text}\n{form[1]}</write_file>')
+    written = [
+        [block.body, *(one.text for one in block.children)][-1] for block in blocks if block.name == "write_file"
+    ]
+    assert written == [text] or (not written and _CDATA not in form[0])
