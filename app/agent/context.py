@@ -16,7 +16,7 @@ from app.agent.recording import Entry, EntryKind, History
 from app.agent.streaming import SideAnswer
 from app.agent.turn import Turn
 from app.base import resources
-from app.base.errors import ProviderError
+from app.base.errors import PictureRefused, ProviderError
 from app.base.texts import clip_middle
 from app.base.values import dataclass
 from app.protocol.call import Media, ToolCall, ToolResult, tool_error
@@ -92,8 +92,20 @@ class ContextWindow:
         if len(pictures) < self._rule.at:
             return 0
         gone = {id(media) for media in pictures[: len(pictures) - self._rule.keep]}
-        history.rewrite(lambda part: self._edited(part, gone))
+        history.rewrite(lambda part: self._edited(part, gone, "picture_gone"))
         return len(gone)
+
+    def leave_out_refused(self, history: History) -> bool:
+        """Put a sentence in place of the pictures that the service has not accepted yet: those after the model's last
+        words, or all of them if there are none. Returns False if the history has no picture.
+        """
+        gone: set[int] = set()
+        for entry in reversed(history.entries):
+            if gone and entry.kind is EntryKind.MODEL:
+                break
+            gone |= {id(media) for part in entry.message.parts for media in _media(part)}
+        history.rewrite(lambda part: self._edited(part, gone, "picture_refused"))
+        return bool(gone)
 
     def is_full(self, history: History, told_tokens: int, fixed_tokens: int = 0) -> bool:
         """Return whether the history is so long that it should be shortened.
@@ -106,13 +118,13 @@ class ContextWindow:
             > self._capacity * _tables()["compaction"]["full"]
         )
 
-    def _edited(self, part: Part, gone: set[int]) -> Part | None:
+    def _edited(self, part: Part, gone: set[int], why: str) -> Part | None:
         if isinstance(part, OpaquePart) and self._rule.drops_opaque:
             return None
         if isinstance(part, ImagePart) and id(part.media) in gone:
-            return TextPart(told("picture_gone", label=part.media.label or "picture"))
+            return TextPart(told(why, label=part.media.label or "picture"))
         if isinstance(part, ResultPart) and any(id(media) in gone for media in part.media):
-            labels = [told("picture_gone", label=media.label or "picture") for media in part.media if id(media) in gone]
+            labels = [told(why, label=media.label or "picture") for media in part.media if id(media) in gone]
             kept = tuple(media for media in part.media if id(media) not in gone)
             text = "\n".join([part.text, *labels]).strip()
             return ResultPart(part.call_id, text, kept, part.is_error, part.toolset)
@@ -209,6 +221,13 @@ class Compactor:
         self._window.evict_pictures(self._history)
         if self._window.is_full(self._history, turn.budget.prompt_tokens, self._fixed_tokens):
             await self.make_room(turn)
+
+    def leave_out_refused(self, error: PictureRefused, turn: Turn) -> bool:
+        """Take the pictures out that the service has refused. Returns False if the conversation has none."""
+        if not self._window.leave_out_refused(self._history):
+            return False
+        turn.tell(Notice("warning", f"{error} {ending('picture_refused')}"))
+        return True
 
     async def make_room(self, turn: Turn) -> bool:
         """Shorten the history now. Returns False if it cannot be shortened."""

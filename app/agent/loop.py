@@ -23,7 +23,7 @@ from app.agent.prompt import only_announces, rendered, teaching, told
 from app.agent.recording import Entry, EntryKind, History, WrittenAhead
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
-from app.base.errors import ContextOverflow, ToolsDeclined, WispError
+from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
 from app.protocol import docs
 from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
@@ -102,10 +102,10 @@ class Loop:
         return told("permission", mode=self._parts.policy.mode.value, who=told(who))
 
     async def _fitting_pass(self, turn: Turn) -> TurnEnded | None:
-        """Run one pass. After an error about size or tools, change the request so that the next pass can work.
+        """Run one pass. After an error about size, pictures or tools, change the request so that the next pass can work.
 
-        A conversation that is too long is shortened once a turn, or else the docs of the tools. Declared tools are
-        replaced by calls written as text.
+        A conversation that is too long is shortened once a turn, or else the docs of the tools. Pictures that the
+        service refuses are taken out. Declared tools are replaced by calls written as text.
         """
         try:
             return await self._one_pass(turn)
@@ -113,6 +113,9 @@ class Loop:
             if turn.made_room or not (await self._compactor.make_room(turn) or self._shorten_docs(turn)):
                 raise
             turn.made_room = True
+        except PictureRefused as error:
+            if not self._compactor.leave_out_refused(error, turn):
+                raise
         except ToolsDeclined:
             if not self._schemas:
                 raise

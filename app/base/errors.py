@@ -82,6 +82,10 @@ class ToolsDeclined(Refused):
     """
 
 
+class PictureRefused(Refused):
+    """The service cannot read a picture of the conversation. It must be taken out before another try."""
+
+
 class OverLimit(ProviderError):
     """Too many requests, or an overloaded service. `retry_after_s` is the pause that the service asked for, if any."""
 

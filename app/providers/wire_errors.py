@@ -11,7 +11,16 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.base.errors import BadAnswer, ContextOverflow, KeyRefused, OverLimit, ProviderError, Refused, Unreachable
+from app.base.errors import (
+    BadAnswer,
+    ContextOverflow,
+    KeyRefused,
+    OverLimit,
+    PictureRefused,
+    ProviderError,
+    Refused,
+    Unreachable,
+)
 from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.providers.api import Alive
@@ -41,6 +50,15 @@ _OVERFLOW = re.compile(
 """How services say that a request is too long: Anthropic, OpenAI, Bedrock, Gemini, xAI, Copilot, llama.cpp, Ollama,
 LM Studio, vLLM, SGLang, TGI, TabbyAPI."""
 _NOT_OVERFLOW = (401, 402, 403, 404, 429)
+_BAD_PICTURE = re.compile(
+    r"((not|unable to|failed to) (process|read|decode|load|identify|support)|unsupported|invalid|corrupt|malformed)"
+    r".{0,60}\bimage(s|_url)?\b"
+    r"|\bimage(s|_url)?\b.{0,80}(exceed|too (large|big|small)|not (be )?(processed|read|decoded|loaded|valid|support)"
+    r"|invalid|unsupported|corrupt|malformed)|invalid_image|no endpoints.{0,40}image",
+    re.IGNORECASE,
+)
+"""How services say that they cannot read a picture: Anthropic, OpenAI, Gemini, llama.cpp, vLLM, OpenRouter."""
+_BAD_PICTURE_STATUS = (400, 404, 413, 415, 422, 500)
 _NO_MODEL = re.compile(
     r"^model:|model.{0,80}(not found|not exist|does not exist|retired|not available|not loaded)", re.IGNORECASE
 )
@@ -85,6 +103,8 @@ class Fault:
     def error(self, service: Service) -> ProviderError:
         """Return the error to raise, according to who must act."""
         said, code = _quoted(self.message), self._code
+        if code in _BAD_PICTURE_STATUS and _BAD_PICTURE.search(f"{self.kind} {self.message}"):
+            return PictureRefused(f"{service.subject} cannot read a picture of this conversation.{said}")
         if code == 413 or (code not in _NOT_OVERFLOW and _OVERFLOW.search(f"{self.kind} {self.message}")):
             return ContextOverflow(f"The conversation is longer than the model can read.{said} {service.room_help}")
         if code == 401:

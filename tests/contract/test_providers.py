@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, Unreachable
+from app.base.errors import BadAnswer, ContextOverflow, OverLimit, PictureRefused, Refused, Unreachable
 from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, assistant, user
 from app.providers.api import (
@@ -232,6 +232,7 @@ async def test_after_a_failure_the_same_provider_serves_the_next_request(vendor:
 FAILURES = [
     (Status(400, message="something odd"), Refused, "refused the request (error 400). It said: something odd"),
     (Status(403), Refused, "may not do that"),
+    (Status(400, message="Could not process image"), PictureRefused, "cannot read a picture"),
     (Status(413), ContextOverflow, "longer than the model can read"),
     (Status(429, kind="insufficient_quota", message="You exceeded your current quota"), Refused, "no credit left"),
     (Status(503), OverLimit, "is overloaded"),

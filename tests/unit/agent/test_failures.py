@@ -13,14 +13,17 @@ from app.base.errors import (
     ContextOverflow,
     KeyRefused,
     OverLimit,
+    PictureRefused,
     Refused,
     Remedy,
     ToolsDeclined,
     Unreachable,
 )
-from app.providers.api import Stopped, TextDelta, Usage
+from app.protocol.call import Media
+from app.protocol.message import ImagePart
+from app.providers.api import Request, Stopped, TextDelta, Usage
 from app.providers.scripted import Fail, Pause, Reply
-from tests.support.stage import Stage, texts
+from tests.support.stage import PICTURE, Stage, texts
 
 _DROP = Fail(Unreachable("The connection was lost."))
 
@@ -195,6 +198,25 @@ async def test_where_no_summary_can_be_had_the_end_of_the_middle_is_kept(tmp_pat
     first = texts(stage.provider.requests[-1].messages[0].parts)
     assert "[The summary could not be written. The end of what was taken out:]" in first
     assert "2 holds 3 lines." in first
+
+
+def _pictures(request: Request) -> list[Media]:
+    return [part.media for message in request.messages for part in message.parts if isinstance(part, ImagePart)]
+
+
+async def test_a_picture_that_the_service_refuses_is_left_out_and_the_conversation_goes_on(tmp_path: Path) -> None:
+    refused = [Fail(PictureRefused("Could not process image."))]
+    stage = Stage(
+        tmp_path, "<look/>", "I see.", refused, "Without it, then.", "Still here.", refused, refused, "Blind."
+    )
+    await stage.send("Look.")
+    assert (await stage.send("And this?", (Media(b"bad", "image/png", 3, 2, "bad.png"),))).text == "Without it, then."
+    assert "bad.png" in str(stage.session.history.messages)
+    assert (await stage.send("Well?")).text == "Still here."
+    pictures = [[media.data for media in _pictures(request)] for request in stage.provider.requests]
+    assert pictures[2:] == [[PICTURE.data, b"bad"], [PICTURE.data], [PICTURE.data]]
+    assert len([event for event in stage.of(Notice) if "Could not process image." in str(event)]) == 1
+    assert (await stage.send("Nothing to take out?")).outcome is Outcome.FAILED
 
 
 async def test_a_conversation_that_stays_too_long_ends_with_the_sentence(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.base.errors import ContextOverflow, Refused, Unreachable
+from app.base.errors import ContextOverflow, PictureRefused, Refused, Unreachable
 from app.providers import wire_errors
 from app.providers.wire_errors import Fault, Service, is_local
 
@@ -34,6 +34,26 @@ SERVICE = Service("Acme", "Give a key.")
 )
 def test_every_servers_way_to_say_that_it_is_too_long(status: int, kind: str, message: str) -> None:
     assert type(Fault(status, kind, message).error(SERVICE)) is ContextOverflow
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "message"),
+    [
+        (400, "invalid_request_error", "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"),
+        (400, "invalid_request_error", "Could not process image"),
+        (413, "", "The image is too large."),
+        (0, "invalid_request_error", "Could not process image"),
+        (400, "invalid_image_format", "You uploaded an unsupported image. Please make sure your image is valid."),
+        (400, "", "Invalid image_url: cannot identify the file"),
+        (400, "", "Unable to process input image. Please retry or report in https://example.org"),
+        (400, "", "Provided image is not valid."),
+        (500, "", "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+        (404, "", "No endpoints found that support image input"),
+        (400, "", "Failed to load image or audio file"),
+    ],
+)
+def test_every_servers_way_to_refuse_a_picture(status: int, kind: str, message: str) -> None:
+    assert type(Fault(status, kind, message).error(SERVICE)) is PictureRefused
 
 
 @pytest.mark.parametrize(
