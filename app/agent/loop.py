@@ -32,6 +32,8 @@ from app.protocol.message import CallPart, Message, Role, user
 from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
 
+_MOST_CUT = 3
+"""After this many passes in a row that were cut off with nothing done, the turn ends."""
 _WRITTEN = "xml"
 """The dialect for models that accept no declared tools."""
 
@@ -102,7 +104,7 @@ class Loop:
         return told("permission", mode=self._parts.policy.mode.value, who=told(who))
 
     async def _fitting_pass(self, turn: Turn) -> TurnEnded | None:
-        """Run one pass. After an error about size, pictures or tools, change the request so that the next pass can work.
+        """Run one pass. After an error about size, pictures or tools, change the request for the next pass.
 
         A conversation that is too long is shortened once a turn, or else the docs of the tools. Pictures that the
         service refuses are taken out. Declared tools are replaced by calls written as text.
@@ -215,7 +217,12 @@ class Loop:
             return None
         if turn.looping:
             return TurnEnded(turn.id, Outcome.WAITING, closing("repeated"))
-        if any(calls.feeds_back(answer) for answer in calls.answers):
+        must_read = [answer for answer in calls.answers if calls.feeds_back(answer)]
+        is_in_vain = one.stop_reason == "max_tokens" and not any(answer.result.ok for answer in must_read)
+        turn.cut_in_vain = turn.cut_in_vain + 1 if is_in_vain else 0
+        if turn.cut_in_vain == _MOST_CUT:
+            return _cut_in_vain(turn)
+        if must_read:
             return None
         return self._after_words(turn, one)
 
@@ -237,6 +244,8 @@ class Loop:
             self._history.add(EntryKind.NOTE, user(told(wanting)))
             return None
         if not spoken and not one.has_ended:
+            if one.stop_reason == "max_tokens":
+                return _cut_in_vain(turn)
             return TurnEnded(turn.id, Outcome.FAILED, closing("empty"))
         if one.stop_reason == "max_tokens":
             turn.tell(Notice("warning", closing("cut_off")))
@@ -279,3 +288,7 @@ class Loop:
         except WispError as error:
             turn.tell(Notice("warning", str(error)))
             return words
+
+
+def _cut_in_vain(turn: Turn) -> TurnEnded:
+    return TurnEnded(turn.id, Outcome.CUT_OFF, closing("limit_too_small").format(setting=MAX_TOKENS.key))

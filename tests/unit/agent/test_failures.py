@@ -179,6 +179,18 @@ async def test_a_long_answer_is_continued_up_to_three_times(tmp_path: Path) -> N
     assert (ended.text, len(stage.provider.requests)) == ("One two three four", 4)
 
 
+@pytest.mark.parametrize("cut", ['<write path="a"><![CDATA[one', '<say>On it.</say> <write path="a', "", "I'll open"])
+async def test_a_model_that_is_always_cut_off_ends_with_the_setting_that_limits_it(tmp_path: Path, cut: str) -> None:
+    cut_reply: Reply = [cut, Stopped("max_tokens")]
+    stage = Stage(tmp_path, '<read path="a"/>', *[cut_reply] * 60)
+    ended = await stage.send()
+    assert ended.outcome is Outcome.CUT_OFF
+    assert stage.bench.done == ["read a"]
+    if cut != "I'll open":
+        assert "model.max_tokens" in ended.text
+    assert len(stage.provider.requests) <= 1 + 3 * 4
+
+
 async def test_a_conversation_that_is_too_long_is_shortened_and_tried_once_more(tmp_path: Path) -> None:
     overflow = Fail(ContextOverflow("Too long."))
     reads = [f'<read path="{number}"/>' for number in range(6)]
