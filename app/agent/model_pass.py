@@ -6,6 +6,7 @@ never runs again.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from app.agent.calls import Calls, ending
@@ -17,8 +18,8 @@ from app.agent.streaming import Ask, listen
 from app.agent.turn import Turn
 from app.protocol.call import Block, tool_error
 from app.protocol.dialects.api import Answer, Pacing
-from app.protocol.dialects.foreign import read_foreign, split_foreign
-from app.protocol.dialects.tags import names_of
+from app.protocol.dialects.foreign import read_foreign, split_foreign, unread_call
+from app.protocol.dialects.tags import names_of, nearest
 from app.protocol.message import (
     BatchClosed,
     CallClosed,
@@ -46,6 +47,7 @@ ENDLESS_CHARS = 1_500
 """This much of one repeated passage stops the pass, because small local models get stuck this way."""
 _LONGEST_PASSAGE = 300
 _LOOK_EVERY = 200
+_SPEAKS_OF_MARKUP = re.compile(r"[<>]|xml|html|svg|markup|\btags?\b|syntax|snippet|template", re.IGNORECASE)
 
 
 class ModelPass:
@@ -79,6 +81,7 @@ class ModelPass:
         self.stop_reason = ""
         self.has_ended = False
         self.has_invented = False
+        self.unread_call = ""
         self._new_reader()
 
     @property
@@ -318,6 +321,17 @@ class ModelPass:
         for block in blocks:
             if not self.is_cut:
                 await self._closed(block)
+        if not (blocks or self._pending or any(map(self._calls.feeds_back, self._calls.answers))):
+            self._note_unread_call()
+
+    def _note_unread_call(self) -> None:
+        """Tell the model if its reply ends with a call that no tool fits, unless the person spoke of markup."""
+        if _SPEAKS_OF_MARKUP.search("\n".join(self._turn.said)):
+            return
+        self.unread_call = name = unread_call(self._transcript.text, self._specs)
+        if name:
+            near = nearest(name, [spec.name for spec in self._specs])
+            self._calls.complain(name, told("unread_call", near=f" Nearest: {near}." if near else ""))
 
     def _foreign_calls(self) -> list[Block]:
         if self._pending or self._calls.answers or not self._parts.settings[FALLBACK_FORMATS]:

@@ -6,7 +6,6 @@ Only `asyncio.CancelledError` passes through: the person stopped the turn, and t
 from __future__ import annotations
 
 import asyncio
-import difflib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from app.base.errors import Cancelled, NeedsPerson, Remedy, ToolFailed, ToolMisu
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, not_run, tool_error
+from app.protocol.dialects.tags import nearest
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.tools.registry import Audit, Registry, TurnContext, unkept
 
@@ -172,9 +172,9 @@ class Executor:
         return await run(call, context)
 
     def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name, [spec.name for spec in self._registry], n=2)
-        hint = f" Did you mean {' or '.join(near)}?" if near else " Use one of the tools listed in the instructions."
-        return f"There is no tool called {name!r}.{hint}"
+        near = nearest(name, [spec.name for spec in self._registry])
+        hint = f"Did you mean {near}?" if near else "Use one of the tools listed in the instructions."
+        return f"There is no tool called {name!r}, so nothing ran. {hint}"
 
 
 def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.agent_events import Outcome
 from app.agent.deps import ConversationRequests
 from app.agent.policy import Mode, Policy
 from app.assembly import registry
@@ -146,6 +147,48 @@ async def test_questions_are_taught_except_while_yolo_counts(tmp_path: Path) -> 
     taught = ["ask_followup_question" in request.system for request in stage.provider.requests]
     assert taught == [True, False, False, True]
     assert "Nobody answers questions" in stage.asked(2)
+
+
+_UNREAD = [
+    '<tap target="Preferences"/>',
+    'Now I set the slider.\n<computer_set_value ref="e9">70</computer_set_value>',
+    "<open_page>\n<name>Terms</name>\n</open_page>",
+    '<tool_call>{"name": "slide", "arguments": {"x": 1}}</tool_call>',
+    '<tool_call>\n{"name": "read", "arguments": {"path": }}\n</tool_call>',
+    "<function=slide><parameter=x>1</parameter></function>",
+]
+
+
+@pytest.mark.parametrize("dialect", ["xml", "batch", "native"])
+@pytest.mark.parametrize("reply", _UNREAD)
+async def test_a_reply_that_ends_with_a_call_no_tool_fits_is_sent_back(
+    tmp_path: Path, reply: str, dialect: str
+) -> None:
+    stage = Stage(tmp_path, reply, "Then by another way.", dialect=dialect)
+    assert (await stage.send()).text == "Then by another way."
+    assert "Nothing ran" in stage.asked(1)
+    stage = Stage(tmp_path, *[reply] * 9, dialect=dialect, attended=False)
+    assert (await stage.send()).outcome is Outcome.FAILED
+    assert (len(stage.provider.requests), stage.bench.done) == (3, [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("Make it bold.", "<b>bold</b>"),
+        ("List them.", '<ul>\n<li class="x">a</li>\n</ul>'),
+        ("Show a picture.", '<img name="cat.png"/>'),
+        ("Which rows?", "<user_list>\n<user/>\n</user_list>"),
+        ("How do I tap?", 'So:\n```\n<tap_it x="1"/>\n```'),
+        ("How do I tap?", 'Write `<tap_it x="1"/>`'),
+        ("How do I tap?", '<tap_it x="1"/>\nIs what you write.'),
+        ("Which XML is that?", '<tap_it x="1"/>'),
+        ("Which keys?", '{"name": "slide", "arguments": {}}'),
+    ],
+)
+async def test_an_answer_that_holds_markup_stays_an_answer(tmp_path: Path, asked: str, answer: str) -> None:
+    stage = Stage(tmp_path, answer, "Asked in vain.")
+    assert (await stage.send(asked)).text == answer
 
 
 _GUESSES: list[tuple[str, str, dict[str, JsonValue]]] = [

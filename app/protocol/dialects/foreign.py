@@ -3,7 +3,8 @@
 It reads: Wisp's other dialects written as text, Qwen's `<function=name><parameter=name>…`, the `<function_calls>`
 `<invoke name="…">` form, JSON objects with name and arguments (alone, in a code fence, as `tool_calls`, in
 `<tool_call>`), and inline XML in a code fence that reaches to the end of the reply. It translates well-known tool and
-argument names. A call counts only if its tool exists and its markup is complete; everything else stays text.
+argument names. A call counts only if its tool exists and its markup is complete; everything else stays text. If such
+text ends the reply, `unread_call` names it, so that the model can be told that nothing ran.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from app.base import ids
 from app.protocol import payload
 from app.protocol.call import Block, Child, JsonValue
 from app.protocol.dialects.batch import read_batch
-from app.protocol.dialects.tags import ARGUMENTS, DEFAULTS, ELSEWHERE, TOOLS, names_of
+from app.protocol.dialects.signs import VOID_ELEMENTS
+from app.protocol.dialects.tags import ARGUMENTS, DEFAULTS, ELSEWHERE, TOOLS, names_of, nearest
 from app.protocol.dialects.xml import read_xml
 from app.protocol.message import CallClosed, CallCut, Misread, ReaderEvent, Text
 from app.protocol.payload import without_edge_newlines
@@ -203,3 +205,41 @@ def _argument(name: str, spec: ToolSpec) -> str:
     if spec.param(name):
         return name
     return next((ours for ours in ARGUMENTS.get(name.lower(), ()) if spec.param(ours)), name)
+
+
+_LAST_TAG = re.compile(
+    r"(?m)^ {0,3}<(?P<name>[A-Za-z][\w.-]*)(?P<attrs>(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*"
+    r"(?:/>|>(?P<inside>(?s:.*?))</(?P=name)\s*>)\s*\Z"
+)
+_LAST_MARKUP = re.compile(r"(?m)^ {0,3}<(?:antml:)?(?:tool_calls?|function_calls|invoke|function)\b(?s:.*)[>}]\s*\Z")
+_MARKUP_NAME = re.compile(r"(?:\"name\"\s*:\s*\"|function=|name=[\"'])([\w.-]+)")
+_GIVEN = re.compile(r"([\w.:-]+)\s*=\s*[\"']|<([A-Za-z][\w.:-]*)[\s/>]")
+_LONGEST_LAST = 4096
+"""A tag that ends a reply is looked for in this many characters."""
+
+
+def unread_call(text: str, specs: Sequence[ToolSpec]) -> str:
+    """Return the name in a call that ends a finished reply and cannot run, as no tool has its name or its markup cannot
+    be read; "" if there is none.
+
+    A tag counts if it stands on lines of its own, outside code, and looks like a call: by a name of several words on
+    one line, or by arguments that a tool of a similar name takes (or any tool, for a tag that closes itself and is no
+    HTML).
+    """
+    end = text[-_LONGEST_LAST:]
+    markup, tag = _LAST_MARKUP.search(end), _LAST_TAG.search(end)
+    last = markup or tag
+    if last is None or _is_quoted(text, len(text) - len(end) + last.start()):
+        return ""
+    if markup or tag is None:
+        called = _MARKUP_NAME.search(last[0])
+        return called[1] if called else "tool_call"
+    name, inside = tag["name"], tag["inside"] or ""
+    if "_" in name and "\n" not in tag[0].strip() and "<" not in inside:
+        return name
+    near = nearest(name, names_of(specs))
+    given = {attr or child for attr, child in _GIVEN.findall(f"{tag['attrs']} {inside}")}
+    is_bare = tag["inside"] is None and name.lower() not in VOID_ELEMENTS
+    alike = [spec for spec in specs if is_bare or near in (spec.name, *spec.aliases)]
+    fits = any(all(spec.param(_argument(one, spec)) for one in given) for spec in alike)
+    return name if given and fits else ""

@@ -48,7 +48,7 @@ _ELEMENT = re.compile(
     r"|(?P<data><!\[CDATA\[)|(?P<end>\]\]>)|\\(?P<tex>begin|end)\{"
 )
 # https://html.spec.whatwg.org/multipage/syntax.html#void-elements
-_EMPTY = frozenset(
+VOID_ELEMENTS = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
 _COPIED_LINE = re.compile(rf"\|.*|(?:[^\s:|]+:|[Ll](?:ine)? ?)?\d+\s*[-|:│→>\s]\s*{CALL}|[!-/:-@\[-`{{-~]+\s*{CALL}")
@@ -88,7 +88,7 @@ def open_elements(elements: tuple[str, ...], text: str) -> tuple[str, ...]:
     for found in _ELEMENT.finditer(text):
         name = "<![" if found["data"] or found["end"] else "tex" if found["tex"] else found["name"].casefold()
         if not (found["close"] or found["end"] or found["tex"] == "end"):
-            opened += [name] if not found["alone"] and name not in _EMPTY else []
+            opened += [name] if not found["alone"] and name not in VOID_ELEMENTS else []
         elif name in opened:
             del opened[len(opened) - 1 - opened[::-1].index(name) :]
     return tuple(opened[:_DEEPEST])

@@ -7,6 +7,7 @@ tag of another tool, the broken tag ends there.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -263,6 +264,8 @@ class OpenTag:
         return self._owner.tag_read(self._tag, stream)
 
 
+_ALIKE = 0.6
+"""How similar two names must be, as a `difflib` ratio, if they share no word."""
 _STRUCTURE = ("tool_results", "results", "result", "think", "thinking", "execute", "end", "system", "function_calls")
 _FOREIGN = ("invoke", "parameter", "function", "tool", "assistant", "user", "human")
 """Tag names from other agents' formats and from chat templates."""
@@ -289,6 +292,23 @@ def escape(text: str, names: Iterable[str] = ()) -> str:
 def names_of(specs: Sequence[ToolSpec]) -> frozenset[str]:
     """Return every name and alias of these tools."""
     return frozenset(name for spec in specs for name in (spec.name, *spec.aliases))
+
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the tool that a wrong name probably means, by the words or else the letters they share; "" if none."""
+    words = set(map(str.lower, _WORD.findall(name)))
+    likeness = difflib.SequenceMatcher(b=name.lower())
+
+    def closeness(one: str) -> tuple[int, float]:
+        likeness.set_seq1(one)
+        return len(words & set(one.split("_"))), likeness.ratio()
+
+    best = max(known, key=closeness, default="")
+    shared, ratio = closeness(best)
+    return best if shared or ratio >= _ALIKE else ""
 
 
 TOOLS: Mapping[str, tuple[str, ...]] = {
