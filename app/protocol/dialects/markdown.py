@@ -185,7 +185,7 @@ class Markdown:
     """
 
     def __init__(self, quotations: Quotations | None = None) -> None:
-        self._head = ""
+        self._head = self._last = ""
         self._ticks = 0
         self._fence = ""
         self._fence_is_new = False
@@ -203,6 +203,12 @@ class Markdown:
         """Return the length of the backtick run that may have opened inline code; 0 if there is none."""
         self._catch_up()
         return max(self._ticks, 0)
+
+    @property
+    def last(self) -> str:
+        """The character before this place; "" at the start."""
+        self._catch_up()
+        return self._last
 
     @property
     def is_bare(self) -> bool:
@@ -235,6 +241,7 @@ class Markdown:
     def pass_quoted(self, text: str) -> None:
         """Pass a tag and the text after it without counting backticks."""
         self._catch_up()
+        self._last = text[-1:] or self._last
         if self._quotations is not None:
             self._quotations.follow(text)
         self._pass(text, 0, len(text))
@@ -247,6 +254,7 @@ class Markdown:
         self._waiting.clear()
         stop = len(text)
         if before_tag:
+            self._last = text[-1:] or self._last
             self._follow(text + "<", stop)
         else:
             stop = self._follow(text, text.rfind("\n", max(stop - _LINE, 0)) + 1 or stop)
@@ -323,7 +331,7 @@ class Markdown:
         if self._quotations is not None:
             self._quotations.follow(signs.CALL)
         self._is_behind_prose = self.is_behind_prose
-        self._head = ""
+        self._head = self._last = ""
         self._ticks = 0
 
 
@@ -349,6 +357,8 @@ class ProseState(ReaderState, Protocol):
     def follow(self, tag: Tag, stream: UnreadText) -> ReaderState: ...
 
     def is_meant(self, tag: Tag, text: str) -> bool | None: ...
+
+    def is_named(self, tag: Tag, text: str) -> bool: ...
 
     def skips_space(self, tag: Tag) -> bool: ...
 
@@ -440,6 +450,8 @@ class Mention:
 
     def take(self, stream: UnreadText) -> ReaderState:
         if not self._is_doubtful:
+            if self._prose.is_named(self._tag, stream.data[stream.at : stream.at + 1]):
+                return self._text(stream)
             meant = self._judge(stream)
             if meant:
                 return self._call(stream)

@@ -15,6 +15,7 @@ from collections.abc import Callable, MutableMapping
 from functools import cached_property
 
 from app.base.values import dataclass
+from app.protocol.dialects import signs
 from app.protocol.dialects.markdown import InlineCode, Markdown, Mention, Quotations
 from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
@@ -22,7 +23,10 @@ from app.protocol.message import Invented, ReaderEvent, Text, Thought
 
 COMMENT = "<!--"
 
-_TAG = re.compile(r"<(?=[A-Za-z_!]|\Z)")
+_TAG = re.compile(r"<(?=[A-Za-z_!]|/t|/?\Z)")
+_LONE_CLOSE = re.compile(r"</think(?:ing)?\s{0,16}>")
+"""The end of a thought without a beginning, as some models begin inside it. What precedes it was shown already."""
+_CLOSES = ("/think>", "/thinking>")
 _PROSE_GOES_ON = frozenset(" \t,.;:!?)/*_")
 """Characters that continue a sentence after a mentioned tag; a payload rarely begins with one."""
 
@@ -76,7 +80,8 @@ class Prose:
         self.markdown = Markdown(Quotations() if has_read else None)
         self._follow = self.markdown.pass_over
         self._fragment_at: int | None = None
-        self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1)) | {"!", "!-"}
+        self._prefixes = frozenset(name[:length] for name in (*words, *_CLOSES) for length in range(len(name) + 1))
+        self._prefixes |= {"!", "!-"}
         self._first_words = sorted(words)
 
     @cached_property
@@ -116,6 +121,9 @@ class Prose:
             tag = Tag(meant[0], stream.position(), stop=stream.position(len(stream.data)), raw=rest)
             self.words[meant[0]].cut(tag, stream)
             return None
+        close = _LONE_CLOSE.match(stream.data, stream.at)
+        if close and self._drop_close(close, stream):
+            stream.at = close.end()
         self._said(stream, stream.at, len(stream.data))
         return None
 
@@ -152,6 +160,10 @@ class Prose:
 
     def is_meant(self, tag: Tag, text: str) -> bool | None:
         return self.words[tag.name].is_meant(text, self.markdown)
+
+    def is_named(self, tag: Tag, text: str) -> bool:
+        """Say whether a tag that is no call stands alone in quotation marks: `text` is what follows it."""
+        return not self.is_call(tag) and signs.is_enclosed(self.markdown.last, text[:1])
 
     def skips_space(self, tag: Tag) -> bool:
         return self.words[tag.name].skips_space
@@ -192,12 +204,26 @@ class Prose:
         if stream.data.startswith(COMMENT, at):
             is_code = self.markdown.in_fence or self.markdown.open_ticks
             return None if is_code else lambda _stream: comment(self)
+        close = _LONE_CLOSE.match(stream.data, at)
+        if close and (close.end() < len(stream.data) or stream.ended):
+            return self._drop_close(close, stream)
         name = NAME.match(stream.data, at)
         if name is None or name.end() == len(stream.data) or stream.data[name.end()] not in AFTER_NAME:
             return None
         if (name[1] not in self.words and self._guess is None) or self.markdown.in_fence:
             return None
         return self._open if name[1] in self.words or self._is_guessed(name[1]) else None
+
+    def _drop_close(self, close: re.Match[str], stream: UnreadText) -> Callable[[UnreadText], ReaderState] | None:
+        is_named = signs.is_enclosed(self.markdown.last, stream.data[close.end() : close.end() + 1])
+        if is_named or self.markdown.in_fence or self.markdown.open_ticks:
+            return None
+
+        def drop(stream: UnreadText) -> ReaderState:
+            stream.at = close.end()
+            return self
+
+        return drop
 
     def _is_guessed(self, name: str) -> bool:
         """Say whether the name resembles a tool's name; if so, it counts as known from then on.

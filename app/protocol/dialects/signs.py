@@ -82,6 +82,11 @@ def _closes(sign: str, opener: str) -> bool:
     return sign in _CLOSERS.get(opener, '"' if opener == "5" else opener)
 
 
+def is_enclosed(before: str, after: str) -> bool:
+    """Say whether these two characters are a pair of quotation marks."""
+    return bool(before and after) and before in _SIGNS and _closes(after, before)
+
+
 def open_elements(elements: tuple[str, ...], text: str) -> tuple[str, ...]:
     """Return the HTML or XML elements and the TeX environments that are still open after a text."""
     opened = list(elements) if "<" in text or "\\" in text or elements else []

@@ -82,7 +82,32 @@ def test_a_thought_ends_with_its_own_close_tag(thought: str, after: str, chunk: 
     assert [event.block.body for event in seen if isinstance(event, CallClosed)] == ["y"]
     inside = thought.partition(">")[2].rpartition("<")[0]
     assert "".join(event.text for event in seen if isinstance(event, Thought)) == inside
-    assert "".join(event.text for event in seen if isinstance(event, Text)) == after
+    assert "".join(event.text for event in seen if isinstance(event, Text)) == after.removesuffix("</think>")
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 1000])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('Write "<think>" before and "</think>" after your thoughts.', None),
+        ("Write “<thinking>” before and “</thinking>” after.", None),
+        ("It ends with `</think>`.", None),
+        ("```\na</think>\n```", None),
+        ("A table: <td>x</td></table>", None),
+        ("I should say hello.</think>Hello.", "I should say hello.Hello."),
+        ("Hm.\n</thinking>\n\nHello.</think", "Hm.\n\n\nHello.</think"),
+        ("Hm.</think>", "Hm."),
+    ],
+)
+@pytest.mark.parametrize("read", [partial(read_xml, ALL), read_batch], ids=["xml", "batch"])
+def test_a_thought_tag_is_shown_only_if_it_is_quoted(
+    text: str, shown: str | None, chunk: int, read: Callable[[], StreamReader]
+) -> None:
+    reader = read()
+    seen = [event for at in range(0, len(text), chunk) for event in reader.feed(text[at : at + chunk])]
+    seen += reader.flush()
+    assert {type(event) for event in seen} == {Text}
+    assert "".join(event.text for event in seen if isinstance(event, Text)) == (text if shown is None else shown)
 
 
 @pytest.mark.parametrize("read", [partial(read_xml, ALL), read_batch], ids=["xml", "batch"])
