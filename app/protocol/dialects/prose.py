@@ -97,6 +97,10 @@ class Prose:
             stop = token.start()
             self.markdown.pass_over(data[seen:stop])
             seen = stop
+            if behind := self._behind_lone_close(stream, stop):
+                self._said(stream, start, stop)
+                stream.at = start = seen = at = behind
+                continue
             following = self._opening(stream, stop)
             if following:
                 self._said(stream, start, stop)
@@ -121,9 +125,7 @@ class Prose:
             tag = Tag(meant[0], stream.position(), stop=stream.position(len(stream.data)), raw=rest)
             self.words[meant[0]].cut(tag, stream)
             return None
-        close = _LONE_CLOSE.match(stream.data, stream.at)
-        if close and self._drop_close(close, stream):
-            stream.at = close.end()
+        stream.at = self._behind_lone_close(stream, stream.at) or stream.at
         self._said(stream, stream.at, len(stream.data))
         return None
 
@@ -204,9 +206,6 @@ class Prose:
         if stream.data.startswith(COMMENT, at):
             is_code = self.markdown.in_fence or self.markdown.open_ticks
             return None if is_code else lambda _stream: comment(self)
-        close = _LONE_CLOSE.match(stream.data, at)
-        if close and (close.end() < len(stream.data) or stream.ended):
-            return self._drop_close(close, stream)
         name = NAME.match(stream.data, at)
         if name is None or name.end() == len(stream.data) or stream.data[name.end()] not in AFTER_NAME:
             return None
@@ -214,16 +213,13 @@ class Prose:
             return None
         return self._open if name[1] in self.words or self._is_guessed(name[1]) else None
 
-    def _drop_close(self, close: re.Match[str], stream: UnreadText) -> Callable[[UnreadText], ReaderState] | None:
+    def _behind_lone_close(self, stream: UnreadText, at: int) -> int:
+        """Return the end of a `</think>` that closes nothing and is not quoted; 0 if there is none at this place."""
+        close = _LONE_CLOSE.match(stream.data, at)
+        if close is None or (close.end() == len(stream.data) and not stream.ended):
+            return 0
         is_named = signs.is_enclosed(self.markdown.last, stream.data[close.end() : close.end() + 1])
-        if is_named or self.markdown.in_fence or self.markdown.open_ticks:
-            return None
-
-        def drop(stream: UnreadText) -> ReaderState:
-            stream.at = close.end()
-            return self
-
-        return drop
+        return 0 if is_named or self.markdown.in_fence or self.markdown.open_ticks else close.end()
 
     def _is_guessed(self, name: str) -> bool:
         """Say whether the name resembles a tool's name; if so, it counts as known from then on.
