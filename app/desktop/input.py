@@ -111,9 +111,7 @@ class InputController:
         await self._keep_apart(at, press.button)
         with self._cleared(at), self._holding(press.modifiers):
             await self.move(at)
-            first = self._backend.windows.under(at)
-            if check:
-                await check()
+            first = await self._landing(at, check)
             for number in range(press.count):
                 if number:
                     # Pause, because a window manager handles each press first: a faster one may count apart.
@@ -125,6 +123,22 @@ class InputController:
                 except WindowCame as error:
                     raise ToolFailed(f"{number} of {press.count} presses were made. {error} {_LOOK}") from None
         self._last_click = (at, press.button, self._clock.now())
+
+    async def _landing(self, at: Point, check: Check | None) -> Landing:
+        """Return what a press here reaches, as it was when `check` passed.
+
+        A tool tip may lie here for a moment, because programs show it first and move it aside then: the check is
+        repeated once the program's own window is here instead.
+        """
+        windows = self._backend.windows
+        first = windows.under(at)
+        if check:
+            await check()
+        now = windows.under(at)
+        is_covered = any(one.is_popup and one.area.contains(at) for one in windows.shown())
+        if now.place == first.place or now.window != first.window or is_covered:
+            return first
+        return await self._landing(at, check)
 
     async def _keep_apart(self, at: Point, button: Button) -> None:
         """If a press now would complete a double click, wait until it no longer does."""
@@ -166,9 +180,7 @@ class InputController:
         steps = list(points_along(path, _STEP_PX))
         with self._cleared(*path), self._holding(press.modifiers):
             await self.move(path[0])
-            first = self._backend.windows.under(path[0])
-            if check:
-                await check()
+            first = await self._landing(path[0], check)
             with self._pressing(press.button, first.place):
                 for point in steps:
                     # Pause, because programs start a drag only if they see the pointer move.

@@ -76,6 +76,15 @@ class Connection:
         focus = self.display.get_input_focus().focus
         return focus if isinstance(focus, int) else int(focus.id)
 
+    def chain_at(self, x: int, y: int) -> list[int]:
+        """Return the numbers of the windows that a press at a point of the screen goes to, the outermost first."""
+        chain: list[int] = []
+        window = self.root
+        while child := window.translate_coords(self.root, x, y).child:
+            chain.append(int(child.id))
+            window = child
+        return chain
+
     def keyboard_place(self, focused: int) -> str:
         """Return the `Landing.place` of the next key. While no window has the focus, it is the one at the pointer."""
         if focused != X.PointerRoot:

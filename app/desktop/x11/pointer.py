@@ -51,8 +51,8 @@ class X11Pointer:
         connection.display.grab_server()
         try:
             at = connection.root.query_pointer()
-            child = connection.root.translate_coords(connection.root, at.root_x, at.root_y).child
-            if (f"{int(child.id):x}" if child else "") != place:
+            chain = connection.chain_at(at.root_x, at.root_y)
+            if place not in ([f"{number:x}" for number in chain] or [""]):
                 raise WindowCame
             yield
         finally:

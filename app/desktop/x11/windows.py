@@ -189,19 +189,17 @@ class X11Windows:
 
     def under(self, point: Point) -> Landing:
         """Return the window that gets a press at this point: the server skips windows that take no input."""
-        chain: list[int] = []
-        window = self._connection.root
         try:
-            while child := window.translate_coords(self._connection.root, point.x, point.y).child:
-                chain.append(int(child.id))
-                window = child
+            chain = self._connection.chain_at(point.x, point.y)
         except XError:  # because a window in the chain closed meanwhile
             return Landing()
         known = {int(each.ref[1:], 16): each for each in self._heard()}
         found = next((known[number] for number in chain if number in known), None) or self._program_of(chain)
         is_own = any(self._is_own(number) for number in chain) or (found is not None and found.is_own)
         framed = self._framed_by(chain[0]) if chain and found is None and not is_own else ""
-        return Landing(f"{chain[0]:x}" if chain else "", found.ref if found else "", is_own, framed)
+        # By the program's own window, because a window manager may give it its frame a moment after it came.
+        place = next((number for number in chain if number in known), chain[0] if chain else X.NONE)
+        return Landing(f"{place:x}" if place else "", found.ref if found else "", is_own, framed)
 
     def _framed_by(self, number: int) -> str:
         """Return the ref of the listed window whose frame has this number; "" if it is no frame."""
