@@ -116,6 +116,17 @@ def test_a_batch_presses_and_sets_by_name_and_shows_the_window(wisp: CoProcess, 
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("kit", ["qt5 tabs", "qt6 tabs"])
+def test_the_tab_that_was_chosen_is_told_as_selected(wisp: CoProcess, screen: Screen, kit: str) -> None:
+    with world(kit, screen.environment):
+        wisp("wait_for", window="Tabbed")
+        for name in ("Advanced", "General"):
+            chosen = wisp("computer_click", target=name)
+            assert f'"{name}" is now selected.' in chosen["echo"], chosen["echo"]
+            assert chosen["payload"]["proof"] == "confirmed"
+
+
+@pytest.mark.long
 def test_waiting_tells_which_windows_came_and_went(wisp: CoProcess, screen: Screen) -> None:
     wisp("list_windows")
     wisp.start("wait_for", window="Visitor")

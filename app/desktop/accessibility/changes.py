@@ -250,7 +250,8 @@ class Following:
 
     def _is_weak(self, one: _Subject) -> bool:
         """Return whether something may only have closed: it went, or what lay behind it is there again."""
-        is_back = {_shown(node) for node in one.names} <= self._hidden
+        names = {_shown(node) for node in one.names}
+        is_back = bool(names) and names <= self._hidden
         return one.event.is_weak or one.moves_by_itself or is_back or not _change(one)
 
     def _newest(self) -> list[_Subject]:
@@ -497,6 +498,10 @@ def _change(subject: _Subject) -> str:
             return f"{node.role} {_quoted(before)} became {_quoted(node)}."
         if subject.event.detail == "accessible-name":
             return ""
+    is_chosen_tab = node.role == "page tab" and subject.event.detail == "selected" and node.has("focused")
+    if is_chosen_tab and not (before and before.has("selected")):
+        # Qt 5 calls the tab in front focused, whatever has the keyboard, and reports it as not selected.
+        return _told(replace(subject.event, is_on=True), node)
     return _told(subject.event, node)
 
 

@@ -238,6 +238,12 @@ async def test_parts_that_go_away_prove_little_whatever_is_reported_without_a_ch
     assert (changed.lines[-1], changed.is_weak) == ('Gone: label "Desktop".', is_weak)
 
 
+async def test_a_text_without_a_name_that_holds_something_else_proves_something(programs: Programs) -> None:
+    programs.objects["/display"] = ("text", "", "7", ())
+    changed = await _changed(programs, LastRead(), ("/display", "TextChanged", "insert", 0))
+    assert (changed.lines, changed.is_weak) == (("text holds '7' now.",), False)
+
+
 @pytest.mark.parametrize(("path", "is_new"), [(spi.ROOT, True), ("/panel", False)])
 async def test_a_window_that_a_program_has_made_is_known_before_it_is_on_the_screen(
     programs: Programs, path: str, is_new: bool
