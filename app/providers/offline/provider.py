@@ -226,13 +226,15 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
     if any(outcome.is_dry for outcome in outcomes):
         return Reply(completion(book.rehearsed(steps, found)))
     pairs = list(zip(steps, outcomes, strict=False))
-    doubted = [step for step, outcome in pairs if wording.is_doubted(step, outcome)]
+    # The last step that shows an effect. A window that closed shows nothing of what was done in it.
+    shown = max((at for at, (_, one) in enumerate(pairs) if one.is_confirmed and not one.shows("closed")), default=-1)
+    doubted = [step for at, (step, one) in enumerate(pairs) if wording.is_doubted(step, one, is_followed=at < shown)]
     for (step, _), (look, seen) in pairwise(pairs):
         if step.phrase == "copy" and book.found(look, seen.text) == book.table(look.phrase)["nothing"]:
             doubted.append(step)
     if doubted:
         return Reply(speech(book.doubted(steps, doubted, f"{found} {asked}".strip()), "apologetic"), "unverified")
-    told = book.finished(steps, [outcome.proof for outcome in outcomes], found)
+    told = book.finished(steps, [outcome.proof for outcome in outcomes[shown + 1 :]], found)
     return Reply(completion(f"{told} {asked}"))
 
 

@@ -223,18 +223,18 @@ def phrasebook(language: str) -> Phrasebook:
     return Phrasebook(language)
 
 
-def is_doubted(step: PlannedCall, outcome: StepOutcome) -> bool:
+def is_doubted(step: PlannedCall, outcome: StepOutcome, *, is_followed: bool) -> bool:
     """Return whether a step's receipt leaves open that the step had any effect.
 
     Text and keys that changed the screen did arrive. A click that changed it may only have focused a disabled button;
-    one that closed its dialog was taken.
+    one that closed its dialog was taken. `is_followed`: a later step is confirmed. Then only a click that changed
+    nothing at all is doubted.
     """
     doubts = notes("doubts")
-    return (
-        step.phrase not in doubts["silent"]
-        and notes("notes")["closed"] not in outcome.text
-        and outcome.proof in doubts["clicks" if step.phrase in doubts["phrases"] else "acts"]
-    )
+    is_click = step.phrase in doubts["phrases"]
+    if step.phrase in doubts["silent"] or (is_followed and not is_click) or notes("notes")["closed"] in outcome.text:
+        return False
+    return outcome.proof in doubts["clicks" if is_click and not is_followed else "acts"]
 
 
 _CALLED = re.compile(r"is now called '([^']+)'")
@@ -269,6 +269,10 @@ class StepOutcome:
     def proof(self) -> str:
         """Return the proof that the receipt claims. Of several in the text, the weakest counts."""
         return next((proof for proof in _PROOFS if f"({proof})" in self.text), "")
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.proof == _CONFIRMED
 
     def shows(self, wanted: str) -> bool:
         """Return whether the receipt says that a window "opened" or "closed"; True if `wanted` is ""."""

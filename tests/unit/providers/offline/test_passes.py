@@ -179,9 +179,17 @@ async def test_a_question_that_has_no_such_button_is_told() -> None:
         ('click "Save"', ["suspected no-op"], "I clicked “Save”, but nothing shows that it worked.", "unverified"),
         ('type "12"', ["unverifiable"], "Done, but nothing confirms it.", "end_turn"),
         ('type "12"', ["suspected no-op"], "I typed “12”, but nothing shows that it worked.", "unverified"),
+        ('press ctrl+end and type "12"', ["suspected no-op", "confirmed"], "Done.", "end_turn"),
+        ('click "7" and click "5"', ["unverifiable", "confirmed"], "Done.", "end_turn"),
+        (
+            'click "7" and click "5"',
+            ["suspected no-op", "confirmed"],
+            "I clicked “7” and clicked “5”, but nothing shows that this worked: I clicked “7”.",
+            "unverified",
+        ),
         (
             'click "Save" then press ctrl+q',
-            ["unverifiable", "confirmed"],
+            ["unverifiable", "confirmed) The window 'Notes' closed. (confirmed"],
             "I clicked “Save” and pressed ctrl+q, but nothing shows that this worked: I clicked “Save”.",
             "unverified",
         ),
