@@ -55,8 +55,9 @@ class Window:
 
     `is_own`: it belongs to a Wisp, this one or another (`is_of_other_wisp`). `is_solid`: nothing behind it shows
     through. `is_popup`: it is a menu, a tool tip or another window that no window manager lists; it has the `ref` and
-    title of its program's window. `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu,
-    which may have the keyboard although another window is active. Only `Windows.shown` fills in the last three.
+    title of its program's window. `is_tip`: it is a tool tip, which comes and goes by itself and takes no press.
+    `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu, which may have the keyboard
+    although another window is active. Only `Windows.shown` fills in the last four.
     """
 
     ref: str
@@ -72,6 +73,7 @@ class Window:
     is_of_other_wisp: bool = False
     is_solid: bool = True
     is_popup: bool = False
+    is_tip: bool = False
     takes_keys: bool = False
 
 

@@ -108,7 +108,7 @@ class _Before:
             return said.is_weak
         if self.where is None or self.meant is None:
             return False
-        popups = [one.area for one in self.shown if one.is_popup and one.pid == self.meant.pid]
+        popups = [one.area for one in self.shown if one.is_popup and not one.is_tip and one.pid == self.meant.pid]
         return bool(popups) and not any(area.contains(self.where.center) for area in popups)
 
 
@@ -331,6 +331,7 @@ class DesktopController:
     def _left_s(self, before: _Before, proving: Proving, acted_at: float, *, is_changed: bool) -> float:
         """Return how long a proof may still arrive on a screen at rest."""
         limit_s = proving.limit_s(before.meant, is_changed=is_changed)
+        before.titles.of(self.backend.windows.all())  # because a title may have changed since it was looked at
         left_s = acted_at + limit_s - self.clock.now() if limit_s else 0.0
         return max(left_s, 0.0 if proving.at_rest else before.titles.left_s())
 
@@ -388,6 +389,7 @@ class DesktopController:
             for window in self.backend.windows.shown()
             if (window.ref, window.area if window.is_popup else None) not in known
             and window.pid
+            and not window.is_tip
             and is_caused(window, before.meant)
         ][:_MOST_OPENED]
 

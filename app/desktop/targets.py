@@ -15,6 +15,7 @@ from app.base.geometry import ModelSpace, Point, Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
+from app.desktop.accessibility.outline import is_greyed
 from app.desktop.backends import Backend, Window
 from app.desktop.elements import Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
 from app.desktop.ocr.elements import SIZEABLE, OcrElements, is_written
@@ -434,6 +435,9 @@ class TargetResolver:
             now = await self.check_name(element)
             if now.box.size.area and element.box.contains(point) and not now.box.contains(point):
                 raise TargetMoved(f"{_told(element)} has moved. Nothing was clicked. Look again first.", now)
+            if is_greyed(now):
+                told = f"{_told(element)} is greyed out: nothing was pressed."
+                raise OutOfReach(f"{told} Something else must come first.")
         if obstacle:
             raise OutOfReach(f"{_told(element)} cannot be clicked: {obstacle} Nothing was clicked.")
         if not self._is_in_front(point, element):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
 from tests.support.sampling import first_of
+from tests.support.waiting import eventually
 from tests.support.worlds import world
 
 
@@ -32,8 +34,10 @@ def test_a_button_that_works_is_confirmed_and_a_dead_one_never(wisp: CoProcess, 
         assert shown.happened(lambda line: line == "count 1")
         pressed = wisp("press", ref=wisp("locate_screen_element", target="Count button")["payload"]["ref"])
         assert shown.happened(lambda line: line == "count 2")
+        off = wisp.attempt("computer_click", target="Off button")
     assert (dead["payload"]["proof"] != "confirmed", works["payload"]["proof"]) == (True, "confirmed"), dead["echo"]
     assert pressed["payload"]["proof"] == "confirmed", pressed["echo"]
+    assert (off["ok"], "greyed out: nothing was pressed" in off["echo"]) == (False, True), off["echo"]
 
 
 @pytest.mark.parametrize("kit", first_of(["gtk3", "gtk4", "qt5", "qt6", "chromium"]))
@@ -136,6 +140,26 @@ def test_a_password_typed_without_echo_is_no_suspected_no_op(wisp: CoProcess, sc
         typed = wisp("computer_type", text="hunter")
         terminal.kill()
     assert typed["payload"]["proof"] == "unverifiable", typed["echo"]
+
+
+@pytest.mark.long
+def test_a_tool_tip_takes_no_press_and_is_nothing_that_opened(wisp: CoProcess, screen: Screen) -> None:
+    wisp("open_app", name="galculator")
+    for key, sum_shown in (("7", "7"), ("5", "75")):
+        wisp("computer_move", target=key)
+        assert eventually(lambda: _has_tip(screen))
+        clicked = wisp("computer_click", target=key)
+        told = (clicked["payload"]["proof"], f"'{sum_shown}'" in clicked["echo"], "opened" in clicked["echo"])
+        assert told == ("confirmed", True, False), clicked["echo"]
+
+
+def _has_tip(screen: Screen) -> bool:
+    def printed(*command: str) -> str:
+        return subprocess.run(command, env=screen.environment, capture_output=True, text=True, check=False).stdout
+
+    numbers = re.findall(r"(0x[0-9a-f]+) \"galculator\"", printed("xwininfo", "-root", "-children"))
+    kinds = ((printed("xprop", "-id", number, "_NET_WM_WINDOW_TYPE"), number) for number in numbers)
+    return any("TOOLTIP" in kind and "IsViewable" in printed("xwininfo", "-id", number) for kind, number in kinds)
 
 
 @pytest.mark.long

@@ -238,7 +238,8 @@ class AtSpi:
     async def press(self, ref: str) -> str:
         key, element = await self._live(ref)
         if not element.is_("sensitive"):
-            raise ToolFailed(f"{ref} ({element.role} {element.name!r}) is greyed out. Something else must come first.")
+            told = f"{ref} ({element.role} {element.name!r}) is greyed out: nothing was pressed."
+            raise ToolFailed(f"{told} Something else must come first.")
         return await acting.press(self._bus, key, element)
 
     async def set_value(self, ref: str, text: str) -> None:

@@ -297,8 +297,13 @@ def _named(element: Element) -> list[str]:
     return [element.ref, element.role, *named, *([f"= {_with_blanks(value)}"] if is_told else [])]
 
 
+def is_greyed(element: Element) -> bool:
+    """Return whether an element that could be used otherwise cannot be used now."""
+    return element.role in spi.OPERABLE and not element.is_("sensitive")
+
+
 def _greyed(element: Element) -> list[str]:
-    return ["greyed"] if element.role in spi.OPERABLE and not element.is_("sensitive") else []
+    return ["greyed"] if is_greyed(element) else []
 
 
 def contents_of(window: Window, held: Sequence[Element]) -> str:

@@ -104,8 +104,9 @@ def _file_of(pid: int) -> str:
 
 _OF_ONE_CLIENT = 21
 """How many low bits of a window's number its program chooses; the higher ones name its connection."""
+_TIP = "_NET_WM_WINDOW_TYPE_TOOLTIP"
 _WITHOUT_KEYS = frozenset(
-    f"_NET_WM_WINDOW_TYPE_{kind}" for kind in ("DESKTOP", "DOCK", "DND", "NOTIFICATION", "SPLASH", "TOOLTIP")
+    {_TIP, *(f"_NET_WM_WINDOW_TYPE_{kind}" for kind in ("DESKTOP", "DOCK", "DND", "NOTIFICATION", "SPLASH"))}
 )
 _MOST_TYPES = 16
 _OPAQUE = 0xFFFFFFFF  # Lower values are translucent: the window below shines through.
@@ -133,12 +134,14 @@ def _mapped(
             known = frames.get(int(child.id))
             if known is None:
                 own = marks.is_on(int(child.id))
-                is_bare = bool(looks.override_redirect) and _is_bare(connection, child)
+                kinds = _kinds(connection, child) if looks.override_redirect else frozenset()
+                is_bare = bool(looks.override_redirect) and _is_bare(child, kinds)
                 takes_keys = is_bare and not own and not marks.is_managers(int(child.id))
                 unlisted = _unlisted(child, programs)
                 others = marks.is_of_other(int(child.id))
                 takes_keys = takes_keys and not unlisted.ref
-                yield replace(unlisted, is_own=own, is_of_other_wisp=others, takes_keys=takes_keys)
+                unlisted = replace(unlisted, is_own=own, is_of_other_wisp=others, takes_keys=takes_keys)
+                yield replace(unlisted, is_tip=_TIP in kinds)
             else:
                 client = connection.window(int(known.ref[1:], 16))
                 yield replace(known, is_solid=_is_solid(connection, child) and _is_solid(connection, client))
@@ -158,10 +161,13 @@ def _unlisted(window: Any, programs: Mapping[int, Window]) -> Window:
     return Window("", str(window.get_wm_name() or ""), names[1] or names[0], area, is_solid=False, is_popup=True)
 
 
-def _is_bare(connection: Connection, window: Any) -> bool:
-    """Return whether the window takes keys without a window manager's help, unlike a panel or tool tip."""
+def _kinds(connection: Connection, window: Any) -> frozenset[str]:
     told = window.get_property(connection.atom("_NET_WM_WINDOW_TYPE"), X.AnyPropertyType, 0, _MOST_TYPES)
-    kinds = {connection.atom_name(number) for number in told.value} if told is not None else set()
+    return frozenset(connection.atom_name(number) for number in told.value) if told is not None else frozenset()
+
+
+def _is_bare(window: Any, kinds: frozenset[str]) -> bool:
+    """Return whether the window takes keys without a window manager's help, unlike a panel or tool tip."""
     return window.get_wm_class() is not None and not kinds & _WITHOUT_KEYS
 
 

@@ -74,7 +74,7 @@ class Recogniser:
 
 
 def match(name: str, score: float, x: int = 0, role: str = "button", ref: str = "e1") -> Match:
-    element = Element(ref, role, name, "", Rect(x, 100, 40, 20), frozenset(), "Letter", "editor", 7)
+    element = Element(ref, role, name, "", Rect(x, 100, 40, 20), frozenset({"sensitive"}), "Letter", "editor", 7)
     return Match(element, score)
 
 
