@@ -22,7 +22,13 @@ DATA = Path(__file__).parent / "data"
 # Everything else of the environment is dropped: nobody's keys, folders, display or language change a result.
 _KEPT = ("CI", "COLUMNS", "LD_LIBRARY_PATH", "TERM", "TMPDIR")
 _KEPT_FAMILIES = ("NVPL_BLAS_", "OPENBLAS_", "PYTEST_", "WISP_TEST_")
-_OWN = {"LC_ALL": "C.UTF-8", "LANG": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
+_OWN = {
+    "LC_ALL": "C.UTF-8",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
+    "FONTCONFIG_FILE": str(DATA / "fonts.conf"),
+}
 
 # No test asserts a time: on a busy machine Hypothesis' own limits, 200 ms an example and its health, fail at random.
 _UNTIMED = {"deadline": None, "database": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}

@@ -6,10 +6,12 @@ pixels.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +40,7 @@ from app.ui.welcome import WelcomeWindow
 _ROOT = Path(__file__).resolve().parents[2]
 _EDGES = 2
 _ANSWERS_INSET_PX = 12
+_LIMIT_S, _PAUSE_S = 5.0, 0.02
 
 
 def cut_off(points: float, language: str, folder: Path) -> list[str]:
@@ -95,6 +98,14 @@ def cut(name: str, top: QWidget) -> Iterator[str]:
                 yield f"{name}: {type(widget).__name__} {words[:60]!r} has {has}, needs {needs}"
 
 
+async def _cut_at_rest(name: str, top: QWidget) -> list[str]:
+    """What is still cut after each part has had its turn to be laid out, because one may make room for another."""
+    limit = time.monotonic() + _LIMIT_S
+    while (found := list(cut(name, top))) and time.monotonic() < limit:
+        await asyncio.sleep(_PAUSE_S)
+    return found
+
+
 async def _look(process: QApplication) -> int:
     look = look_of(process, Settings({}, {}))
     board = boards(reduced=True)["light"]
@@ -104,15 +115,14 @@ async def _look(process: QApplication) -> int:
     process.sendPostedEvents()
     room = window.screen().availableSize()
     found = [f"settings: {window.size()} of {room}"] if window.size().boundedTo(room) != window.size() else []
-    found += [line for name, piece in board.pieces.items() for line in cut(name, piece)]
+    for name, piece in board.pieces.items():
+        found += await _cut_at_rest(name, piece)
     for row in range(window.index.count()):
         window.index.setCurrentRow(row)
-        process.sendPostedEvents()
-        found += cut(f"settings {window.index.item(row).text()}", window)
+        found += await _cut_at_rest(f"settings {window.index.item(row).text()}", window)
     welcome = WelcomeWindow(look.theme, NoMachine())
     welcome.show()
-    process.sendPostedEvents()
-    found += cut("welcome", welcome)
+    found += await _cut_at_rest("welcome", welcome)
     print(*dict.fromkeys(found), sep="\n", end="\n" if found else "")
     return 0
 

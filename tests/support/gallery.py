@@ -18,13 +18,7 @@ from PySide6.QtGui import QImage
 REFERENCE = Path(__file__).resolve().parents[1] / "data" / "gallery"
 _ROOT = Path(__file__).resolve().parents[2]
 _TILE = 8
-_FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir><cachedir>{cache}</cachedir>
-<selectfont><rejectfont><glob>*</glob></rejectfont>{accepted}</selectfont></fontconfig>
-"""
-_FACES = ("Sans", "Sans-Bold", "SansMono", "SansMono-Bold")
-"""Of DejaVu, whatever else of it is installed."""
-
+_FONTS = Path(__file__).resolve().parents[1] / "data" / "fonts.conf"
 _TAKE = """
 import sys
 from pathlib import Path
@@ -50,12 +44,11 @@ class Difference:
 
 
 def taken(folder: Path, theme: Path | None = None) -> dict[str, QImage]:
-    """Every piece of the gallery by its name, drawn by a process without a display, with one known font."""
-    (folder / "fonts.conf").write_text(_fonts(folder / "cache"), encoding="utf-8")
+    """Every piece of the gallery by its name, drawn by a process without a display, with the fonts of the tests."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("QT_", "LC_"))},
         "QT_QPA_PLATFORM": "offscreen",
-        "FONTCONFIG_FILE": str(folder / "fonts.conf"),
+        "FONTCONFIG_FILE": str(_FONTS),
         "LANG": "C.UTF-8",
         "TZ": "UTC",
     }
@@ -63,11 +56,6 @@ def taken(folder: Path, theme: Path | None = None) -> dict[str, QImage]:
     subprocess.run(command, check=True, cwd=_ROOT, env=environment, timeout=120, capture_output=True)
     shots = sorted(path for path in folder.glob("*.png") if not path.stem.startswith("all-"))
     return {path.stem: blurred(QImage(str(path))) for path in shots}
-
-
-def _fonts(cache: Path) -> str:
-    accepted = "".join(f"<acceptfont><glob>*/DejaVu{face}.ttf</glob></acceptfont>" for face in _FACES)
-    return _FONTS.format(cache=cache, accepted=accepted)
 
 
 def blurred(image: QImage) -> QImage:

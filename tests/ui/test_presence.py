@@ -33,6 +33,7 @@ from app.ui.orb.state import Orb
 from app.ui.presence import Presence
 from app.ui.presenter.view import Asked, NoticeItem, Offer
 from app.ui.theme.appearance import Look
+from app.ui.theme.motion import Step
 from scripts.device import PersonsDevices
 from tests.support.waiting import until
 from tests.ui.conftest import Drive, without_a_compositor
@@ -466,16 +467,22 @@ def test_an_approval_opens_the_bubble_without_taking_the_focus(
 
 
 def test_allow_arms_after_a_moment_and_then_allows(
-    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+    qtbot: QtBot, presence: Presence, still: Look, agent: FakeAgent, drive: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    held: list[tuple[str, Step]] = []
+
     async def person() -> None:
-        agent.tell(*samples.approval())
-        await until(lambda: rows(presence, ApprovalRow))
-        (row,) = rows(presence, ApprovalRow)
-        assert isinstance(row, ApprovalRow)
-        assert not row.allow.isEnabled()
-        qtbot.mouseClick(row.allow, Qt.MouseButton.LeftButton)
-        assert agent.answers == []
+        with monkeypatch.context() as time_stands:
+            time_stands.setattr(still.ticker, "run", lambda *motion: held.append(motion))
+            agent.tell(*samples.approval())
+            await until(lambda: rows(presence, ApprovalRow))
+            (row,) = rows(presence, ApprovalRow)
+            assert isinstance(row, ApprovalRow)
+            assert not row.allow.isEnabled()
+            qtbot.mouseClick(row.allow, Qt.MouseButton.LeftButton)
+            assert agent.answers == []
+        for motion in held:
+            still.ticker.run(*motion)
         await until(row.allow.isEnabled)
         qtbot.mouseClick(row.allow, Qt.MouseButton.LeftButton)
         assert agent.answers == [("a1", True)]
@@ -881,9 +888,12 @@ def test_a_draft_that_needs_more_lines_in_another_theme_is_seen_whole(
     presence = Presence(look)
     presence.show()
     presence.open()
-    presence.composer.field.setPlainText(" ".join(f"the quick brown fox {number}" for number in range(5)))
+    lines, draft = 3, "the"
+    while presence.composer.field.document().size().height() <= lines:  # as much as the lines hold in this font
+        presence.composer.field.setPlainText(draft := f"{draft} fox")
+    presence.composer.field.setPlainText(draft.removesuffix(" fox"))
     presence.composer.field.moveCursor(QTextCursor.MoveOperation.End)
-    lines = presence.composer.field.document().size().height()
+    assert presence.composer.field.document().size().height() == lines
     presence.restyle(application.look_of(qapp, Settings({"presence.theme": "pixel-crt"}, {}), look))
     field = presence.composer.field
     assert field.document().size().height() > lines

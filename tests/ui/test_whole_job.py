@@ -48,7 +48,7 @@ async def _say_it(presence: Presence, person: PersonsDevices) -> None:
     orb = presence.orb.frameGeometry().center()
     await asyncio.to_thread(_by_hand, "mousemove", str(orb.x()), str(orb.y()))
     person.click()
-    await until(lambda: presence.is_open and presence.composer.isActiveWindow(), 20.0)
+    await until(lambda: presence.is_open and presence.composer.isActiveWindow())
     person.type(f"{WISH}\n")
 
 
@@ -65,9 +65,9 @@ def test_a_click_a_wish_and_enter_leave_84_in_a_real_calculator(
         return assistant
 
     async def story() -> None:
-        await until(lambda: bool(shown), 20.0)
+        await until(lambda: bool(shown))
         await _say_it(shown[0], person)
-        await until(lambda: any(isinstance(event, TurnEnded) for event in events), 20.0)
+        await until(lambda: any(isinstance(event, TurnEnded) for event in events))
         # From a thread: the observer asks every program on the desktop, and this one must be able to answer.
         assert await asyncio.to_thread(eventually, lambda: _calculator_shows("84"))
 
