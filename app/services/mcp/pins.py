@@ -28,7 +28,6 @@ _MOST_NAME = 128
 _OLD_REACH = {"walled": "sandboxed", "unwalled": "unsandboxed"}
 """How earlier versions saved what a server can access."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-"""Held while the file changes, because several servers are reviewed at once, each on a thread."""
 
 
 @dataclass(frozen=True, slots=True)
