@@ -15,14 +15,11 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from app.assembly import wall_of
-from app.base.errors import NeedsPerson, WispError
+from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.base.geometry import Rect
 from app.base.startup import worker_command
 from app.commands.findings import (
@@ -215,10 +212,6 @@ def watchdog() -> Finding:
 
 
 _X11_SESSION = "Log out and choose an X11 session (“on Xorg”)."
-_COLOUR = (18, 52, 86)
-_SIDE_PX = 8
-_SHOWN_LIMIT_S = 2.0
-_LOOK_EVERY_S = 0.02
 
 
 def display(private: str) -> Finding:
@@ -240,50 +233,30 @@ def display(private: str) -> Finding:
 
 
 def capture() -> Finding:
-    """Check captures: draw a small window of a known colour, and capture it."""
+    """Check captures: draw a small window, and capture it."""
     name = "Screen capture"
-    import mss
-    import mss.exception
-    from Xlib import X
-    from Xlib.display import Display
-    from Xlib.error import DisplayError
+    import asyncio
+
+    from app.desktop.x11.connection import Connection
+    from app.desktop.x11.pointer import X11Screen
 
     try:
-        connection = Display()
-    except (DisplayError, OSError) as error:
-        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+        connection = Connection(os.environ)
+    except NeedsPerson as error:
+        return fail(name, str(error), "Set DISPLAY to a running X server.")
+    screen = X11Screen(connection)
     try:
-        screen = connection.screen()
-        window = screen.root.create_window(
-            0, 0, _SIDE_PX, _SIDE_PX, 0, screen.root_depth, override_redirect=True, event_mask=X.ExposureMask,
-            background_pixel=int.from_bytes(bytes(_COLOUR), "big"),
-        )  # fmt: skip
-        window.map()
-        connection.sync()
-        with mss.MSS() as grabber:
-            seen = _seen(grabber)
-        window.destroy()
-        connection.sync()
-    except mss.exception.ScreenShotError as error:
-        return fail(name, f"The grab failed: {error}", "Run Wisp in an X11 session on a 24-bit screen.")
+        is_seen = asyncio.run(screen.shows_drawing())
+    except ToolFailed as error:
+        return fail(name, str(error), "Run Wisp in an X11 session on a 24-bit screen.")
     finally:
+        screen.close()
         connection.close()
-    if seen != _COLOUR and os.environ.get("WAYLAND_DISPLAY"):
+    if not is_seen and os.environ.get("WAYLAND_DISPLAY"):
         return fail(name, "Wayland shows Wisp no picture of the screen.", _X11_SESSION)
-    if seen != _COLOUR:
-        return fail(name, f"It drew {_COLOUR} and captured {seen}.", "Turn off what covers the screen (a locker?).")
-    return ok(name, "captured the pixel it drew itself")
-
-
-def _seen(grabber: Any) -> tuple[int, ...]:
-    """Return the middle pixel of the drawn window. Waits a while for it, because a compositor paints late."""
-    limit, pause = time.monotonic() + _SHOWN_LIMIT_S, threading.Event()
-    area = {"left": 0, "top": 0, "width": _SIDE_PX, "height": _SIDE_PX}
-    while True:
-        seen: tuple[int, ...] = grabber.grab(area).pixel(_SIDE_PX // 2, _SIDE_PX // 2)
-        if seen == _COLOUR or time.monotonic() > limit:
-            return seen
-        pause.wait(_LOOK_EVERY_S)
+    if not is_seen:
+        return fail(name, "It drew a window and did not see it.", "Turn off what covers the screen (a locker?).")
+    return ok(name, "captured the window it drew itself")
 
 
 def pointer() -> Finding:

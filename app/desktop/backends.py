@@ -453,6 +453,7 @@ class Backend:
     `name` is the platform and its desktop (`x11:0`). `listen` is None if the person's input cannot be observed, and
     `drawing` is None if changes can only be found by comparing pixels. `is_private` says which windows Wisp must not
     see. `reach` raises NeedsPerson while the screen cannot be seen or controlled; None if it always can.
+    `shows_drawing` draws for a moment and returns whether a capture shows that; None if this cannot be tried.
     """
 
     name: str
@@ -469,6 +470,7 @@ class Backend:
     drawing: Drawing | None = None
     is_private: Callable[[Window], bool] = _is_anybodys
     reach: Callable[[], None] | None = None
+    shows_drawing: Callable[[], Awaitable[bool]] | None = None
 
 
 class NoCurtain:

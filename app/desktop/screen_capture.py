@@ -59,6 +59,7 @@ class ScreenCapture:
         self._next_id = counter("c")
         self._captures: OrderedDict[str, tuple[Capture, Rect]] = OrderedDict()
         self._newest = ""
+        self._shows_drawing = False
         self._unsettled: tuple[SettleWatch, Callable[[Frame], None]] | None = None
         self.on_capture: Callable[[Capture], None] = _unheard
 
@@ -69,7 +70,7 @@ class ScreenCapture:
 
         Raises NeedsPerson if the system shows nothing but black.
         """
-        return self._captured(await self.frame(region), label, budget, is_glance=is_glance)
+        return await self._captured(await self.frame(region), label, budget, is_glance=is_glance)
 
     async def capture_window(self, window: Window, label: str, budget: PictureBudget) -> Capture:
         """Capture a window. If others cover it: its own pixels or, without these, the screen and a note on them."""
@@ -84,7 +85,7 @@ class ScreenCapture:
         label = f"{label}, which is covered by {covers}; use focus_window before you click in it"
         if own is None:
             return await self.capture(area, f"{label}. What covers it is in the picture", budget)
-        return self._captured(own, label, budget)
+        return await self._captured(own, label, budget)
 
     def _covers(self, window: Window) -> str:
         """Return the titles of other programs' windows that hide parts of a window, or "" if there are none."""
@@ -97,9 +98,9 @@ class ScreenCapture:
                 above.append(repr(clip_line(other.title or other.app, _TITLE_CHARS)))
         return ", ".join(dict.fromkeys(above))
 
-    def _captured(self, frame: Frame, label: str, budget: PictureBudget, *, is_glance: bool = False) -> Capture:
+    async def _captured(self, frame: Frame, label: str, budget: PictureBudget, *, is_glance: bool = False) -> Capture:
         region = frame.area
-        if is_black(frame) and not self._is_really_black(frame):
+        if is_black(frame) and not await self._is_really_black(frame):
             raise NeedsPerson(
                 "The screen capture is black: the session may be locked, or screen recording is not allowed for Wisp."
             )
@@ -120,14 +121,21 @@ class ScreenCapture:
             self._newest = capture.id
         return capture
 
-    def _is_really_black(self, frame: Frame) -> bool:
-        """Return whether a black capture may be true: a small region, a private window, or an empty desktop."""
-        if frame.hidden:
+    async def _is_really_black(self, frame: Frame) -> bool:
+        """Return whether a black capture may be true: a small region, a private window, an empty or a black desktop.
+
+        That captures show what is drawn is tried once.
+        """
+        if frame.hidden or self._shows_drawing:
             return True
         extent = self._backend.screen.extent()
         if frame.area.size.area * 4 < extent.size.area:
             return True
-        return not any(w.area.overlap(frame.area) and not w.is_minimised for w in self._backend.windows.all())
+        if not any(w.area.overlap(frame.area) and not w.is_minimised for w in self._backend.windows.all()):
+            return True
+        if self._backend.shows_drawing is not None:
+            self._shows_drawing = await self._backend.shows_drawing()
+        return self._shows_drawing
 
     def _remember(self, capture: Capture) -> None:
         self._captures[capture.id] = (capture, self._backend.screen.extent())

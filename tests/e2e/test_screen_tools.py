@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 
 import pytest
+from Xlib import X, Xatom
+from Xlib.display import Display
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.desktop.backends import Frame
-from app.desktop.capture import PictureBudget
+from app.desktop.capture import PictureBudget, is_black
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
@@ -24,7 +26,7 @@ from app.tools.registry import TurnContext, admitted
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.desktop_tools import Tools
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, until
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -235,3 +237,22 @@ async def test_text_recognition_that_was_dropped_starts_again() -> None:
     await ocr.close()
     assert [line.text for line in await ocr.read_text(picture("Second"))] == ["Second"]
     await ocr.close()
+
+
+async def test_a_desktop_that_is_all_black_is_a_picture(desk: Desktop, desktop: VirtualDesktop) -> None:
+    display = Display(desktop.environment["DISPLAY"])
+    window = display.screen().root.create_window(0, 0, 1280, 800, 0, X.CopyFromParent, background_pixel=0)
+    state, fullscreen = map(display.intern_atom, ("_NET_WM_STATE", "_NET_WM_STATE_FULLSCREEN"))
+    window.set_wm_name("Night")
+    window.change_property(state, Xatom.ATOM, 32, [fullscreen])
+    window.map()
+    display.sync()
+
+    async def look(controller: DesktopController) -> tuple[bool, Rect]:
+        screen = controller.screen_capture
+        await until(lambda: is_black(controller.backend.screen.grab(controller.backend.screen.extent())))
+        shown = await screen.capture(controller.backend.screen.extent(), "screen", PictureBudget())
+        return any(one.title == "Night" for one in controller.backend.windows.all()), shown.geometry.region
+
+    with closing(display):
+        assert await desk.run(look) == (True, Rect(0, 0, 1280, 800))

@@ -89,6 +89,7 @@ def make_backend(
         listen=listen,
         drawing=X11Drawing(connection),
         reach=partial(_reach, windows, screen, is_wayland=bool(environment.get("WAYLAND_DISPLAY"))),
+        shows_drawing=screen.shows_drawing,
     )
     return with_portable_input(backend, environment, keyboard) if is_portable else backend
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ _DOUBLE_CLICK_MS = 400  # the default of GTK and Qt, because a bare X server has
 _INTEGER, _STRING = 0, 1
 _COLOR_BYTES = 8
 _MOST_WORDS = 1 << 16
+_DRAWN = Rect(0, 0, 8, 8)
+_DRAWN_LOOKS, _DRAWN_LOOK_S = 100, 0.02
+_COLOR = 0x123456
 _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7  # X11 has no events for the wheel: each notch is a press of one of these buttons
 
 
@@ -120,10 +124,32 @@ class X11Screen:
         wanted = {"left": area.x, "top": area.y, "width": area.width, "height": area.height}
         return Frame(area, self._handle.grab(wanted).raw)
 
+    async def shows_drawing(self) -> bool:
+        """Draw a small window, and return whether a capture shows it in time: a compositor paints late."""
+        place = (_DRAWN.x, _DRAWN.y, _DRAWN.width, _DRAWN.height, 0, X.CopyFromParent)
+        window = self._connection.root.create_window(*place, override_redirect=True, background_pixel=_COLOR)
+        window.map()
+        self._connection.display.sync()
+        try:
+            for _ in range(_DRAWN_LOOKS):
+                if _is_drawn(self.grab(_DRAWN)):
+                    return True
+                await asyncio.sleep(_DRAWN_LOOK_S)
+            return False
+        finally:
+            window.destroy()
+            self._connection.display.sync()
+
     def close(self) -> None:
         if self._handle is not None:
             self._handle.close()
             self._handle = None
+
+
+def _is_drawn(frame: Frame) -> bool:
+    """Return whether the whole frame has the colour of the window that was drawn there."""
+    pixel = _COLOR.to_bytes(3, "little")
+    return all(frame.bgrx[start : start + 3] == pixel for start in range(0, len(frame.bgrx), 4))
 
 
 def _setting(connection: Connection, name: str) -> int | None:

@@ -301,7 +301,7 @@ def test_the_doctor_finds_this_machine_able_and_gives_a_fix_with_every_note() ->
     findings = {finding.name: finding for finding in examine()}
     failed = [finding for finding in findings.values() if finding.verdict is CheckVerdict.FAIL]
     assert failed == []
-    assert findings["Screen capture"].detail == "captured the pixel it drew itself"
+    assert findings["Screen capture"].detail == "captured the window it drew itself"
     assert all(finding.fix for finding in findings.values() if finding.verdict is CheckVerdict.NOTE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,9 +12,14 @@ from hypothesis import strategies as st
 from PIL import Image
 from PySide6.QtCore import QThread
 
+from app.base.clock import SystemClock
+from app.base.errors import NeedsPerson
 from app.base.geometry import Geometry, Point, Rect, Size
-from app.desktop.backends import Frame
+from app.desktop.backends import Frame, NoCurtain, Window
 from app.desktop.capture import PictureBudget, cursor_in, encoded, fitted, tokens_of
+from app.desktop.headless import HeadlessDesktop
+from app.desktop.screen_capture import ScreenCapture
+from app.desktop.takeover import StopFlag
 
 _sides = st.integers(min_value=1, max_value=8000)
 _budgets = st.builds(PictureBudget, st.integers(200, 3000), st.integers(100, 5000))
@@ -95,3 +101,20 @@ def test_the_pointer_is_told_in_the_pictures_pixels() -> None:
     geometry = Geometry(Rect(100, 0, 200, 100), Size(100, 50))
     assert cursor_in(geometry, Point(150, 20)) == (25, 10)
     assert cursor_in(geometry, Point(50, 20)) is None
+
+
+@pytest.mark.parametrize("shows", [False, True, None])
+async def test_black_behind_a_window_is_a_picture_only_where_captures_show_what_is_drawn(*, shows: bool | None) -> None:
+    async def shows_drawing() -> bool:
+        return bool(shows)
+
+    area = Rect(0, 0, 80, 50)
+    desktop = HeadlessDesktop(Frame(area, bytes(4 * area.size.area)))
+    desktop.opened = [Window("w1", "Notes", "editor", area)]
+    backend = replace(desktop.backend(StopFlag()), shows_drawing=None if shows is None else shows_drawing)
+    screen = ScreenCapture(backend, NoCurtain(), SystemClock())
+    if shows:
+        assert (await screen.capture(area, "screen", PictureBudget())).geometry.region == area
+    else:
+        with pytest.raises(NeedsPerson):
+            await screen.capture(area, "screen", PictureBudget())
