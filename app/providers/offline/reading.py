@@ -198,8 +198,7 @@ class _Reader:
         if isinstance(found, Refusal):
             return found
         acts = tuple(act for clause in found for act in clause.acts)
-        if len(acts) > 1:
-            acts = tuple(act for act in acts if act.intent not in _MANNERS)
+        acts = tuple(act for act in acts if act.intent not in _MANNERS) or acts[:1]
         if len(acts) > 1 and not all(is_deed(act.intent) for act in acts):
             return Refusal("mixed", clip_line(self._shown(text), _SHOWN))
         if len(acts) > _MOST_STEPS:

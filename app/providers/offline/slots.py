@@ -25,6 +25,7 @@ _CLAUSE = re.compile(r"[,;:!?]\s|\.\s")
 _MOST_WORDS = 6
 _LIKE = 80
 _FILE = re.compile(r"[^\s/\\][^/\\\n]*\.(?=\w*[a-z])\w{1,5}", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[^\n]*|wisp:/[^\n]*")
 _ADDRESS = re.compile(
     r"(?P<scheme>https?://)?(?P<host>(?:[\w-]+\.)+[a-z]{2,12}|localhost(?::\d+)?)(?P<rest>[:/?#]\S*)?", re.IGNORECASE
@@ -184,8 +185,10 @@ def _quoted(words: Words) -> Fit:
 
 def _typed(words: Words) -> Fit:
     """A text to type, and no words for one that somebody else would have to think of."""
-    is_meant = words.is_quoted or not re.fullmatch(words.grammar.words["not_text"], words.text.strip(), re.IGNORECASE)
-    is_whole = words.is_quoted or not words.has_quotes  # half of it in quotation marks: the rest is no text
+    if words.is_quoted:
+        return (words.text, 1.0) if words.text else NO
+    is_meant = not re.fullmatch(words.grammar.words["not_text"], words.text.strip(), re.IGNORECASE)
+    is_whole = not words.has_quotes  # half of it in quotation marks: the rest is no text
     return _text(words) if is_meant and is_whole else NO
 
 
@@ -210,6 +213,7 @@ def _point(words: Words) -> Fit:
 def _menu(words: Words) -> Fit:
     parts = [part.strip() for part in re.split(r"\s*(?:>|→|->|›|»)\s*", words.text)]
     is_way = len(parts) > 1 and all(parts) and all(len(part.split()) <= 5 for part in parts)
+    is_way = is_way and len(_LETTER.findall(parts[0])) > 1  # or else it is a comparison
     return (" > ".join(parts), 1.0) if is_way and not words.is_quoted else NO
 
 

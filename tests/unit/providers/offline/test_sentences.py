@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.protocol.call import JsonValue
@@ -222,12 +222,39 @@ def is_closed(row: Row) -> bool:
 
 
 @given(st.text(max_size=200))
+@example("0»0")
+@example("é > é")
 def test_no_text_raises_and_text_without_a_letter_does_nothing(text: str) -> None:
     read(text)
     assert calls(text.translate({ord(letter): None for letter in string.ascii_letters})) == []
 
 
-@given(st.lists(st.sampled_from(sorted({word for row in SENTENCES for word in row["say"].split()})), max_size=14))
+_WORDS = sorted({word for row in SENTENCES for word in row["say"].split()})
+_MARKS = [
+    "please.",
+    "OK",
+    "bitte;",
+    "thanks!",
+    ".",
+    ";",
+    "»",
+    ">",
+    "→",
+    "and",
+    "then",
+    "?",
+    "“",
+    '"',
+    ",",
+    "5",
+    "\n",
+    "\r",
+]
+
+
+@given(st.lists(st.sampled_from(_WORDS) | st.sampled_from(_MARKS), max_size=14))
+@example(["please.", "OK"])
+@example(["bitte.", "danke.", "OK"])
 def test_words_in_any_order_never_raise_and_always_have_words_to_say(words: list[str]) -> None:
     reading, book = read(" ".join(words)), phrasebook("en")
     if isinstance(reading, Refusal):
@@ -238,6 +265,8 @@ def test_words_in_any_order_never_raise_and_always_have_words_to_say(words: list
 
 
 @given(st.text(alphabet=st.characters(exclude_characters='"“”', codec="utf-8"), min_size=1, max_size=60))
+@example("\r")
+@example(" ")
 def test_quoted_text_is_typed_exactly(text: str) -> None:
     assert calls(f'type "{text}" then press enter') == [
         ("computer_type", {"text": text}),
