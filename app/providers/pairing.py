@@ -89,6 +89,8 @@ def call_ended(call_id: str, text: str, given: Mapping[str, JsonValue] | None = 
         return NativeCallEnded(call_id, given or {})
     try:
         args = payload.load(text)
+        if isinstance(args, str):  # because some servers encode the arguments twice
+            args = payload.load(args)
     except (ValueError, RecursionError):  # The text is kept, so that the model can be shown what it sent.
         return NativeCallEnded(call_id, {}, text)
     return NativeCallEnded(call_id, args) if isinstance(args, dict) else NativeCallEnded(call_id, {}, text)

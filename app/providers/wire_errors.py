@@ -192,6 +192,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, date.timestamp() - time.time())
 
 
+def is_json(headers: Mapping[str, str]) -> bool:
+    """Say whether an answer is one JSON value, although a stream was asked for."""
+    return headers.get("content-type", "").startswith("application/json")
+
+
 EXAMPLE_ADDRESS = "http://127.0.0.1:11434/v1"
 """A correct address as an example in sentences: that of a local Ollama."""
 

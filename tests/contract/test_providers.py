@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import sys
 import threading
 from contextlib import aclosing
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.base.errors import BadAnswer, ContextOverflow, OverLimit, PictureRefused, Refused, Unreachable
+from app.base.errors import BadAnswer, ContextOverflow, OverLimit, PictureRefused, ProviderError, Refused, Unreachable
 from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, assistant, user
 from app.providers.api import (
@@ -118,6 +119,44 @@ async def test_the_providers_own_figures_are_told(vendor: Vendor) -> None:
 @pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "tool_use", "refusal"])
 async def test_the_reason_for_stopping_is_told_in_one_vocabulary(vendor: Vendor, reason: str) -> None:
     assert (await told(vendor, Reply.of("x", stop=reason)))[-1] == Stopped(reason)
+
+
+_WHOLE = {
+    "anthropic": {
+        "type": "message",
+        "content": [
+            {"type": "text", "text": "So:"},
+            {"type": "tool_use", "id": "c1", "name": "wait", "input": {"seconds": 1}},
+        ],
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    },
+    "openai": {
+        "choices": [
+            {
+                "message": {
+                    "role": "assistant",
+                    "content": "So:",
+                    "tool_calls": [{"id": "c1", "function": {"name": "wait", "arguments": '{"seconds": 1}'}}],
+                },
+                "finish_reason": "tool_calls",
+            }
+        ],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+    },
+}
+
+
+async def test_an_answer_that_is_not_streamed_is_read_all_the_same(vendor: Vendor) -> None:
+    events = essence(await told(vendor, Status(200, body=json.dumps(_WHOLE[vendor.name]))))
+    ended = [event for event in events if isinstance(event, (TextDelta, NativeCallStarted, NativeCallEnded, Stopped))]
+    call = NativeCallStarted("c1", "wait"), NativeCallEnded("c1", {"seconds": 1})
+    assert ended == [TextDelta("So:"), *call, Stopped("tool_use")]
+
+
+async def test_json_that_is_no_answer_gets_a_sentence(vendor: Vendor) -> None:
+    with pytest.raises(ProviderError):
+        await told(vendor, Status(200, body='{"status": "ok"}'))
 
 
 async def test_signs_of_life_say_nothing(vendor: Vendor) -> None:

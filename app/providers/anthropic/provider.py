@@ -20,6 +20,7 @@ from app.providers.anthropic.wire import (
     Memory,
     MessageReading,
     RequestOptions,
+    as_events,
     body_of,
 )
 from app.providers.api import Alive, Provider, Request, StreamEvent
@@ -139,6 +140,12 @@ class AnthropicProvider:
 
     async def _events(self, stream: anthropic.AsyncStream[Any]) -> AsyncGenerator[StreamEvent, None]:
         reading = MessageReading(self._memory.calls)
+        if wire_errors.is_json(stream.response.headers):
+            for event in as_events(json.loads(await stream.response.aread())):
+                for told in reading.read(event):
+                    yield told
+            await stream.close()
+            return
         wire = stream.raw_events(stream.response)
         try:
             async for event in wire:

@@ -380,6 +380,20 @@ class MessageReading:
         yield NativeCallEnded(block.id, ours, told.unread)
 
 
+def as_events(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a whole message as the events of a stream, because some proxies do not stream. Raise WireError if it is no
+    message.
+    """
+    if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
+        raise WireError(f"JSON that is no message: {json.dumps(message)}")
+    yield {"type": "message_start", "message": message}
+    for index, block in enumerate(message["content"]):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        yield {"type": "content_block_stop", "index": index}
+    yield {"type": "message_delta", "delta": {"stop_reason": message.get("stop_reason")}, "usage": message.get("usage")}
+    yield {"type": "message_stop"}
+
+
 def _ours(member: str, args: Mapping[str, JsonValue], toolset: str = FAMILY) -> tuple[str, Mapping[str, JsonValue]]:
     """Return Wisp's tool and arguments for a call of one of the vendor's toolsets."""
     return to_browser_call(member, args) if toolset == BROWSER else to_our_call(member, args)

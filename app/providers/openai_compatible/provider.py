@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from app.base.errors import KeyRefused, ProviderError, Refused, ToolsDeclined
 from app.base.values import dataclass, replace
 from app.providers import wire_errors
 from app.providers.api import Provider, Request, StreamEvent
-from app.providers.openai_compatible.wire import ChunkReading, body_of, has_pictures, learnt, suited
+from app.providers.openai_compatible.wire import ChunkReading, as_chunk, body_of, has_pictures, learnt, suited
 from app.providers.profiles import ModelFacts, facts_of, profile_of, remember
 from app.providers.wire_errors import Fault, Service, alive_until, is_local, server_address
 from app.settings.catalog import BASE_URL, STREAM_IDLE_MS
@@ -184,7 +185,7 @@ class OpenAICompatibleProvider:
                     yield sign
             stream, chunk = await opening
             while chunk is not None:
-                for told in reading.read(chunk.to_dict(warnings=False)):
+                for told in reading.read(chunk if isinstance(chunk, Mapping) else chunk.to_dict(warnings=False)):
                     yield told
                 async with asyncio.timeout(self._idle_s):
                     chunk = await anext(stream, None)
@@ -197,6 +198,8 @@ class OpenAICompatibleProvider:
         self, client: openai.AsyncOpenAI, request: Request, opened: AsyncExitStack
     ) -> tuple[openai.AsyncStream[Any], Any]:
         """Return the stream and its first chunk, which may take long; None if the stream is empty.
+
+        An answer that is not streamed is the only chunk.
 
         If the server refuses an optional field, ask again without it from now on. Raise ToolsDeclined if the model
         takes no tools, because without them the request would mean something else.
@@ -211,6 +214,8 @@ class OpenAICompatibleProvider:
             try:
                 stream: openai.AsyncStream[Any] = await client.chat.completions.create(**asked, stream=True)
                 await opened.enter_async_context(stream)
+                if wire_errors.is_json(stream.response.headers):
+                    return stream, as_chunk(json.loads(await stream.response.aread()))
                 return stream, await anext(stream, None)
             except openai.APIError as error:
                 # Ask again only if the refusal taught something new, so that this loop ends.

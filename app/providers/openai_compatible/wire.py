@@ -239,10 +239,11 @@ class ChunkReading:
             yield from self._call(call)
 
     def _call(self, call: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """Begin a call when its name or a new id comes, because some servers give all calls the same index."""
+        """Begin a call when its name or a new id comes, because some servers give all calls the same index or none."""
         function = call.get("function") or {}
-        index = call.get("index") or 0
-        if self._open is None or index != self._open[0] or (call.get("id") or self._open[1]) != self._open[1]:
+        index, call_id = call.get("index") or 0, call.get("id")
+        is_other = call.get("index") is None and not call_id and bool(function.get("name"))
+        if is_other or self._open is None or index != self._open[0] or (call_id or self._open[1]) != self._open[1]:
             yield from self._close()
             self._open = (index, words(call.get("id") or unique("call_")))
             self._called = True
@@ -256,6 +257,18 @@ class ChunkReading:
         if self._open is not None:
             yield call_ended(self._open[1], "".join(self._arguments))
         self._open, self._arguments = None, []
+
+
+def as_chunk(answer: Any) -> Mapping[str, Any]:
+    """Return a whole answer as one chunk, because some servers do not stream. Raise WireError if it is no answer."""
+    try:
+        choices = [
+            {"delta": choice["message"], "finish_reason": choice.get("finish_reason") or "stop"}
+            for choice in answer["choices"]
+        ]
+        return {**answer, "choices": choices}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise WireError(f"JSON that is no answer: {json.dumps(answer)}") from error
 
 
 def _argument_text(given: object) -> str:

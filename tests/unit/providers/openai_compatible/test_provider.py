@@ -95,6 +95,17 @@ def test_several_calls_under_one_index_are_told_apart_by_their_ids() -> None:
     assert events[-1] == Stopped("tool_use")
 
 
+def test_calls_of_one_chunk_without_index_and_id_are_told_apart() -> None:
+    events = read({"tool_calls": [{"function": {"name": name, "arguments": '{"a": 1}'}} for name in ("x", "y")]})
+    assert [event.name for event in events if isinstance(event, NativeCallStarted)] == ["x", "y"]
+    assert [event.args for event in events if isinstance(event, NativeCallEnded)] == [{"a": 1}, {"a": 1}]
+
+
+def test_arguments_that_are_encoded_twice_are_read() -> None:
+    call = {"index": 0, "id": "c1", "function": {"name": "x", "arguments": json.dumps(json.dumps({"a": 1}))}}
+    assert NativeCallEnded("c1", {"a": 1}) in read({"tool_calls": [call]})
+
+
 def test_a_call_without_an_id_gets_one() -> None:
     events = read({"tool_calls": [{"index": 0, "function": {"name": "x", "arguments": "{}"}}]}, stop="tool_calls")
     assert isinstance(events[0], NativeCallStarted)
