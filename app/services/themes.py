@@ -215,6 +215,9 @@ class LookChange:
         return self.before[setting.key] != self.after[setting.key]
 
 
+_CHANGED_SINCE = "The theme or the name was changed by somebody else since; it is left as it is."
+
+
 class Appearance:
     """Changes the settings of the theme and the name, and undoes changes. Each is recorded first, so that a later start
     can undo it.
@@ -258,10 +261,12 @@ class Appearance:
         newest = next((change for change in reversed(changes) if _is_of(change, turns)), None)
         if newest is None:
             raise ToolFailed("There is no change of the theme to undo.")
-        self._revert([newest], changes)
+        now = self._revert([newest], changes)
+        if now is None:
+            raise ToolFailed(_CHANGED_SINCE)
         if newest.changes(NAME):
-            return f"Took back the change of the name: it is {newest.before[NAME.key]} again."
-        return f"Took back the change of the theme: it is {titled(newest.before)} again."
+            return f"Took back the change of the name: it is {now[NAME.key]} again."
+        return f"Took back the change of the theme: it is {titled(now)} again."
 
     def take_back(self, turn: str) -> list[str]:
         """Undo what a turn (or one call of it, `turn/call`) changed. Returns a sentence about it; [] if it changed
@@ -271,19 +276,29 @@ class Appearance:
         own = [change for change in changes if f"{change.turn}/".startswith(f"{turn}/")]
         if not own:
             return []
-        self._revert(own, changes)
+        now = self._revert(own, changes)
+        if now is None:
+            return [_CHANGED_SINCE]
         named = [change for change in own if change.changes(NAME)]
-        told = [f"The name is {named[0].before[NAME.key]} again."] if named else []
-        return [*told, f"The theme is {titled(own[0].before)} again."] if named != own else told
+        told = [f"The name is {now[NAME.key]} again."] if named else []
+        return [*told, f"The theme is {titled(now)} again."] if named != own else told
 
-    def _revert(self, own: list[LookChange], changes: list[LookChange]) -> None:
-        """Undo these changes. The others, and what they changed, stay."""
-        now = store.load()
-        wanted = {setting.key: now[setting] for setting in _RECORDED}
+    def _revert(self, own: list[LookChange], changes: list[LookChange]) -> Mapping[str, str] | None:
+        """Undo these changes, and return what holds then. What was changed since, by whomever, stays.
+
+        Returns None if nothing is left to undo.
+        """
+        settings = store.load()
+        now = {setting.key: settings[setting] for setting in _RECORDED}
+        wanted = dict(now)
         for change in reversed(own):
-            wanted |= {one.key: change.before[one.key] for one in _RECORDED if change.changes(one)}
-        self._write({setting.key: now[setting] for setting in _RECORDED}, wanted)
+            keys = [one.key for one in _RECORDED if change.changes(one) and wanted[one.key] == change.after[one.key]]
+            wanted |= {key: change.before[key] for key in keys}
+        if wanted == now:
+            return None
+        self._write(now, wanted)
         self._keep([change for change in changes if change not in own])
+        return wanted
 
     def _write(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
         for setting in _RECORDED:

@@ -122,6 +122,21 @@ def test_a_turns_changes_are_taken_back_together_and_others_stay() -> None:
     assert store.load()[THEME] == "risograph"
 
 
+def test_what_the_person_has_chosen_since_stays_and_the_rest_is_taken_back() -> None:
+    looks = Appearance()
+    looks.choose({THEME: "cyberpunk", FONTS: "mono: Hack"}, "turn-1")
+    store.save(THEME, "memphis")
+    assert "it is Memphis" in looks.undo_newest(None)
+    assert _now() == ("memphis", "system", "")
+    looks.choose({THEME: "cyberpunk"}, "turn-2")
+    store.save(THEME, "risograph")
+    with pytest.raises(ToolFailed, match="changed by somebody else since"):
+        looks.undo_newest(None)
+    (told,) = looks.take_back("turn-2")
+    assert "changed by somebody else since" in told
+    assert _now()[0] == "risograph"
+
+
 def test_reset_is_a_change_like_others() -> None:
     looks = Appearance()
     looks.choose({THEME: "risograph", SCHEME: "dark", FONTS: "mono: Hack"}, "turn-1")
