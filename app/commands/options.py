@@ -69,9 +69,17 @@ def add_workspace_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace",
         metavar="FOLDER",
-        type=folder,
+        type=workspace,
         help="the folder to work in; the one it is started in if left out, or ~/Wisp where that is your home folder",
     )
+
+
+def workspace(text: str) -> Path:
+    """Parse an existing folder, or Wisp's own one, which is made when it is needed."""
+    from app.services.files.workspace import own_workspace
+
+    path = Path(text).expanduser()
+    return path if Path(os.path.realpath(path)) == own_workspace() else folder(text)
 
 
 def folder(text: str) -> Path:

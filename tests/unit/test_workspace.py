@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
+from app.commands.options import add_workspace_option
 from app.services.files.workspace import why_moved, workspace_of
 from app.settings.store import Settings
 
@@ -27,7 +29,18 @@ def test_a_start_in_the_home_folder_or_above_or_in_the_system_works_in_a_folder_
     monkeypatch.chdir(home / start)
     assert workspace_of(Settings()) == home / "Wisp"
     assert (home / "Wisp").is_dir()
-    assert f"Wisp works in {home / 'Wisp'}. Choose another one with --workspace" in why_moved(Settings())
+    assert why_moved(Settings()) == ""
+
+
+@pytest.mark.parametrize("name", ["~/Wisp", "~/./Wisp/"])
+def test_the_usual_folder_may_be_named_before_it_is_there(home: Path, name: str) -> None:
+    parser = argparse.ArgumentParser()
+    add_workspace_option(parser)
+    named = parser.parse_args(["--workspace", name]).workspace
+    assert workspace_of(Settings().with_values(files__workspace=str(named))) == home / "Wisp"
+    assert (home / "Wisp").is_dir()
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--workspace", "~/Wsip"])
 
 
 @pytest.mark.parametrize("marks", [[".ssh"], [".config", ".profile"], [".local/share/keyrings"]])
@@ -52,4 +65,5 @@ def test_a_project_is_the_workspace_and_the_settings_choose_another(
     assert workspace_of(chosen) == home / "other"
     of_home = Settings().with_values(files__workspace="~")
     assert workspace_of(of_home) == home / "Wisp"
+    assert f"Wisp works in {home / 'Wisp'}. Choose another one with --workspace" in why_moved(of_home)
     assert not (home / "proj" / "Wisp").exists()

@@ -12,11 +12,11 @@ from app.settings.store import Settings
 
 
 def workspace_of(settings: Settings) -> Path:
-    """Return the workspace: the folder that the person chose, otherwise `~/Wisp`, which is then created."""
+    """Return the workspace: the folder that the person chose, otherwise `~/Wisp`, which is created if it is missing."""
     chosen = _chosen_workspace(settings)
-    if not why_no_workspace(chosen, _home()):
+    own = own_workspace()
+    if chosen != own and not why_no_workspace(chosen, _home()):
         return chosen
-    own = _home() / str(table()["workspace"]["default"])
     try:
         own.mkdir(exist_ok=True)
     except OSError as error:
@@ -28,10 +28,10 @@ def workspace_of(settings: Settings) -> Path:
 
 
 def why_moved(settings: Settings) -> str:
-    """Return a sentence if Wisp works in another folder than the one it was started in or given, else ""."""
+    """Return a sentence if Wisp works in another folder than the one that the person named, else ""."""
     chosen = _chosen_workspace(settings)
     why = why_no_workspace(chosen, _home())
-    if not why:
+    if not why or not settings[WORKSPACE]:
         return ""
     return (
         f"{chosen} {why}, which is no folder to work in: Wisp works in {workspace_of(settings)}. "
@@ -42,6 +42,11 @@ def why_moved(settings: Settings) -> str:
 def _chosen_workspace(settings: Settings) -> Path:
     chosen = Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
     return Path(os.path.realpath(chosen))
+
+
+def own_workspace() -> Path:
+    """Return the folder that is the workspace where no other one was chosen. It need not be there yet."""
+    return _home() / str(table()["workspace"]["default"])
 
 
 def _home() -> Path:
