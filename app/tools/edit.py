@@ -44,12 +44,13 @@ class Edits:
     async def write(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"), judged=turn.judged())
         content = call.text("content")
+        kept = ""
         if content and documents.is_document(place.path.name):
             await asyncio.to_thread(self._workspace.check_writable, place)
             data = await parsing.document_of(content, place.path.name)
         else:
-            with _charset_told("content", "utf-8"):
-                data = content.encode()
+            form = await asyncio.to_thread(self._form, place)
+            data, kept = _in_form(content, form)
         if not data:
             await asyncio.to_thread(_refuse_emptying, place)
         done = await asyncio.to_thread(self._changes.write, place, (data,), _origin(call, turn))
@@ -59,8 +60,18 @@ class Edits:
         payload = {**_about(place, done), "lines": lines, "text": clip_middle(content, _CARD_HEAD, _CARD_TAIL)}
         verb = "Created" if done.created else "Replaced"
         return ToolResult(
-            True, "write_file", payload, f"{verb} {place.shown!r}: {long}, {done.size_bytes} bytes.{_limits(done)}"
+            True,
+            "write_file",
+            payload,
+            f"{verb} {place.shown!r}: {long}, {done.size_bytes} bytes.{kept}{_limits(done)}",
         )
+
+    def _form(self, place: Place) -> reading.TextForm:
+        """Return how the file is written that is there now; the usual form if there is none. Blocks."""
+        if not place.is_file():
+            return reading.TextForm()
+        with reading.open_file(self._workspace, place) as file:
+            return reading.form_of(file)
 
     async def replace(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"), judged=turn.judged())
@@ -125,6 +136,15 @@ def newest_of(others: Sequence[Undoable], files_at: float, turns: Collection[str
 
 def _origin(call: ToolCall, turn: TurnContext) -> ChangeOrigin:
     return ChangeOrigin(turn.turn_id, call.name)
+
+
+def _in_form(content: str, form: reading.TextForm) -> tuple[bytes, str]:
+    """Return the content in the form of the file, and a sentence on what of that is unusual, or had to change."""
+    try:
+        return form.encode(content), f" As before: {form}." if str(form) else ""
+    except UnicodeEncodeError:  # because it holds signs that the old charset lacks
+        with _charset_told("content", reading.UTF_8.codec):
+            return content.encode(), f" It is UTF-8 now: {form.codec} lacks some of its characters."
 
 
 @contextmanager

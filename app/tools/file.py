@@ -116,7 +116,7 @@ def _about(place: Place) -> dict[str, JsonValue]:
 def _lines_payload(place: Place, seen: Slice) -> dict[str, JsonValue]:
     card = "\n".join(seen.lines[:_CARD_LINES])
     numbers: dict[str, JsonValue] = {"first": seen.first, "last": seen.last, "lines": seen.total}
-    return {**_about(place), **numbers, "charset": seen.charset, "text": card}
+    return {**_about(place), **numbers, "charset": seen.charset.codec, "text": card}
 
 
 def _shown(tool: str, place: Place, seen: Slice | Picture) -> ToolResult:
@@ -128,11 +128,18 @@ def _shown(tool: str, place: Place, seen: Slice | Picture) -> ToolResult:
     return ToolResult(True, tool, payload, f"The picture {label} is attached.", (media,))
 
 
+_UNSURE = (
+    "\n[nothing says which charset this is: read as {codec}, but {others} would fit as well. If the words look wrong, "
+    "convert a copy: iconv -f CHARSET -t UTF-8]"
+)
+
+
 def _echo(seen: Slice) -> str:
     if not seen.total:
         return "The file is empty."
+    codec, others = seen.charset.codec, seen.charset.others
     long = f"\n[{seen.cut} of these lines were too long and were cut]" if seen.cut else ""
-    return seen.numbered() + long
+    return seen.numbered() + long + (_UNSURE.format(codec=codec, others=", ".join(others)) if others else "")
 
 
 def _listed(place: Place, found: FolderListing, named: str) -> str:

@@ -354,7 +354,7 @@ class Workspace:
         Raises ToolFailed if it is none of the paths that were `judged`, because somebody has put a link on its way
         since. None means that nothing was judged.
         """
-        absolute = self._absolute(text, argument)
+        absolute = _as_named(self._absolute(text, argument), argument)
         with told(argument, _cut(text)):
             path = Path(os.path.realpath(absolute))
         if judged is not None and str(path) not in judged:
@@ -469,6 +469,9 @@ class Workspace:
         return str(path)
 
 
+_UNSEEN = "\ufffd"
+
+
 def visible(name: str) -> str:
     """Return the name with each unprintable character (line breaks, controls, lone surrogates) replaced by U+FFFD.
 
@@ -476,7 +479,34 @@ def visible(name: str) -> str:
     """
     if name.isprintable():
         return name
-    return "".join(sign if sign.isprintable() or is_joiner(sign) else "\ufffd" for sign in masked(name))
+    return "".join(sign if sign.isprintable() or is_joiner(sign) else _UNSEEN for sign in masked(name))
+
+
+def _as_named(path: Path, argument: str) -> Path:
+    """Return the path of what `visible` shows as this path, where nothing is called so itself.
+
+    Raises ToolMisuse if several entries of a folder are shown like that, and for a name that is no text at all.
+    """
+    if _UNSEEN not in str(path) or os.path.lexists(path):
+        return path
+    real = Path(path.anchor)
+    for part in path.parts[1:]:
+        named = [part]
+        if _UNSEEN in part and not os.path.lexists(real / part):
+            with suppress(OSError):  # because a folder that cannot be listed shows no names
+                named = [name for name in os.listdir(real) if visible(name) == part] or [part]
+        if len(named) > 1:
+            raise ToolMisuse(
+                f"{argument}: {len(named)} entries are shown as {_cut(part)!r}, because the characters that differ are "
+                "invisible. The person can rename them; a command can, too."
+            )
+        if any("\ud800" <= sign <= "\udfff" for sign in named[0]):
+            raise ToolMisuse(
+                f"{argument}: the name that is shown as {_cut(part)!r} holds bytes that are no UTF-8 text. Rename it "
+                "by a command; in a shell, ? fits each such byte."
+            )
+        real /= named[0]
+    return real
 
 
 def _check_spelling(text: str, argument: str) -> None:

@@ -6,6 +6,7 @@ import codecs
 import errno
 import io
 import os
+import re
 import stat
 from collections.abc import Iterator
 from locale import getencoding
@@ -28,6 +29,10 @@ _LEGACY = [
 _MOST_BROKEN = 4
 _LEAST_ASCII = 10
 _ENOUGH_BYTES = 12
+_MARK = "\ufeff"
+_CLEARLY = 0.05
+"""By so much less chaos a codec fits better than the next one."""
+_RUN = re.compile(rb"[\x80-\xff]{3,}")
 _UNMARKED = ("utf-16-le", "utf-16-be")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -61,24 +66,35 @@ _KINDS = (
 )
 
 
-def codec_of(file: BinaryIO) -> str | None:
-    """Return the codec of a text, judged by its first part that is not ASCII; None if it is no text.
+@dataclass(frozen=True, slots=True)
+class Charset:
+    """The codec of a text. `others` are codecs that fit as well, if nothing tells which one is right."""
+
+    codec: str
+    others: tuple[str, ...] = ()
+
+
+UTF_8 = Charset("utf-8")
+
+
+def charset_of(file: BinaryIO) -> Charset | None:
+    """Return the charset of a text, judged by its first part that is not ASCII; None if it is no text.
 
     That is UTF-8, else what the statistics are sure of, else the locale's encoding, else Windows-1252.
     """
     sample = file.read(SAMPLE_BYTES)
     for mark, codec in _MARKS:
         if sample.startswith(mark):
-            return codec
+            return Charset(codec)
     if b"\0" in sample:
-        return next((codec for codec in _UNMARKED if _is_prose(sample, codec)), None)
+        return next((Charset(codec) for codec in _UNMARKED if _is_prose(sample, codec)), None)
     while sample.isascii() and (more := file.read(SAMPLE_BYTES)):
         sample = more
     is_whole = len(sample) < SAMPLE_BYTES
     if _fits(sample, "utf-8", whole=is_whole) or _is_mostly_utf8(sample):
-        return "utf-8"
+        return UTF_8
     own = getencoding()
-    return _guessed(sample) or (own if _fits(sample, own, whole=is_whole) else _LAST)
+    return _guessed(sample, own if _fits(sample, own, whole=is_whole) else _LAST)
 
 
 def kind_of(sample: bytes) -> str:
@@ -88,10 +104,10 @@ def kind_of(sample: bytes) -> str:
 
 def decoded(data: bytes) -> tuple[str, str] | None:
     """Return a whole file's text, and its codec for `encoded`; None if it is no text. A byte order mark stays in it."""
-    codec = codec_of(io.BytesIO(data))
-    if codec is None:
+    charset = charset_of(io.BytesIO(data))
+    if charset is None:
         return None
-    codec = _mark_keeping(data, codec)
+    codec = _mark_keeping(data, charset.codec)
     try:
         return data.decode(codec, _KEEPS_BYTES), codec
     except UnicodeDecodeError:  # because UTF-16 and UTF-32 have no form for half a character
@@ -106,6 +122,39 @@ def encoded(text: str, codec: str, before: bytes) -> bytes:
     kept = {line.decode(codec, _KEEPS_BYTES): line for line in before.split(b"\n")}
     lines = text.split("\n")
     return b"\n".join(kept[line] if line in kept else line.encode(codec, _KEEPS_BYTES) for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How a text file is written: its codec, whether a byte order mark is in front, whether its lines end in CRLF."""
+
+    codec: str = UTF_8.codec
+    has_mark: bool = False
+    is_crlf: bool = False
+
+    def encode(self, text: str) -> bytes:
+        """Return a text in this form. Line ends and a mark that it gives itself stay. Raises UnicodeEncodeError."""
+        text = text.replace("\n", "\r\n") if self.is_crlf and "\r" not in text else text
+        return (f"{_MARK}{text}" if self.has_mark and not text.startswith(_MARK) else text).encode(self.codec)
+
+    def __str__(self) -> str:
+        """Name what is unusual in it; "" for nothing."""
+        parts = [self.codec] if self.codec != UTF_8.codec else []
+        parts += ["a byte order mark"] if self.has_mark else []
+        return ", ".join([*parts, *(["CRLF line ends"] if self.is_crlf else [])])
+
+
+def form_of(file: BinaryIO) -> TextForm:
+    """Return the form of a text, judged by its beginning; the usual form if it is no text or its charset is unsure."""
+    charset = charset_of(file)
+    file.seek(0)
+    head = file.read(SAMPLE_BYTES)
+    if charset is None or charset.others:
+        return TextForm()
+    codec = _mark_keeping(head, charset.codec)
+    text = head.decode(codec, errors="replace")
+    is_crlf = text.count("\n") == text.count("\r\n") > 0
+    return TextForm(codec, text.startswith(_MARK), is_crlf)
 
 
 def _mark_keeping(data: bytes, codec: str) -> str:
@@ -142,20 +191,29 @@ def _is_prose(sample: bytes, codec: str) -> bool:
     return ascii_count * _LEAST_ASCII >= len(text) and all(sign.isprintable() or sign in "\t\r\n\f" for sign in text)
 
 
-def _guessed(sample: bytes) -> str:
-    """Return the codec that the statistics are sure of, else "": Windows-1252 must not fit.
+def _guessed(sample: bytes, usual: str) -> Charset:
+    """Return what the statistics are sure of, else the `usual` codec: Windows-1252 must not fit.
 
-    They are sure of a dozen bytes or more, if nothing else fits or if they recognise the language.
+    They are sure of a dozen bytes or more, if they recognise the language or if nothing else fits nearly as well. Words
+    in which most bytes are beyond ASCII are in no Western language: then it is told what else fits.
     """
-    if sum(byte > 0x7F for byte in sample) < _ENOUGH_BYTES:
-        return ""
+    beyond = sum(byte > 0x7F for byte in sample)
+    is_dense = 2 * sum(map(len, _RUN.findall(sample))) > beyond
+    if beyond < _ENOUGH_BYTES and not is_dense:
+        return Charset(usual)
     from charset_normalizer import from_bytes
 
     found = from_bytes(sample, cp_isolation=_LEGACY)
     best = found.best()
-    if best is None or any(_LAST in match.could_be_from_charset for match in found):
-        return ""
-    return best.encoding if len(found) == 1 or best.coherence else ""
+    is_western = any(_LAST in match.could_be_from_charset for match in found)
+    if best is not None and beyond >= _ENOUGH_BYTES and not is_western:
+        is_sure = len(found) == 1 or best.coherence or found[1].chaos - best.chaos >= _CLEARLY
+        if is_sure:
+            return Charset(best.encoding)
+    if not is_dense:
+        return Charset(usual)
+    codec = usual if is_western or usual != _LAST or best is None else best.encoding
+    return Charset(codec, tuple(sorted({match.encoding for match in found} - {codec})))
 
 
 MOST_CHARS = 100_000
@@ -168,14 +226,14 @@ _CHUNK = 1 << 20
 class Slice:
     """Lines `first` to `last` (from 1) of `total`, without line ends; `cut` of them were too long and shortened.
 
-    An empty file has `first` > `last`. `charset` is the codec with which the lines were read.
+    An empty file has `first` > `last`. `charset` is how the lines were read.
     """
 
     lines: tuple[str, ...]
     first: int
     last: int
     total: int
-    charset: str = "utf-8"
+    charset: Charset = UTF_8
     cut: int = 0
 
     def numbered(self) -> str:
@@ -205,17 +263,21 @@ def open_file(workspace: Workspace, place: Place) -> BinaryIO:
 
 def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, most: int) -> Slice:
     """Return lines `first` to `last` of a text, at most `most` and MOST_CHARS. Raises ToolFailed if it is no text."""
-    codec = codec_of(file)
+    charset = charset_of(file)
     file.seek(0)
-    if codec is None:
+    if charset is None:
         size = os.fstat(file.fileno()).st_size
         kind = kind_of(file.read(SAMPLE_BYTES))
         raise ToolFailed(f"{place.argument}: {place.shown!r} is {kind}, {size} bytes, and no text.")
-    return sliced(_texts(file, codec), first, last, most, codec)
+    return sliced(_texts(file, charset.codec), first, last, most, charset)
 
 
 def sliced(
-    texts: Iterator[str], first: int | None, last: int | None, most: int = 1_000, charset: str = "utf-8"
+    texts: Iterator[str],
+    first: int | None,
+    last: int | None,
+    most: int = 1_000,
+    charset: Charset = UTF_8,
 ) -> Slice:
     """Return the lines from `first` to `last` of a text in pieces. Raises ToolMisuse for a start past the end."""
     first, last = _bounds(first, last, most)

@@ -122,6 +122,28 @@ async def test_the_charset_of_few_letters_is_the_usual_one_and_of_enough_text_it
     assert result.llm_echo.endswith(f" | {last}")
 
 
+_JAPANESE = "これは日本語のテキストです。請求書は添付のファイルをご覧ください。よろしくお願いいたします。\n"
+_CHINESE = "这是一个中文文本文件。请查看附件中的发票，谢谢。\n今天天气很好。\n"
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("euc_jp", _JAPANESE),
+        ("gb18030", _CHINESE),
+        ("cp932", "請求書\n"),
+        ("euc_jp", "請求書\n"),
+        ("gb18030", "发票\n"),
+    ],
+)
+async def test_an_asian_charset_is_found_or_it_is_told_that_it_is_not_sure(bench: Bench, codec: str, text: str) -> None:
+    (bench.root / "a.txt").write_bytes(text.encode(codec))
+    result = await bench.call("read_file", path="a.txt")
+    is_read = all(line in result.llm_echo for line in text.splitlines())
+    assert is_read or codec in result.llm_echo.rpartition("[")[2]
+    assert is_read or text not in (_JAPANESE, _CHINESE)
+
+
 async def test_a_character_across_the_border_of_two_parts_stays_whole(bench: Bench) -> None:
     (bench.root / "a.txt").write_text("x" * ((1 << 20) - 1) + "é\nlast\n", encoding="utf-8")
     result = await bench.call("read_file", path="a.txt", start_line=2)

@@ -208,6 +208,53 @@ async def test_what_has_a_hiding_name_already_can_be_moved_edited_and_brought_ba
     )
 
 
+async def test_a_name_is_taken_as_it_is_shown_unless_others_are_shown_alike(bench: Bench) -> None:
+    names = ["a\u202eb.txt", "line\nbreak.txt"]
+    (bench.root / "deep\x07").mkdir()
+    for name in names:
+        (bench.root / "deep\x07" / name).write_text("two\n")
+    listed = (await bench.call("list_files", path=".", recursive=True)).payload["entries"]
+    shown = [entry for entry in listed if str(entry).endswith(".txt")]
+    assert len(shown) == len(names)
+    for path in shown:
+        assert (await bench.call("read_file", path=path)).llm_echo == "1 | two"
+        assert (await bench.call("replace_in_file", path=path, diff=_DIFF)).ok
+    assert {file.read_text() for file in (bench.root / "deep\x07").iterdir()} == {"TWO\n"}
+    (bench.root / "deep\x07" / "a\u200eb.txt").write_text("other")
+    result = await bench.call("read_file", path="deep\ufffd/a\ufffdb.txt")
+    assert (result.ok, "2 entries are shown as" in result.llm_echo) == (False, True)
+    (bench.root / "half\udce4.txt").write_text("two\n")
+    result = await bench.call("read_file", path="half\ufffd.txt")
+    assert (result.ok, "no UTF-8 text" in result.llm_echo) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "kept", "told"),
+    [
+        ("größer\r\nGröße\r\n".encode("cp1252"), "größe\r\n".encode("cp1252"), ["cp1252", "CRLF"]),
+        ("\ufeffold\n".encode(), "\ufeffgröße\n".encode(), ["byte order mark"]),
+        ("old\r\n".encode("utf-16"), "größe\r\n".encode("utf-16"), ["utf-16", "CRLF"]),
+        ("größer\nмир\n".encode(), "größe\n".encode(), []),
+        ("größer mixed\r\nend\n".encode("cp1252"), "größe\n".encode("cp1252"), ["cp1252"]),
+        (b"\x7fELF\0\xff", "größe\n".encode(), []),
+    ],
+)
+async def test_a_file_that_is_replaced_keeps_its_charset_mark_and_line_ends_and_that_is_told(
+    bench: Bench, before: bytes, kept: bytes, told: list[str]
+) -> None:
+    (bench.root / "a.txt").write_bytes(before)
+    result = await bench.call("write_file", path="a.txt", content="größe\n")
+    assert (bench.root / "a.txt").read_bytes() == kept
+    assert [word for word in told if word not in result.llm_echo] == []
+    assert ("As before" in result.llm_echo) == bool(told)
+
+
+async def test_a_replaced_file_becomes_utf8_where_its_charset_lacks_a_sign_and_that_is_told(bench: Bench) -> None:
+    (bench.root / "a.txt").write_bytes("größer\n".encode("cp1252"))
+    result = await bench.call("write_file", path="a.txt", content="мир\n")
+    assert ((bench.root / "a.txt").read_text(encoding="utf-8"), "UTF-8 now" in result.llm_echo) == ("мир\n", True)
+
+
 async def test_a_character_that_the_charset_lacks_is_named_and_nothing_changes(bench: Bench) -> None:
     data = "Straße, Öl, Äpfel, Frühstück.\ntwo\n".encode("latin-1")
     (bench.root / "a.txt").write_bytes(data)
