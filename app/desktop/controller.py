@@ -49,7 +49,8 @@ _AFTER_AN_ACT = Patience(first_s=0.5)
 """Wait this long before an action counts as a no-op: a program may react to a click only after a timer."""
 _TILL_QUIET = Patience(first_s=0.25, quiet_s=0.25, limit_s=1.0)
 """Wait this long before pixels are compared: later drawing would look like a change that nobody caused."""
-_IN_FRONT = "active"
+IN_FRONT = "active"
+"""The name by which a call means the active window."""
 _IN_A_TERMINAL_S = 0.15  # because what is typed comes back from another program
 _UNDER_WAY_S = 2.0
 _LIT_UP = Patience(first_s=0.05, limit_s=0.3)
@@ -485,7 +486,7 @@ class DesktopController:
         Raises ToolFailed if none or several match.
         """
         windows = self.backend.windows.all()
-        if title.strip().lower() == _IN_FRONT:
+        if title.strip().lower() == IN_FRONT:
             shown = sorted((one for one in windows if not one.is_own and not one.is_minimised), key=_is_behind)
             if shown:
                 return shown[0]

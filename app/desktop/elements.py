@@ -27,7 +27,8 @@ class Element:
     `ref` names the object for as long as it exists (`e12`). `role` is AT-SPI's role name (`button`, `menu item`).
     `value` is a field's content or a slider's position, clipped. `box` is in screen pixels. `states` are AT-SPI's
     (`focused`, `checked`, `enabled`, `editable`). `window` is the title of its window, `app` and `pid` its program.
-    `is_in_dialog`: it is part of a dialog, a window of its own or a part of a page.
+    `is_in_dialog`: it is part of a dialog, a window of its own or a part of a page. `length` is how many characters
+    a field's whole content has; 0 if unknown.
     """
 
     ref: str
@@ -41,9 +42,14 @@ class Element:
     pid: int
     description: str = ""
     is_in_dialog: bool = False
+    length: int = 0
 
     def is_(self, state: str) -> bool:
         return state in self.states
+
+
+GOOD = 0.8
+"""What matches a query this well was meant by it; what matches less is only similar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ class OutlineView(StrEnum):
     FULL = "full"
     """Every element with a name or a value, and the containers that group them."""
     FIND = "find"
-    """Only elements that match the query, best first."""
+    """Only elements that match the query, best first; if none does, one out of sight that does, and similar ones."""
     PAGE = "page"
     """Visible elements, and controls in pages and lists that must be scrolled to."""
     DIFF = "diff"

@@ -17,11 +17,10 @@ from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.accessibility.outline import is_greyed
 from app.desktop.backends import Backend, Window
-from app.desktop.elements import Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import GOOD, Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
 from app.desktop.ocr.elements import SIZEABLE, OcrElements, is_written
 
-_GOOD = 0.8
-_AS_GOOD = 0.005
+_ASGOOD = 0.005
 """Scores this close count as equal, because each part of a score differs by more."""
 _WINDOWS_READ = 3
 _TOLD = 6
@@ -129,7 +128,7 @@ class Locator:
         front = next((one for one in self._windows.all() if one.is_active and one.is_dialog and one.pid), None)
         own = [place for place in found if front and place.element.pid == front.pid]
         inside = [place for place in own if front and front.area.contains(place.point)]
-        is_there = any(place.score >= max(one.score for one in found) - _AS_GOOD for place in inside)
+        is_there = any(place.score >= max(one.score for one in found) - _ASGOOD for place in inside)
         return [place for place in found if place in inside or place not in own] if is_there else found
 
     async def _told(self, search: Search) -> list[Located]:
@@ -139,7 +138,7 @@ class Locator:
         while True:
             matches = await self._accessibility.find(search.description, role=search.role)
             found = [place for match in matches if _is_within(search.area, place := _from_match(match))]
-            if clock() >= limit or any(place.score >= _GOOD for place in found):
+            if clock() >= limit or any(place.score >= GOOD for place in found):
                 return found
             if await self._blind_in_front():
                 return found
@@ -147,8 +146,11 @@ class Locator:
 
     async def _out_of_sight(self, search: Search) -> list[Located]:
         """Search for controls that are visible only after scrolling. Scrolls nothing, because this only looks."""
-        found = None if search.area or search.role else await self._accessibility.beyond(search.description)
-        return [Located(found.element, "accessibility", 1.0, scrolled=found.holder.box.center)] if found else []
+        found = None if search.role else await self._accessibility.beyond(search.description)
+        if found is None:
+            return []
+        place = Located(found.element, "accessibility", 1.0, scrolled=found.holder.box.center)
+        return [place] if _is_within(search.area, place) else []
 
     async def written(self, search: Search) -> list[Located]:
         """Find text by OCR in windows that report nothing, or in the search's area. Repeat for `patience_s`."""
@@ -157,7 +159,7 @@ class Locator:
         while True:
             unread = [] if search.role else await self._unread(search.area)
             found = await self._read(unread, search)
-            if not unread or clock() >= limit or any(place.score >= _GOOD for place in found):
+            if not unread or clock() >= limit or any(place.score >= GOOD for place in found):
                 return found
             await asyncio.sleep(_LOOK_AGAIN_S)
             if told := await self._matches(search):
@@ -231,7 +233,7 @@ def _from_match(match: Match) -> Located:
 
 
 def _is_good(place: Located) -> bool:
-    return place.score >= _GOOD
+    return place.score >= GOOD
 
 
 def _is_within(area: Rect | None, place: Located) -> bool:
@@ -241,9 +243,9 @@ def _is_within(area: Rect | None, place: Located) -> bool:
 def _decided(description: str, found: Sequence[Located], space: ModelSpace) -> Located | None:
     """Return the only best place; None if no match is good. Raises Ambiguous if there are several."""
     ranked = _apart(sorted(found, key=lambda place: -place.score))
-    if not ranked or ranked[0].score < _GOOD:
+    if not ranked or ranked[0].score < GOOD:
         return None
-    equals = [place for place in ranked if place.score >= ranked[0].score - _AS_GOOD]
+    equals = [place for place in ranked if place.score >= ranked[0].score - _ASGOOD]
     if len(equals) > 1:
         raise Ambiguous(description, equals, space)
     return replace(ranked[0], runners_up=tuple(ranked[1 : _TOLD + 1]))

@@ -12,6 +12,7 @@ from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
 from app.desktop import verification
 from app.desktop.accessibility.constants import VALUES
+from app.desktop.accessibility.outline import LINE_BREAK, is_preview
 from app.desktop.backends import Button, KeyboardMoved, Press, Window
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Target
@@ -302,6 +303,7 @@ async def set_value(controller: DesktopController, call: ToolCall, admit: Admit)
     tree = controller.backend.accessibility
     text = call.text("value")
     element = await controller.preview.element(call.id, _of_a_program(call.text("ref")))
+    _check_written_back(element, text)
     held: list[str] = []
 
     def begin() -> Steps:
@@ -328,6 +330,17 @@ async def set_value(controller: DesktopController, call: ToolCall, admit: Admit)
     private = " Passwords are not read back." if element.role == SECRET else ""
     payload = element_as_json(element) | {"value": clip_line(held[-1], _SHOWN_CHARS)}
     return _done(call, payload, f"Set {_named(element)}.{private}", seen)
+
+
+def _check_written_back(element: Element, text: str) -> None:
+    """Raise ToolMisuse for a value that is how a reading shows the field's text, and not that text."""
+    if is_preview(text, element):
+        raise ToolMisuse(
+            f"This is only the beginning of what {element.ref} holds, {element.length} characters. Nothing was set. "
+            f'Read all of it with read_screen view="find" query="{element.ref}", and write all that is to stay.'
+        )
+    if LINE_BREAK in text and LINE_BREAK not in element.value:
+        raise ToolMisuse(f"{LINE_BREAK} is how a line break is shown. Nothing was set. Write the line break itself.")
 
 
 async def _enter(

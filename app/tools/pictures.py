@@ -11,7 +11,7 @@ from app.base.texts import clip_line
 from app.base.values import dataclass, field, replace
 from app.desktop.accessibility.outline import line_of
 from app.desktop.backends import Window
-from app.desktop.capture import Capture, PictureBudget
+from app.desktop.capture import Capture, PictureBudget, is_black
 from app.desktop.controller import DesktopController
 from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
 from app.desktop.ocr.elements import SIZEABLE
@@ -96,6 +96,8 @@ async def with_changed_part(controller: DesktopController, result: ToolResult, s
         capture = await controller.screen_capture.capture(area, "part that changed", sight.budget, is_glance=True)
     except ToolFailed as error:  # because the act was carried out, whatever became of the picture
         return replace(result, llm_echo=f"{result.llm_echo} What changed could not be seen: {error}")
+    if is_black(capture.pixels) and not capture.pixels.hidden:  # because an empty desktop tells nothing
+        return replace(result, llm_echo=f"{result.llm_echo} What is there now is black.")
     picture = shown(ToolCall("", result.event, {}), capture)
     echo = f'{result.llm_echo} {picture.llm_echo} To point in it, add capture="{capture.id}".'
     return replace(result, llm_echo=echo, llm_media=picture.llm_media)

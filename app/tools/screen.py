@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 from string import Template
@@ -14,9 +15,10 @@ from app.base.errors import ProviderError, ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass
+from app.desktop.accessibility.outline import line_of
 from app.desktop.backends import Window
 from app.desktop.capture import Capture, decoded
-from app.desktop.controller import DesktopController
+from app.desktop.controller import IN_FRONT, DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
 from app.desktop.screen_capture import Spot
@@ -43,6 +45,8 @@ _BUDGET = 2000
 _WINDOWS_READ = 3
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
+_CHARS_A_TOKEN = 4
+_REF_FORM = re.compile(r"e\d+")
 _MARKED = "marked"
 """The region that stands for the picture of what the person marked."""
 
@@ -254,8 +258,14 @@ async def _read(
     query = call.text("query")
     if view is OutlineView.FIND and not query.strip():
         raise ToolMisuse('view="find" needs a query, as in query="Save".')
+    if view is OutlineView.FIND and _REF_FORM.fullmatch(query.strip()) and (one := await _whole(controller, call)):
+        return one
     request = OutlineRequest(
-        view, query, call.text("window"), call.integer("budget", _BUDGET), controller.screen_capture.model_space()
+        view,
+        query,
+        _window_meant(controller, call.text("window")),
+        call.integer("budget", _BUDGET),
+        controller.screen_capture.model_space(),
     )
     outline, lost = await _outline(controller, request)
     windows = _unread(controller, outline, request)
@@ -269,7 +279,9 @@ async def _read(
         texts.since(earlier.get(read, ()), request.space) if view is OutlineView.DIFF else texts.lines(request.space)
     )
     earlier[read] = texts.elements
-    lines = [*outline.text.splitlines(), *written]
+    told = outline.text.splitlines()
+    lines = [*told, *written] if outline.elements else [*written, *told]
+    found = len(outline.elements) + len(texts.elements)
     payload: dict[str, JsonValue] = {
         "view": view.value,
         "elements": len(outline.elements),
@@ -277,7 +289,28 @@ async def _read(
         "lines": [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]],
         "silent": list(outline.silent),
     }
-    return ToolResult(True, call.name, payload, _told(request, outline, lines, note))
+    return ToolResult(True, call.name, payload, _told(request, outline, lines, found, note))
+
+
+async def _whole(controller: DesktopController, call: ToolCall) -> ToolResult | None:
+    """Return one element by its ref with all that it holds; None if no element has this ref."""
+    tree = controller.backend.accessibility
+    try:
+        element = await tree.element(call.text("query").strip())
+    except ToolMisuse:  # because it may be the name of something, such as a cell
+        return None
+    # On one line, so that no line of it is taken for an element.
+    held = json.dumps(await tree.text_of(element.ref), ensure_ascii=False)
+    room = call.integer("budget", _BUDGET) * _CHARS_A_TOKEN
+    rest = f"\n[cut: {room} of {len(held)} characters; raise budget]" if len(held) > room else ""
+    echo = f"{line_of(element, controller.screen_capture.model_space())}\nIt holds: {held[:room]}{rest}"
+    return ToolResult(True, call.name, element_as_json(element) | {"lines": [clip_line(held, _SHOWN_CHARS)]}, echo)
+
+
+def _window_meant(controller: DesktopController, wanted: str) -> str:
+    """Return the title of the window that is named by its ref or as the active one; any other name as it is."""
+    is_ref = any(window.ref == wanted for window in controller.backend.windows.all())
+    return controller.find_window(wanted).title if is_ref or wanted.strip().lower() == IN_FRONT else wanted
 
 
 async def _outline(controller: DesktopController, request: OutlineRequest) -> tuple[Outline, ToolFailed | None]:
@@ -331,10 +364,12 @@ async def _texts(
     return texts if texts.note or not rest else Texts(texts.elements, unread(rest))
 
 
-def _told(request: OutlineRequest, outline: Outline, lines: Sequence[str], note: str) -> str:
-    parts = [f"{request.space.note}; act on elements by ref.", *lines]
-    if not lines:
-        parts = [f"Nothing fits {request.query!r}." if request.query else "No program tells what it shows."]
+def _told(request: OutlineRequest, outline: Outline, lines: Sequence[str], found: int, note: str) -> str:
+    parts = [f"{request.space.note}; act on elements by ref.", *lines] if lines else []
+    if request.view is OutlineView.FIND and not found:
+        parts.insert(0, f"Nothing fits {request.query!r}.")
+    elif not lines:
+        parts = ["No program tells what it shows."]
     if outline.left_out:
         parts.append(f"[{outline.left_out} more lines: raise budget, name a window, or use view=find with a query]")
     return "\n".join([*parts, *([note] if note else [])])
@@ -369,7 +404,7 @@ SCREEN = Family(
                     "sight too), find (only what fits query), diff (what changed since the last reading)",
                     choices=tuple(view.value for view in OutlineView),
                 ),
-                Param("query", description="what to find"),
+                Param("query", description="name, or ref: all of it"),
                 Param("window", description="a title or program"),
                 Param("region", description="left,top,right,bottom of the screen"),
                 Param("budget", ValueType.INTEGER, "tokens it may take; 2000", minimum=100, maximum=20_000),

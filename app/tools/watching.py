@@ -32,6 +32,7 @@ from app.tools.pictures import (
 from app.tools.registry import HEARD, Family, TurnContext
 
 _SURE = 0.9
+_TITLE_CHARS = 80
 _LOOK_AGAIN_S = 0.2
 _LIMIT_S = 15.0
 _MOST_REGIONS = 12
@@ -128,9 +129,9 @@ async def _windows_since(controller: DesktopController, before: tuple[Window, ..
 async def _capture(controller: DesktopController, call: ToolCall, budget: PictureBudget) -> Capture:
     region = _region(controller, call)
     if call.has("window") and not call.has("region"):
-        return await controller.screen_capture.capture_window(
-            controller.find_window(call.text("window")), f'window "{call.text("window")}"', budget
-        )
+        window = controller.find_window(call.text("window"))
+        label = f'window "{clip_line(window.title, _TITLE_CHARS)}"'
+        return await controller.screen_capture.capture_window(window, label, budget)
     return await controller.screen_capture.capture(region, "screen", budget)
 
 

@@ -12,9 +12,10 @@ from app.base.texts import clip_line, clip_middle
 from app.desktop.backends import Press, Window
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from app.desktop.elements import Element
 from app.desktop.keys import chords
 from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
-from app.desktop.targets import Aim
+from app.desktop.targets import Aim, Ambiguous, NotFound
 from app.desktop.verification import Patience
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
@@ -221,20 +222,42 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         try:
             aim = await controller.resolver.at_name(part, role="menu item" if depth else "menu")
             await _check_entry(call, aim, admit, is_first=depth == 0, is_last=depth == len(parts) - 1)
+        except (NotFound, Ambiguous) as missing:
+            # The entries in the error get no refs, because their menu closes now.
+            held = await _close_menus(controller, depth)
+            if not depth:
+                raise
+            raise ToolFailed(f"{part!r} names no single entry of {parts[depth - 1]!r}. {held}") from missing
         except ToolFailed:  # Close the open menus, or else they keep the keyboard.
-            if depth:
-                await controller.act(partial(controller.input.press, chords("Escape"), depth, 0.0))
+            await _close_menus(controller, depth)
             raise
         seen = await controller.act(partial(controller.press, aim, Press()), aim.place)
+    if _leads_on(aim.element):
+        held = await _close_menus(controller, len(parts))
+        raise ToolFailed(f"{parts[-1]!r} is a menu, so nothing was chosen. {held} Go on with one of them.")
     payload: dict[str, JsonValue] = {"path": parts}
     result = ToolResult(True, call.name, payload | seen_in(seen), f"Chose {' > '.join(parts)}. {seen.sentence}")
     return await with_changed_part(controller, result, sight)
 
 
+async def _close_menus(controller: DesktopController, count: int) -> str:
+    """Close so many open menus, and return a sentence on what the last of them held; "" if none is open."""
+    popups = [shown for shown in controller.backend.windows.shown() if shown.is_popup and not shown.is_own]
+    held = await controller.backend.accessibility.held(popups[0]) if count and popups else ()
+    if count:
+        await controller.act(partial(controller.input.press, chords("Escape"), count, 0.0))
+    names = [f"{clip_line(entry.name, _TITLE_CHARS)}{' >' if _leads_on(entry) else ''}" for entry in held if entry.name]
+    return f"It is closed again; it holds: {', '.join(names) or 'nothing that its program tells'}." if count else ""
+
+
+def _leads_on(entry: Element | None) -> bool:
+    return entry is not None and (entry.role == "menu" or entry.is_("has-popup"))
+
+
 async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_first: bool, is_last: bool) -> None:
     """Check a menu entry before it is pressed: it opens a menu, or the policy allows it. Raise ToolFailed otherwise."""
     entry = aim.element
-    leads_on = entry is not None and (entry.role == "menu" or entry.is_("has-popup"))
+    leads_on = _leads_on(entry)
     if entry is None or (leads_on and not is_last):
         return
     # GTK 4.8 does not say that the entries of a menu bar open menus, so the gate judges the first one as a press.

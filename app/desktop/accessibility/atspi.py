@@ -23,6 +23,7 @@ from app.desktop.accessibility.reading import OutlineReader, is_scrolled, unseen
 from app.desktop.accessibility.scenes import marked_item, scene_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
+    GOOD,
     Editing,
     Element,
     FollowedChanges,
@@ -84,13 +85,14 @@ class AtSpi:
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
         ways, roles, stack = readings(query), roles_called(role), self._stack()
+        cells = not roles or "table cell" in roles
         async with self._surveyor.look() as look:
             active = await look.active()
             if active:
-                await self._reader.grow_patiently(active)
+                await self._reader.grow_patiently(active, cells=cells)
             found = _scored([active] if active else [], ways, roles)
             if not any(match.score >= _CLEAR for match in found):
-                found = _scored(await look.programs(self._reader.grow), ways, roles)
+                found = _scored(await look.programs(partial(self._reader.grow, cells=cells)), ways, roles)
         best = _without_echoes(found)[:limit]
         await self._reader.fill([(match.program, match.node) for match in best], stack)
         matches = [self._match(candidate, stack) for candidate in best if _has_area(candidate.node)]
@@ -125,7 +127,7 @@ class AtSpi:
             program = await look.active() or await self._in_front(look)
             if program is None:
                 return None
-            await self._reader.grow(program)
+            await self._reader.grow(program, cells=False)
             hidden = await self._reader.out_of_sight(program)
         named = [(window, node) for window, node in hidden if matching.score(node, ways) >= _CLEAR]
         return (program, *named[0]) if len(named) == 1 else None
@@ -210,7 +212,8 @@ class AtSpi:
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is OutlineView.FIND:
             matches = await self.find(request.query, limit=_MOST_MATCHES)
-            return self._outliner.found(matches, request, await self.silent())
+            far = None if any(match.score >= GOOD for match in matches) else await self.beyond(request.query)
+            return self._outliner.found(matches, far, request, await self.silent())
         stack = self._stack()
 
         async def read(program: Program) -> None:

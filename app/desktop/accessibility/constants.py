@@ -256,6 +256,8 @@ TEXTS = frozenset(
     {"entry", "text", "password text", "spin button", "terminal", "document text", "editbar", "combo box"}
 )
 """Roles whose content is their value rather than their name."""
+LABELLED = (TEXTS - {"terminal", "document text", "editbar"}) | {"password text", "slider", "dial", "date editor"}
+"""Roles of fields whose name may stand beside them as a label of its own."""
 WRITTEN = frozenset({"icon", "table cell", "list item", "tree item"})
 """Roles that may carry their name as a text only (GTK 3's icon views)."""
 ROOMY = frozenset({"table", "tree table", "tree", "list", "list box", "layered pane"})
@@ -270,6 +272,8 @@ HEADERS = frozenset({"column header", "table column header"})
 MENUS = frozenset({"menu", "popup menu"})
 """Roles of what holds the entries of a menu."""
 SECRET = "password text"
+ROOT_PANE = "root pane"
+"""The role of what holds all that LibreOffice draws itself in a window of GTK."""
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
 """Roles whose value is a number."""
 SURFACES = frozenset(

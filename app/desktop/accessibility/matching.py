@@ -146,20 +146,18 @@ _SHORTENED = 0.98
 
 def score(node: Node, ways: Sequence[Description]) -> float:
     """Return the best score over all readings of a description, or 0 if none matches."""
-    names = _names(node)
+    names = normal(node.called), normal(node.tip), normal(node.value or "") if node.place else ""
     best = max((_fit(node, names, way) for way in ways), default=0.0)
     return best if best >= FLOOR else 0.0
 
 
-def _names(node: Node) -> tuple[str, str]:
-    return normal(node.called), normal(node.tip)
-
-
-def _fit(node: Node, names: tuple[str, str], way: Description) -> float:
+def _fit(node: Node, names: tuple[str, str, str], way: Description) -> float:
+    """Score one reading. `names` are the node's name, its description, and what it holds if it is a cell of a sheet."""
     if way.roles and not way.name:
         return _ROLE_ALONE if node.role in way.roles and not way.is_shortened else 0.0
-    fit = name_fit(names[0], way.name)
-    if fit < _DESCRIBED and names[1] and names[1] == way.name:
+    name, described, held = names
+    fit = max(name_fit(name, way.name), name_fit(held, way.name))
+    if fit < _DESCRIBED and described and described == way.name:
         fit = _DESCRIBED
     if way.roles and node.role not in way.roles:
         fit *= _WRONG_ROLE

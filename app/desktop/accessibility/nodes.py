@@ -32,6 +32,11 @@ class Scale:
         right, bottom = round(box.right * self.factor), round(box.bottom * self.factor)
         return Rect(left + self.dx, top + self.dy, right - left, bottom - top)
 
+    def moved(self, told: Rect, place: Rect) -> Scale:
+        """Return the scale by which a box that is reported as `told` lies where `place` lies by this one."""
+        dx, dy = round((place.x - told.x) * self.factor), round((place.y - told.y) * self.factor)
+        return Scale(self.factor, self.dx + dx, self.dy + dy)
+
 
 AS_TOLD = Scale()
 NOWHERE = Scale(0.0)
@@ -49,7 +54,7 @@ def scale_of(told: Rect, areas: Sequence[Rect], corners: Sequence[Point] = (Poin
     scales = [_counted_from(corner, factor) for factor in _FACTORS for corner in (Point(0, 0), *corners)]
     if (told.x, told.y) == (0, 0):
         scales += [_moved(told, area, factor) for factor in _FACTORS for area in areas]
-    fitting = (scale for scale in scales if any(_lies_in(scale.on_screen(told), area) for area in areas))
+    fitting = (scale for scale in scales if any(lies_in(scale.on_screen(told), area) for area in areas))
     return next(fitting, AS_TOLD)
 
 
@@ -67,7 +72,7 @@ def _moved(told: Rect, area: Rect, factor: float) -> Scale:
     return Scale(factor, area.x + border, area.bottom - border - height)
 
 
-def _lies_in(box: Rect, area: Rect) -> bool:
+def lies_in(box: Rect, area: Rect) -> bool:
     """Return whether a box fills an area except for the window's frame around it."""
     sides = (box.x - area.x, area.right - box.right, area.bottom - box.bottom)
     return all(-2 <= side <= _BORDER_PX for side in sides) and -2 <= box.y - area.y <= _TITLE_PX
@@ -86,6 +91,8 @@ _CONTENT_NAMES = 4
 class Node:
     """One accessible object. `box` and `value` are None until they are read, `interfaces` until they are known.
 
+    `length` is how many characters its text has; `value` is only the beginning of a long one.
+
     `unseen` counts the children that are there and do not show, as they are scrolled away.
 
     `place` identifies a cell of a sheet by its table's key, its row and its column, because LibreOffice makes a new
@@ -102,6 +109,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
     box: Rect | None = None
     value: str | None = None
+    length: int = 0
     label: str = ""
     place: Key | None = None
     unseen: int = 0
@@ -141,6 +149,11 @@ class Node:
     def is_notable(self) -> bool:
         """Return whether the node's position matters. It does not for the many nodes that only arrange others."""
         return self.is_operable or bool(self.name.strip()) or self.parent is None or self.role in spi.VALUES
+
+    @property
+    def pane(self) -> Node | None:
+        """The root pane that holds the node, or is the node; None if there is none, as in most toolkits."""
+        return next((above for above in (self, *self.ancestors()) if above.role == spi.ROOT_PANE), None)
 
     @property
     def called(self) -> str:
@@ -224,6 +237,17 @@ class Program:
                 yield
         finally:
             self.left_s = max(self.left_s - (clock() - began), 0.0)
+
+
+def pane_scale(scale: Scale, pane: Rect | None, around: Rect | None) -> Scale:
+    """Return the scale inside a root pane, from that of its window, its reported box, and that of what is around it.
+
+    A pane that is as large as what is around it fills it. LibreOffice reports it, and all that is in it, too high by
+    the height of the menu bar until the pointer is in its window for the first time.
+    """
+    if pane is None or around is None or pane.size != around.size:
+        return scale
+    return scale.moved(pane, around)
 
 
 def states_of(words: list[int]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -47,7 +47,7 @@ async def family(bus: Bus, node: Node, *, hidden_too: bool = False) -> list[Key]
 
 
 async def add_cells(bus: Bus, sheet: Node) -> None:
-    """Add the visible cells to a sheet, row after row. Does nothing to an ordinary table."""
+    """Add the visible cells to a sheet, row after row, each with its value. Does nothing to an ordinary table."""
     if int(await bus.get(*sheet.key, spi.ACCESSIBLE, "ChildCount")) < _SHEET:
         return
     area, columns = await box(bus, sheet), int(await bus.get(*sheet.key, spi.TABLE, "NColumns"))
@@ -56,16 +56,17 @@ async def add_cells(bus: Bus, sheet: Node) -> None:
     if min(first, last) < 0:
         return
     (top, left), (bottom, right) = divmod(first, columns), divmod(last, columns)
-    for row in range(top, bottom + 1):
-        places = [(sheet.key[0], f"{sheet.key[1]} {row} {column}") for column in range(left, right + 1)]
-        keys = await all_of(bus, cell_at, places)
-        cells = [
-            Node(key, "table cell", parent=sheet, place=place) for key, place in zip(keys, places, strict=True) if key
-        ]
-        for column, cell in enumerate(cells, left):
-            cell.name = f"{_letters(column)}{row + 1}"
-        await all_of(bus, state, cells)
-        sheet.children += [cell for cell in cells if cell.shows]
+    places = [(row, column) for row in range(top, bottom + 1) for column in range(left, right + 1)]
+    found = await all_of(bus, partial(_cell, sheet), places)
+    sheet.children += [cell for cell in found if cell and cell.shows]
+
+
+async def _cell(sheet: Node, bus: Bus, at: tuple[int, int]) -> Node:
+    row, column = at
+    place = (sheet.key[0], f"{sheet.key[1]} {row} {column}")
+    cell = Node(await cell_at(bus, place), "table cell", f"{_letters(column)}{row + 1}", parent=sheet, place=place)
+    _, cell.value = await asyncio.gather(state(bus, cell), value(bus, cell))
+    return cell
 
 
 async def cell_at(bus: Bus, place: Key) -> Key:
@@ -118,7 +119,10 @@ async def _index_at(node: Node, bus: Bus, point: Point) -> int:
 async def described(bus: Bus, keys: Iterable[Key], parent: Node | None, *, hidden_too: bool = False) -> list[Node]:
     """Return the visible objects (with `hidden_too`, all), each with its role and name."""
     nodes = [Node(key, parent=parent) for key in keys]
-    await all_of(bus, state, nodes)
+    if parent is None or parent.role not in spi.MENUS or parent.is_in_page or hidden_too:
+        await all_of(bus, state, nodes)
+    else:
+        await _entry_states(bus, nodes)
     if parent is not None and parent.has("manages-descendants"):
         await all_of(bus, box, [node for node in nodes if node.shows])
     if parent is not None and parent.role == "scroll pane":
@@ -127,7 +131,25 @@ async def described(bus: Bus, keys: Iterable[Key], parent: Node | None, *, hidde
     if parent is not None:
         parent.unseen += sum(node.is_scrolled_away for node in nodes)
     await asyncio.gather(all_of(bus, name, told), all_of(bus, role, told))
-    return told
+    return told if hidden_too else await _without_flat_bars(bus, told)
+
+
+async def _entry_states(bus: Bus, entries: Sequence[Node]) -> None:
+    """Read the states of a menu's entries. Of a closed one, only those up to the first that the menu would show."""
+    for place, entry in enumerate(entries):
+        await all_of(bus, state, [entry])
+        if entry.shows:
+            await all_of(bus, state, entries[place + 1 :])
+        if entry.has("visible"):
+            return
+
+
+async def _without_flat_bars(bus: Bus, nodes: list[Node]) -> list[Node]:
+    """Drop menu bars without height: LibreOffice has one of its own behind that of GTK, and says that it shows."""
+    bars = [node for node in nodes if node.role == "menu bar"]
+    areas = await all_of(bus, box, bars)
+    flat = {bar.key for bar, area in zip(bars, areas, strict=True) if area and not area.height}
+    return [node for node in nodes if node.key not in flat]
 
 
 async def read_names(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
@@ -175,8 +197,11 @@ async def labels(bus: Bus, node: Node) -> list[Key]:
 
 
 async def fill(bus: Bus, node: Node) -> None:
-    """Read the object's box and value. Both stay empty if the object has none."""
-    node.box, node.value = await asyncio.gather(box(bus, node), value(bus, node))
+    """Read the object's box, and its value unless it is known. Both stay empty if the object has none."""
+    if node.value is None:
+        node.box, node.value = await asyncio.gather(box(bus, node), value(bus, node))
+    else:
+        node.box = await box(bus, node)
 
 
 async def box(bus: Bus, node: Node) -> Rect:
@@ -202,7 +227,9 @@ async def value(bus: Bus, node: Node) -> str:
         if node.role in spi.VALUES and node.may(spi.VALUE):
             return f"{float(await bus.get(*node.key, spi.VALUE, 'CurrentValue')):g}"
         if node.place:
-            return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, -1))[0])[:_VALUE_CHARACTERS]
+            held = str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, -1))[0])
+            node.length = len(held)
+            return held[:_VALUE_CHARACTERS]
         if node.role in spi.TEXTS and node.role != spi.SECRET and node.may(spi.TEXT):
             return await text(bus, node)
     except CallRefused:  # since not every object has a text
@@ -212,10 +239,10 @@ async def value(bus: Bus, node: Node) -> str:
 
 async def text(bus: Bus, node: Node, limit: int = _VALUE_CHARACTERS) -> str:
     """Return the first `limit` characters of the text, or all. Asking for more than there is fails in some toolkits."""
-    count = int(await bus.get(*node.key, spi.TEXT, "CharacterCount"))
-    if count <= 0:
+    node.length = int(await bus.get(*node.key, spi.TEXT, "CharacterCount"))
+    if node.length <= 0:
         return ""
-    return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, min(count, limit)))[0])
+    return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, min(node.length, limit)))[0])
 
 
 async def all_of(bus: Bus, ask: Callable[[Bus, _A], Awaitable[_T]], things: Iterable[_A]) -> list[_T | None]:

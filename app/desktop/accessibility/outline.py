@@ -16,9 +16,9 @@ from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal
-from app.desktop.accessibility.nodes import Key, Node, Program, Scale, state_names
+from app.desktop.accessibility.nodes import Key, Node, Program, Scale, lies_in, state_names
 from app.desktop.backends import Window
-from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import GOOD, Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight
 
 COVERED = "covered"
 """The state of an element whose middle is behind another window. AT-SPI has no such state."""
@@ -83,7 +83,7 @@ class Seen:
     """An object that has a ref: its key, its window's key, the scale of its coordinates, and its last state.
 
     `place` is set for a cell of a sheet. `is_apart`: its coordinates do not follow its window's scale, because it is in
-    a page or a menu.
+    a page or a menu. `pane` is the root pane that it is in, and what is around that pane; () if it is in none.
     """
 
     key: Key
@@ -92,6 +92,7 @@ class Seen:
     is_apart: bool
     element: Element
     place: Key | None = None
+    pane: tuple[Key, ...] = ()
 
 
 class RefBook:
@@ -117,10 +118,12 @@ class RefBook:
             pid=program.pid,
             description=node.description,
             is_in_dialog=any(above.role in spi.DIALOGS for above in node.ancestors()),
+            length=node.length,
         )
         scale = program.scale_for(node)
-        is_apart = node.is_in_page or scale != program.scales.get(window.key, scale)
-        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place)
+        pane = (node.pane.key, node.pane.parent.key) if node.pane and node.pane.parent else ()
+        is_apart = node.is_in_page or (not pane and scale != program.scales.get(window.key, scale))
+        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place, pane)
         return element
 
     def renewed(self, ref: str, node: Node) -> Element:
@@ -136,6 +139,7 @@ class RefBook:
             box=node.box,
             states=state_names(node.states),
             description=node.description,
+            length=node.length,
         )
         self._seen[ref] = replace(seen, element=element, key=node.key)
         return element
@@ -170,6 +174,8 @@ class RefBook:
 
 _NAME_CHARACTERS = 80
 _VALUE_CHARACTERS = 120
+LINE_BREAK = "⏎"
+"""How a line break in a field is shown in one line."""
 _TITLE_CHARACTERS = 60
 _QUESTION_CHARACTERS = 400
 _LISTED, _LISTED_CHARACTERS = 24, 900
@@ -183,6 +189,8 @@ _ANSWERS = frozenset({"button", "push button"})
 _ASKING = _ANSWERS | {"check box", "icon", "link"}
 """The roles of the controls that a dialog has which only asks something."""
 _UNSEEN = "[at least {} more out of sight: view=page names them; click one by its name, and Wisp scrolls to it]"
+_OUT_OF_SIGHT = "is out of sight: click it by its ref or name, and Wisp scrolls to it"
+_SIMILAR = "Similar:"
 _BEYOND = "Out of sight; click one by its name, and Wisp scrolls to it:"
 
 
@@ -238,17 +246,23 @@ class Outliner:
         elements = tuple(line.element for line in shown)
         return Outline("\n".join(filter(None, [text, *notes])), elements, left_out, silent, empty, described)
 
-    def found(self, matches: Sequence[Match], request: OutlineRequest, silent: tuple[str, ...]) -> Outline:
-        """Return the view `find`: the matches, best first. `silent` names programs that did not answer."""
-        wanted = normal(request.window)
-        matches = [match for match in matches if wanted in normal(f"{match.element.app} {match.element.window}")]
-        elements = tuple(match.element for match in matches)
-        told = [
+    def found(
+        self, matches: Sequence[Match], far: OutOfSight | None, request: OutlineRequest, silent: tuple[str, ...]
+    ) -> Outline:
+        """Return the view `find`: the good matches, best first. Without one: `far`, which is out of sight, and what is
+        similar, which is no element of the outline. `silent` names programs that did not answer.
+        """
+        matches = [match for match in matches if _is_of(match.element, request.window)]
+        good = [match for match in matches if match.score >= GOOD]
+        beyond = [far.element] if far and not good and _is_of(far.element, request.window) else []
+        told = [f"{brief_of(element)} {_OUT_OF_SIGHT}" for element in beyond]
+        told += [] if good or not matches else [_SIMILAR]
+        told += [
             f"{line_of(match.element, request.space)} in {_quoted(match.element.window)} {match.score:.2f}"
-            for match in matches
+            for match in good or matches
         ]
         text, left_out = _within(told, request.budget)
-        return Outline(text, elements, left_out, silent)
+        return Outline(text, (*(match.element for match in good), *beyond), left_out, silent)
 
     def _changes(self, seen: Mapping[Key, Sequence[_Line]], space: ModelSpace, *, is_whole: bool) -> list[str]:
         before = _merged(lines for window, lines in self._before.items() if is_whole or window in seen)
@@ -290,11 +304,15 @@ def brief_of(element: Element) -> str:
     return " ".join([*_named(element), *_greyed(element)])
 
 
+def _is_of(element: Element, window: str) -> bool:
+    return normal(window) in normal(f"{element.app} {element.window}")
+
+
 def _named(element: Element) -> list[str]:
     name, value = element.name.strip(), element.value or ""
     is_told = bool(value) and value.strip() != name
     named = [_quoted(element.name)] if name else []
-    return [element.ref, element.role, *named, *([f"= {_with_blanks(value)}"] if is_told else [])]
+    return [element.ref, element.role, *named, *([f"= {_shown_value(element)}"] if is_told else [])]
 
 
 def is_greyed(element: Element) -> bool:
@@ -350,13 +368,16 @@ def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[
     GTK 3 reports a question without a visible title as `Question`, and with the position of its window.
     """
     windows = [window for program in programs for window in program.windows]
-    by_title = not shown.is_popup and any(window.name == shown.title for window in windows)
+    titled = [window for window in windows if not shown.is_popup and window.name == shown.title]
+    if len(titled) > 1:  # because a question may have the title of the dialog that it lies over
+        titled = [window for window in titled if window.box and lies_in(window.box, shown.area)] or titled
+    by_title = bool(titled)
     by_box = [window for window in windows if not shown.is_popup and window.box == shown.area]
     return tuple(
         refs.element(program, window, node)
         for program in programs
         for window in program.windows
-        if (window.name == shown.title if by_title else window in by_box or not by_box)
+        if (window in titled if by_title else window in by_box or not by_box)
         for _, node in _inside(window, by_place=program.is_unordered)
         if is_in_popup(window, node) == shown.is_popup and (by_title or _is_at(node, shown.area))
     )
@@ -466,13 +487,35 @@ def _within(lines: Sequence[str], budget: int) -> tuple[str, int]:
     return "\n".join(lines[:kept]), len(lines) - kept
 
 
-def _with_blanks(value: str) -> str:
-    """Return the value in quotation marks, with the blanks at its ends, which are part of the field's content."""
-    inside = clip_line(value, _VALUE_CHARACTERS)
-    if not inside or inside.endswith("…"):
-        return json.dumps(inside, ensure_ascii=False)
-    before, after = len(value) - len(value.lstrip(" ")), len(value) - len(value.rstrip(" "))
-    return json.dumps(f"{' ' * min(before, _BLANKS)}{inside}{' ' * min(after, _BLANKS)}", ensure_ascii=False)
+def _shown_value(element: Element) -> str:
+    """Return the value in quotation marks, with the blanks at its ends, which are part of the field's content.
+
+    A cut is told, and how to read all: a model that writes back what it sees would destroy the rest.
+    """
+    shown = json.dumps(_on_one_line(element.value), ensure_ascii=False)
+    if not is_cut(element):
+        return shown
+    return f"{shown} [cut: {_VALUE_CHARACTERS} of {element.length} characters; all: view=find query={element.ref}]"
+
+
+def _on_one_line(value: str) -> str:
+    """Return the beginning of a field's text with `⏎` for each line break, and a few of the blanks at its ends."""
+    line = LINE_BREAK.join(value.splitlines()) + (LINE_BREAK if value.endswith("\n") else "")
+    shown = line[:_VALUE_CHARACTERS].replace("\t", " ")
+    inside = shown.strip(" ")
+    before, after = len(shown) - len(shown.lstrip(" ")), len(shown) - len(shown.rstrip(" "))
+    return f"{' ' * min(before, _BLANKS)}{inside}{' ' * min(after, _BLANKS)}" if inside else ""
+
+
+def is_cut(element: Element) -> bool:
+    """Return whether an outline shows only the beginning of the element's text."""
+    return max(element.length, len(element.value)) > _VALUE_CHARACTERS
+
+
+def is_preview(text: str, element: Element) -> bool:
+    """Return whether a text is what an outline shows of a field whose content is longer."""
+    words = text.replace(LINE_BREAK, " ").rstrip("…").split()
+    return is_cut(element) and words == _on_one_line(element.value).replace(LINE_BREAK, " ").split()
 
 
 def _quoted(text: str, limit: int = _NAME_CHARACTERS) -> str:

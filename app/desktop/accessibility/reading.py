@@ -24,6 +24,7 @@ from app.desktop.accessibility.nodes import (
     Node,
     Program,
     Scale,
+    pane_scale,
     role_of,
     scale_of,
     states_of,
@@ -33,7 +34,7 @@ from app.desktop.accessibility.outline import Seen, Stack
 _NODE_LIMIT = 6000
 _ITEM_FIELDS = 10
 _PAGE_LIMIT_S = 2.0
-_SHEET_LIMIT_S = 0.5
+_SHEET_LIMIT_S = 2.0
 _LARGE_LIMIT_S = 1.0
 _SLOW_LIMIT_S = 3.0
 _ICON = "icon"
@@ -51,33 +52,40 @@ class OutlineReader:
     def __init__(self, bus: Bus, keep: Callable[[Program], None]) -> None:
         self._bus = bus
         self._keep = keep
-        self._needed_s: dict[str, float] = {}
-        """A longer limit for programs that were cut off before: LibreOffice reports two thousand objects."""
+        self._slow: set[str] = set()
+        """Programs that were cut off before, which get more time: LibreOffice reports two thousand objects."""
+        self._piecemeal: set[str] = set()
+        """Programs whose cache lacks most of what they show: LibreOffice's holds all menus, and is slow to come."""
 
-    async def grow(self, program: Program) -> None:
-        """Read a program's tree, unless it was read before. If the time is too short, mark the program as `is_cut`."""
+    async def grow(self, program: Program, *, cells: bool = True) -> None:
+        """Read a program's tree, unless it was read before. If the time is too short, mark the program as `is_cut`.
+
+        Without `cells`, sheets are left empty, which is three times as fast.
+        """
         if program.is_read:
             return
         program.is_read = True
         if program.is_silent or not program.windows:
             return
-        program.left_s = max(program.left_s, self._needed_s.get(program.bus_name, 0.0))
+        if program.bus_name in self._slow:
+            program.left_s = max(program.left_s, _SLOW_LIMIT_S if program.is_active else _LARGE_LIMIT_S)
         try:
             async with program.limited():
                 await self._grow(program)
-            await self._add_cells(program)
+            if cells:
+                await self._add_cells(program)
             self._keep(program)
         except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
-            self._needed_s[program.bus_name] = _LARGE_LIMIT_S
+            self._slow.add(program.bus_name)
 
-    async def grow_patiently(self, program: Program) -> None:
+    async def grow_patiently(self, program: Program, *, cells: bool = True) -> None:
         """Read a program's tree. If the active program's tree is cut off, read it again with more time."""
-        await self.grow(program)
+        await self.grow(program, cells=cells)
         if program.is_cut and program.is_active:
             program.is_read = program.is_cut = False
             program.left_s = _SLOW_LIMIT_S
-            await self.grow(program)
+            await self.grow(program, cells=cells)
 
     async def read(self, program: Program, stack: Stack) -> None:
         """Read the program's tree, then the boxes and values of all notable nodes."""
@@ -109,7 +117,7 @@ class OutlineReader:
 
     async def again(self, seen: Seen, stack: Stack) -> Node | None:
         """Read an object again. Returns None if it is gone or hidden. Raises ToolFailed if its program is silent."""
-        node, window = Node(seen.key, place=seen.place), Node(seen.window)
+        node = Node(seen.key, place=seen.place)
         try:
             async with asyncio.timeout(PROGRAM_LIMIT_S):
                 if seen.place:
@@ -118,11 +126,12 @@ class OutlineReader:
                 is_unsaid = seen.element.role == _ICON and node.has("visible") and not node.has("defunct")
                 if not (node.shows or is_unsaid):
                     return None
-                _, _, _, told = await asyncio.gather(
+                boxes = asyncio.gather(*(objects.box(self._bus, Node(key)) for key in (seen.window, *seen.pane)))
+                _, _, _, (told, *pane) = await asyncio.gather(
                     objects.name(self._bus, node),
                     objects.description(self._bus, node),
                     objects.fill(self._bus, node),
-                    objects.box(self._bus, window),
+                    boxes,
                 )
         except CallRefused:  # because the object is gone
             return None
@@ -132,6 +141,8 @@ class OutlineReader:
             return None
         areas = stack.areas(seen.element.pid, seen.element.window)
         scale = scale_of(told, areas, stack.corners) if areas and not seen.is_apart else seen.scale
+        if pane:
+            scale = pane_scale(scale, *pane)
         node.box = scale.on_screen(node.box or told)
         if node.box.overlap(seen.element.box) == seen.element.box:  # because only this part of it is in view
             node.box = seen.element.box
@@ -173,8 +184,10 @@ class OutlineReader:
         frames = [window for window in program.windows if window.box is None]
         is_vague = program.bus_name in self._bus.vague
         holders = [above for node in nodes for above in node.ancestors() if above.box is None] if is_vague else []
-        holders += [above for node in nodes for above in node.ancestors() if _may_clip(above) and above.box is None]
+        holders += [above for node in nodes for above in _placing(node) if above.box is None]
         wanted = list(dict.fromkeys([*frames, *holders, *nodes]))
+        # However long the search took: what it found is worth its place.
+        program.left_s = max(program.left_s, PROGRAM_LIMIT_S)
         try:
             async with program.limited():
                 await asyncio.gather(*(objects.fill(self._bus, node) for node in frames))
@@ -187,6 +200,9 @@ class OutlineReader:
         for window in frames:
             if window.box and (areas := stack.areas(program.pid, window.name)):
                 program.scales[window.key] = scale_of(window.box, areas, stack.corners)
+        for pane in [node for node in wanted if node.role == spi.ROOT_PANE and node.parent]:
+            around = pane.parent.box if pane.parent else None
+            program.scales[pane.key] = pane_scale(program.scale_for(pane), pane.box, around)
         if is_vague:
             popups = stack.popups(program.pid)
             program.scales |= {node.key: scale for node in wanted if (scale := _of_popup(node, popups))}
@@ -200,7 +216,7 @@ class OutlineReader:
 
         A GTK 4 program caches only objects that a client has asked for before.
         """
-        if program.bus_name in self._bus.vague:
+        if program.bus_name in self._bus.vague | self._piecemeal | self._slow:
             return False
         try:
             items = (await self._bus.call(program.bus_name, spi.CACHE, spi.ITEMS, "GetItems"))[0]
@@ -211,6 +227,8 @@ class OutlineReader:
             return False
         lacking = _planted(program.windows, known)
         await self._grow_by_level(lacking)
+        if any(node.role == spi.ROOT_PANE for _, node in program.walk()):
+            self._piecemeal.add(program.bus_name)
         program.is_unordered, program.cached = True, known
         return True
 
@@ -238,10 +256,46 @@ class OutlineReader:
         labels = await objects.all_of(self._bus, objects.labels, unnamed)
         for node, keys in zip(unnamed, labels, strict=True):
             node.label = " ".join(nodes[key].name.strip() for key in keys or () if key in nodes)
+        for window in program.windows:
+            await self._label_by_place(window, [node for node in unnamed if not node.label])
         written = [node for node in unnamed if node.role in spi.WRITTEN and not node.label and node.may(spi.TEXT)]
         texts = await objects.all_of(self._bus, objects.text, written)
         for node, text in zip(written, texts, strict=True):
             node.label = text or ""
+
+    async def _label_by_place(self, window: Node, unnamed: Sequence[Node]) -> None:
+        """Give fields of a window the label that stands before or above them. What is in a page has its names."""
+        inside = [node for node in window.walk() if not node.is_in_page]
+        fields = [node for node in inside if node in unnamed and node.role in spi.LABELLED]
+        labels = [node for node in inside if node.role == "label" and node.name.strip()] if fields else []
+        boxes = await objects.all_of(self._bus, objects.box, [*fields, *labels] if labels else [])
+        places = [box or Rect(0, 0, 0, 0) for box in boxes]
+        for field, label in labels_of(places[: len(fields)], places[len(fields) :]).items():
+            fields[field].label = labels[label].name.strip()
+
+
+_BEFORE_PX, _ABOVE_PX, _INDENT_PX, _TOUCH_PX = 160, 16, 40, 4
+
+
+def labels_of(fields: Sequence[Rect], labels: Sequence[Rect]) -> dict[int, int]:
+    """Return for each field, by its index, the index of the label beside it. A label belongs to the nearest field."""
+    found: dict[int, tuple[int, int]] = {}
+    for at, field in enumerate(fields):
+        gaps = [(gap, index) for index, label in enumerate(labels) if (gap := _gap(field, label)) is not None]
+        if field.size.area and gaps:
+            gap, index = min(gaps)
+            before = found.get(index)
+            found[index] = min((gap, at), before) if before else (gap, at)
+    return {at: index for index, (_, at) in found.items()}
+
+
+def _gap(field: Rect, label: Rect) -> int | None:
+    """Return how far a label stands before a field in its row, or else above it; None if it does neither."""
+    before, above = field.x - label.right, field.y - label.bottom
+    if -_TOUCH_PX <= before <= _BEFORE_PX and field.y <= label.center.y < field.bottom:
+        return before
+    is_above = -_TOUCH_PX <= above <= _ABOVE_PX and abs(label.x - field.x) <= _INDENT_PX
+    return _BEFORE_PX + above if is_above else None
 
 
 def _is_entry(node: Node) -> bool:
@@ -259,6 +313,12 @@ def is_scrolled(node: Node) -> bool:
     """Return whether a node is a page or list that is not inside another page or list."""
     scrolled = spi.PAGES | spi.ROOMY
     return node.role in scrolled and not any(above.role in scrolled for above in node.ancestors())
+
+
+def _placing(node: Node) -> list[Node]:
+    """Return what is around a node and decides where it shows: lists, scrolled areas, its pane and what that fills."""
+    pane = [node.pane, node.pane.parent] if node.pane else []
+    return [above for above in (*node.ancestors(), *pane) if above and (_may_clip(above) or above in pane)]
 
 
 def _may_clip(node: Node) -> bool:

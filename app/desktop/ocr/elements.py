@@ -231,7 +231,12 @@ def _is_told_of(element: Element, window: Window) -> bool:
 
 
 def _is_telling(element: Element) -> bool:
-    """Return whether an element says what is in its box. An empty text field does; a button without a name does not."""
+    """Return whether an element says what is in its box. An empty text field does; a button without a name does not.
+
+    A sheet tells of each of its cells, also by leaving out the empty ones.
+    """
+    if element.role == "table" and element.is_("manages-descendants") and element.is_("editable"):
+        return True
     if element.role in spi.SURFACES:
         return False
     return bool(element.name.strip() or element.value.strip()) or element.role in spi.TEXTS

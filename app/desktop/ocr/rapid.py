@@ -45,6 +45,7 @@ _LIMIT_S = 45.0
 _IDLE_S = 30.0  # because the models take half a gigabyte while the process lives
 _REMEMBERED = 64
 _SMALLEST_PX = 8
+_STROKES = frozenset("一—–-_ー=|丨")
 _UNLIKELY = 0.6
 """Below this certainty it is usually a picture that was taken for a character."""
 
@@ -72,7 +73,7 @@ class RapidOcr:
         return tuple(
             TextBox(text, Rect(area.x + box.x, area.y + box.y, box.width, box.height), score)
             for text, box, score in await self._lines(frame)
-            if text and score >= _UNLIKELY
+            if text and score >= _UNLIKELY and not _is_rule(text, box)
         )
 
     async def close(self) -> None:
@@ -153,3 +154,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(OSError):  # because the process may have ended before it read the rest
             if pipe:
                 pipe.close()
+
+
+def _is_rule(text: str, box: Rect) -> bool:
+    """Return whether a drawn line was taken for a character: it is far longer than such a character is."""
+    long, short = max(box.width, box.height), min(box.width, box.height)
+    return set(text) <= _STROKES and long > 2 * short * len(text)

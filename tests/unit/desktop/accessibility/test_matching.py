@@ -67,6 +67,13 @@ def test_somebody_else_is_no_candidate(query: str, name: str) -> None:
     assert fit(query, "button", name) == 0.0
 
 
+def test_a_cell_of_a_sheet_goes_by_its_place_and_by_what_it_holds() -> None:
+    cell = node("table cell", "D6", value="lamp")
+    assert score(cell, readings("lamp")) == 0
+    cell.place = (":1.1", "/sheet 5 3")
+    assert [score(cell, readings(query)) for query in ("lamp", "D6")] == [1.0, 1.0]
+
+
 def test_the_wrong_kind_of_element_falls_behind_the_right_one() -> None:
     assert fit("File menu", "button", "File") < 0.8 <= fit("File menu", "menu", "File")
 

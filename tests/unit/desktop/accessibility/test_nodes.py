@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.base.geometry import Point, Rect
-from app.desktop.accessibility.nodes import AS_TOLD, Scale, scale_of
+from app.desktop.accessibility.nodes import AS_TOLD, Scale, pane_scale, scale_of
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,15 @@ def test_edges_that_touch_still_touch_when_scaled() -> None:
 
 def test_what_has_no_area_gets_none() -> None:
     assert Scale(2.0, 50, 50).on_screen(Rect(0, 0, 0, 0)) == Rect(0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("pane", "around", "scale"),
+    [
+        pytest.param(Rect(0, 21, 1280, 752), Rect(0, 48, 1280, 752), Scale(1.0, 0, 27), id="over the menu bar"),
+        pytest.param(Rect(0, 48, 1280, 752), Rect(0, 48, 1280, 752), AS_TOLD, id="corrected by its program"),
+        pytest.param(Rect(4, 24, 792, 572), Rect(0, 0, 800, 600), AS_TOLD, id="smaller than its window, as in Swing"),
+    ],
+)
+def test_a_pane_lies_where_that_lies_which_it_fills(pane: Rect, around: Rect, scale: Scale) -> None:
+    assert pane_scale(AS_TOLD, pane, around) == scale

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from app.base.geometry import Rect
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus
 from app.desktop.accessibility.nodes import Node, Program
-from app.desktop.accessibility.outline import Outliner, RefBook, Stack, line_of
+from app.desktop.accessibility.outline import Outliner, RefBook, Stack, held_by, is_preview, line_of
+from app.desktop.accessibility.reading import labels_of
 from app.desktop.backends import Window
-from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight
 from tests.unit.desktop.accessibility.trees import greyed, node, program
 
 
@@ -172,11 +175,69 @@ def test_programs_that_told_nothing_or_too_little_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [("trailing  ", '"trailing  "'), ("  both ", '"  both "'), ("none", '"none"'), ("two\nlines ", '"two lines "')],
+    [
+        ("trailing  ", '"trailing  "'),
+        ("  both ", '"  both "'),
+        ("none", '"none"'),
+        ("two\nlines ", '"two⏎lines "'),
+        ("end\n", '"end⏎"'),
+        ("far  apart", '"far  apart"'),
+    ],
 )
 def test_the_blanks_at_the_ends_of_a_value_are_told(value: str, told: str) -> None:
     field = Element("e1", "entry", "Line", value, Rect(0, 0, 9, 9), frozenset({"sensitive"}), "Form", "form", 7)
     assert line_of(field) == f'e1 entry "Line" = {told} (0,0,9,9)'
+
+
+def test_a_value_that_is_cut_says_so_and_is_known_when_it_is_written_back() -> None:
+    whole = "first line\n" + "and so on " * 16
+    field = Element("e1", "text", "", whole[:200], Rect(0, 0, 9, 9), frozenset({"sensitive"}), "F", "f", 7, length=171)
+    line = line_of(field)
+    shown = json.loads(line[line.index('"') : line.rindex('" [cut') + 1])
+    assert (shown, "of 171 characters" in line) == (f"first line⏎{whole[11:120]}", True)
+    written = (shown, shown.replace("⏎", "\n"), whole[:120].replace("\n", " "), whole, "another text")
+    assert [is_preview(text, field) for text in written] == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("score", "is_there", "lines"),
+    [
+        (1.0, True, ['e1 list item "Ada" (0,0,9,9) in "Names" 1.00']),
+        (0.7, True, ['e9 list item "Ida" is out of sight', "Similar:", 'e1 list item "Ada" (0,0,9,9) in "Names" 0.70']),
+        (0.7, False, ["Similar:", 'e1 list item "Ada" (0,0,9,9) in "Names" 0.70']),
+    ],
+)
+def test_what_is_only_similar_is_not_told_as_found(score: float, is_there: bool, lines: list[str]) -> None:
+    near, far = (
+        Element(ref, "list item", name, "", Rect(0, 0, 9, 9), frozenset({"sensitive"}), "Names", "names", 7)
+        for ref, name in (("e1", "Ada"), ("e9", "Ida"))
+    )
+    beyond = OutOfSight(far, near, is_row=True) if is_there and score < 1 else None
+    found = Outliner().found([Match(near, score)], beyond, OutlineRequest(OutlineView.FIND, "Ida"), ())
+    assert [line.partition(":")[0] if line.startswith("e9") else line for line in found.text.splitlines()] == lines
+    assert found.elements == ((near,) if score == 1 else (far,) if is_there else ())
+
+
+@pytest.mark.parametrize(
+    ("fields", "labels", "named"),
+    [
+        ([Rect(103, 39, 168, 34), Rect(103, 79, 168, 34)], [Rect(16, 79, 77, 34), Rect(16, 39, 37, 34)], {0: 1, 1: 0}),
+        ([Rect(10, 40, 200, 30), Rect(10, 100, 200, 30)], [Rect(10, 20, 60, 16), Rect(10, 82, 60, 16)], {0: 0, 1: 1}),
+        ([Rect(100, 10, 50, 20), Rect(170, 10, 50, 20)], [Rect(10, 10, 40, 20)], {0: 0}),
+        ([Rect(10, 60, 400, 200)], [Rect(10, 0, 90, 16), Rect(10, 270, 90, 16), Rect(420, 60, 60, 16)], {}),
+    ],
+    ids=["before it", "above it", "one label for two fields", "far above, below and behind it"],
+)
+def test_a_label_names_the_field_beside_it(fields: list[Rect], labels: list[Rect], named: dict[int, int]) -> None:
+    assert labels_of(fields, labels) == named
+
+
+def test_of_two_windows_with_one_title_the_one_at_the_place_is_described() -> None:
+    save = node("dialog", "Save", (0, 0, 600, 400), node("button", "Open folder", (10, 10, 90, 20)))
+    question = node("dialog", "Save", (150, 120, 300, 150), node("button", "Replace", (160, 200, 90, 20)))
+    shown = Window("w2", "Save", "editor", Rect(149, 100, 302, 171), 7)
+    held = held_by(shown, [program("editor", save, question)], RefBook())
+    assert [element.name for element in held] == ["Replace"]
 
 
 class _Field(Bus):
