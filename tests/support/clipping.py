@@ -6,13 +6,12 @@ pixels.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtGui import QFontMetrics
@@ -36,11 +35,12 @@ from app.ui.machine import NoMachine
 from app.ui.preferences.window import SettingsWindow
 from app.ui.theme.appearance import look_of
 from app.ui.welcome import WelcomeWindow
+from tests.support.waiting import until
 
 _ROOT = Path(__file__).resolve().parents[2]
 _EDGES = 2
 _ANSWERS_INSET_PX = 12
-_LIMIT_S, _PAUSE_S = 5.0, 0.02
+_LIMIT_S = 5.0
 
 
 def cut_off(points: float, language: str, folder: Path) -> list[str]:
@@ -100,10 +100,9 @@ def cut(name: str, top: QWidget) -> Iterator[str]:
 
 async def _cut_at_rest(name: str, top: QWidget) -> list[str]:
     """What is still cut after each part has had its turn to be laid out, because one may make room for another."""
-    limit = time.monotonic() + _LIMIT_S
-    while (found := list(cut(name, top))) and time.monotonic() < limit:
-        await asyncio.sleep(_PAUSE_S)
-    return found
+    with suppress(AssertionError):
+        await until(lambda: not list(cut(name, top)), _LIMIT_S)
+    return list(cut(name, top))
 
 
 async def _look(process: QApplication) -> int:

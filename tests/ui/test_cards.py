@@ -177,6 +177,19 @@ def test_a_tap_on_the_screens_picture_opens_it_in_full(qtbot: QtBot, presence: P
     assert not viewer.isVisible()
 
 
+def test_what_a_command_printed_is_closed_once_the_answer_says_it_again(qtbot: QtBot, presence: Presence) -> None:
+    printed = "one.txt\ntwo.txt"
+    presence.unfold()
+    for event in (
+        agent_events.TagStart("1", "execute_command", {"command": "ls"}),
+        agent_events.ToolFinished("1", "execute_command", True, "command_ended", {"stdout": printed}),
+    ):
+        presence.inbox.receive(event)
+    qtbot.waitUntil(lambda: [row.is_open for row in presence.bubble.findChildren(CardRow)] == [True])
+    presence.inbox.receive(agent_events.SayDelta("s1", "neutral", f"```\n{printed}\n```"))
+    qtbot.waitUntil(lambda: [row.is_open for row in presence.bubble.findChildren(CardRow)] == [False])
+
+
 def test_an_event_of_no_known_kind_changes_nothing(qtbot: QtBot, presence: Presence) -> None:
     before = presence.inbox.view
     presence.inbox.receive(object())  # type: ignore[arg-type]

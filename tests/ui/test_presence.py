@@ -738,6 +738,29 @@ def _active_name() -> str:
     return found.stdout.strip().lower()
 
 
+def test_a_long_answer_is_shown_from_its_beginning_until_the_person_scrolls(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    agent.holds = True
+
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: agent.sent)
+        agent.tell(agent_events.SayDelta("s1", "neutral", "A sentence of a long answer.\n\n" * 60))
+        bar = presence.bubble.thread_view.verticalScrollBar()
+        await until(lambda: bar.maximum() > 2 * bar.pageStep())
+        (said,) = rows(presence, SaidRow)
+        assert 0 <= said.y() < bar.pageStep()
+        bar.setValue(bar.maximum())
+        agent.tell(agent_events.SayDelta("s1", "neutral", "And more of it.\n\n" * 60))
+        longer = bar.maximum()
+        await until(lambda: bar.maximum() > longer)
+        assert bar.value() == bar.maximum()
+        agent.stop()
+
+    drive(person())
+
+
 @pytest.mark.parametrize("count", [2000])
 def test_a_long_thread_has_widgets_only_for_what_is_in_sight(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, count: int

@@ -169,13 +169,14 @@ class Phrasebook:
         return sentence.format(part=refusal.part, near=self._near(refusal), limit=refusal.limit)
 
     def _near(self, refusal: Refusal) -> str:
-        """Return sentences that can be said instead, made from what was said."""
+        """Return sentences that can be said instead, made from what was said. The web answers questions, no orders."""
         table, part = self.table("near"), re.sub(r"[“”„?.!]", "", refusal.part).strip(" …")
         said = [refusal.can] if refusal.can else []
         if not said and refusal.program:
             said.append(str(table["open"]).format(name=refusal.program))
-        if not refusal.can:
+        if not refusal.can and refusal.kind == "question":
             said.append(str(table["search"]).format(part=part))
+        said = said or [str(table["help"])]
         return str(table["or"]).join(f"“{one}”" for one in said).translate(self._marks)
 
     def is_look(self, step: PlannedCall) -> bool:

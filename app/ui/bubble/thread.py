@@ -26,7 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from app.ui.bubble.rows import RowWidget
-from app.ui.presenter.view import Asked, Card, SpokenItem, TurnOutcome
+from app.ui.presenter.view import Asked, Card, Offer, SpokenItem, TakeBack, TurnOutcome
 from app.ui.presenter.wording import Fold, Row
 from app.ui.theme.theme import Theme
 
@@ -138,6 +138,8 @@ class Thread(QAbstractScrollArea):
         self._widgets: dict[str, RowWidget] = {}
         self._shown: dict[str, Row] = {}
         self._follows = True
+        self._left = ""
+        """The answer whose beginning the person has scrolled away from."""
         self._measured = 0
         self._arranging = False
         self._soon = QTimer(self)
@@ -177,7 +179,7 @@ class Thread(QAbstractScrollArea):
 
     def follow(self) -> None:
         """Scroll to the newest row, and follow new rows."""
-        self._follows = True
+        self._follows, self._left = True, self._answer()
         self._arrange()
 
     def show_row_of(self, key: str) -> None:
@@ -217,6 +219,7 @@ class Thread(QAbstractScrollArea):
         if not self._arranging:
             bar = self.verticalScrollBar()
             self._follows = bar.value() >= bar.maximum() - self._theme.count("grid")
+            self._left = self._answer()
             self._bar_rests.start()
             self._arrange()
 
@@ -274,9 +277,23 @@ class Thread(QAbstractScrollArea):
         bar.setPageStep(page)
         index = self._column.index_of(anchor[0])
         if self._follows:
-            bar.setValue(bar.maximum())
+            answer = self._answer()
+            begin = self._column.index_of(answer) if answer != self._left else None
+            end, faded = bar.maximum(), self._theme.size("padding")
+            bar.setValue(end if begin is None else min(end, self._column.tops[begin] - faded))
         elif index is not None:
             bar.setValue(self._column.tops[index] + anchor[1])
+
+    def _answer(self) -> str:
+        """Return the key of the row where the newest answer begins, which is read from there; "" if something else has
+        come after it."""
+        begin = ""
+        for row in reversed(self._column.rows):
+            if isinstance(row, (SpokenItem, TurnOutcome)):
+                begin = row.key
+            elif begin or not isinstance(row, (Offer, TakeBack)):
+                break
+        return begin
 
     def _in_sight(self) -> range:
         """Return the indexes of the rows in sight and within one page above and below."""

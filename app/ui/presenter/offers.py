@@ -64,17 +64,18 @@ def offer_nearest(view: View, wish: str, said: str, words: Callable[[str], str])
     """Return the view with a button for each task that the answer `said` quotes, and one for help. `wish` itself is
     left out."""
     quoted = (clip_line(found, _ANSWER_CHARS) for found in _QUOTED.findall(said))
-    near = [found for found in dict.fromkeys(quoted) if found.casefold() not in wish.casefold()][:_MOST_NEAR]
+    named = [found for found in dict.fromkeys(quoted) if found.casefold() not in wish.casefold()]
+    near = [found for found in named if found.casefold() != words(_HELP).casefold()][:_MOST_NEAR]
     answers = (*near, words(_HELP))
-    return added(_calmed(view, near), Offer(f"i{view.serial}", answers, answers))
+    return added(_calmed(view, named), Offer(f"i{view.serial}", answers, answers))
 
 
-def _calmed(view: View, near: Sequence[str]) -> View:
-    """Return the view whose last words leave out the tasks `near`, which are buttons below, and have a calm tone."""
+def _calmed(view: View, offered: Sequence[str]) -> View:
+    """Return the view whose last words leave out the tasks `offered`, which are buttons below, and have a calm tone."""
     last = view.items[-1] if view.items else None
     if not isinstance(last, SpokenItem):
         return view
-    named = next((at for at in (last.text.find(one) for one in near) if at > 0), -1)
+    named = next((at for at in (last.text.find(one) for one in offered) if at > 0), -1)
     cut = last.text.rfind(_HALF, 0, named) if named > 0 else -1
     words = f"{last.text[:cut]}." if cut > 0 else last.text
     return replace(view, items=(*view.items[:-1], replace(last, text=words, tone=_CALM)))

@@ -5,7 +5,7 @@ The stage decides nothing: it emits the person's actions as signals, and shows w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -264,10 +264,9 @@ class Stage(QObject):
         self.place()
 
     def fill(self, view: View) -> None:
-        """Show the view's thread in the bubble, with the newest card open."""
+        """Show the view's thread in the bubble, with the newest card open, unless the answer says what it printed."""
         bubble, rows = self.bubble, self._row_maker()
-        newest = next((item.key for item in reversed(view.items) if isinstance(item, Card)), "")
-        rows.note_newest(newest, bubble.thread_view.realised)
+        rows.note_newest(_to_open(view.items), bubble.thread_view.realised)
         bubble.show_view(view, folded(view.items, rows.open_folds, running=view.running))
 
     def show_bubble(self, view: View, *, writes: bool = False) -> None:
@@ -419,6 +418,21 @@ class Stage(QObject):
         """Handle the end of a drag of the orb: save its place, and move the windows beside it."""
         self.placement.settle(rect)
         self.place()
+
+
+_COMPARED_CHARS = 200
+
+
+def _to_open(items: Sequence[Item]) -> str:
+    """Return the key of the newest card; "" if there is none, or if the words after it end as its output does."""
+    said = ""
+    for item in reversed(items):
+        if isinstance(item, Card):
+            printed = item.output.strip()[-_COMPARED_CHARS:]
+            return "" if printed and printed in said else item.key
+        if isinstance(item, SpokenItem):
+            said = item.text + said
+    return ""
 
 
 _QUIET: Mapping[type[Item], type[RowWidget]] = {

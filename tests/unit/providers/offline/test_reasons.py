@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,21 @@ async def test_why_a_step_failed_is_said_in_the_language_of_the_wish(tmp_path: P
     async with assembled(settings, without_screen=True) as assistant:
         said = (await assistant.send(wish)).text
     assert said.endswith(f": {why}")
+
+
+@pytest.mark.parametrize(
+    ("wish", "offer"),
+    [
+        ("turn the volume down", "what can you do?"),
+        ("lösche alles in Downloads", "was kannst du?"),
+        ("why is the sky blue?", "search the web for why is the sky blue"),
+    ],
+)
+async def test_the_web_is_offered_for_a_question_and_never_for_an_order(tmp_path: Path, wish: str, offer: str) -> None:
+    settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
+    async with assembled(settings, without_screen=True) as assistant:
+        said = (await assistant.send(wish)).text
+    assert re.findall(r"[“„]([^“”„]+)[“”]", said) == [wish, offer]
 
 
 async def test_what_the_person_spelled_out_runs_without_a_question(tmp_path: Path) -> None:
