@@ -172,10 +172,10 @@ class Browsing:
             await self._judge(turn, "page_press", PageElement("alert", question.message))
         await session.answer(accept=is_yes, text=text)
 
-    async def _answered(self, call: ToolCall, _turn: TurnContext) -> _Done:
+    async def _answered(self, action: str) -> _Done:
         """Return what the answer to the page's question changed."""
         await self._session.settle()
-        said = "Accepted." if call.text("action") == "accept" else "Dismissed."
+        said = "Accepted." if action == "accept" else "Dismissed."
         changes = _changes(self._outline, await self._session.outline())
         if self._outline and changes:
             return _Done(f"{said} What changed on the page:", CONFIRMED, "\n".join(changes))
@@ -207,10 +207,11 @@ class Browsing:
                     await self._admit(turn, ToolCall(ids.unique("page_"), "page_open", given))
                 await session.reload()
                 return _Done("Opened again.")
+            case "accept" | "dismiss":
+                return await self._answered(action)
             case "tab":
                 return _Done("The tabs.", others="\n".join(await session.tab(call.integer("number"))))
         others = {"wait": self._waited, "download": self._downloaded, "upload": self._uploaded}
-        others |= dict.fromkeys(_ANSWERS, self._answered)
         return await others.get(action, self._acted)(call, turn)
 
     async def _scrolled(self, call: ToolCall, turn: TurnContext, *, down: bool) -> _Done:
