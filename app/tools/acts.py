@@ -296,7 +296,8 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
     proof = Proving(shows, is_press=True, window=window, is_in_dialog=element.is_in_dialog)
     seen = await controller.act(do, element.box, proof=proof)
     payload = element_as_json(element) | {"action": actions[0]}
-    return _done(call, payload, f"Pressed {_named(element)} ({actions[0]}).", seen)
+    by = f" ({actions[0]})" if actions[0] else ""  # because Chromium gives no name to what its buttons do
+    return _done(call, payload, f"Pressed {_named(element)}{by}.", seen)
 
 
 async def set_value(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:

@@ -178,6 +178,18 @@ def test_a_press_that_only_closes_a_list_over_its_dialog_is_not_confirmed(wisp: 
 
 
 @pytest.mark.long
+def test_a_closed_list_of_a_page_tells_its_choice_and_a_press_on_it_nothing_unsaid(
+    wisp: CoProcess, screen: Screen
+) -> None:
+    with world("chromium", screen.environment):
+        wisp("wait_for", text="Dead")
+        read = wisp("read_screen")["echo"]
+        pressed = wisp("press", ref=wisp("locate_screen_element", target="Fruit")["payload"]["ref"])
+    assert 'combo box "Fruit" = "Apple"' in read
+    assert "()" not in pressed["echo"]
+
+
+@pytest.mark.long
 def test_a_button_under_an_open_list_is_not_pressed_and_one_beside_it_is_not_confirmed(
     wisp: CoProcess, screen: Screen
 ) -> None:

@@ -46,13 +46,6 @@ async def choose(bus: Bus, combo: Key, text: str) -> bool:
     return normal(str(await bus.get(*combo, spi.ACCESSIBLE, "Name"))) == normal(text)
 
 
-async def _chosen(bus: Bus, combo: Key) -> str:
-    """Return the name of the chosen entry of a combo box, or "" if the program does not report it."""
-    choices = await _choices(bus, combo)
-    await objects.all_of(bus, objects.state, choices)
-    return next((choice.name for choice in choices if choice.has("selected")), "")
-
-
 async def _choices(bus: Bus, combo: Key) -> list[Node]:
     """Return the entries of a combo box, whether they are visible or not."""
     level = [Node(combo)]
@@ -67,8 +60,6 @@ async def _choices(bus: Bus, combo: Key) -> list[Node]:
 
 _LIMIT_S = 1.0
 _HOLDERS = 4
-_IN_PLACE_OF_AN_OBJECT = "\ufffc"
-"""The text that Chromium reports for a drop-down list: one placeholder character."""
 _WHOLE = 2**31 - 1  # the largest count that AT-SPI can carry, because it counts characters in 32 bits
 _DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "select", "expand or contract", "doDefault")
 
@@ -179,7 +170,7 @@ async def whole_text(bus: Bus, key: Key, element: Element) -> str:
         async with asyncio.timeout(_LIMIT_S):
             text = await objects.text(bus, Node(key), _WHOLE)
             # Chromium's sliders have a text, too, which is empty.
-            return (text or element.value) if text != _IN_PLACE_OF_AN_OBJECT else await _chosen(bus, key)
+            return (text or element.value) if text != spi.IN_PLACE_OF_AN_OBJECT else await objects.chosen(bus, key)
     except TimeoutError as late:
         raise ToolFailed(f"{element.app} did not answer in {_LIMIT_S:g} s.", transient=True) from late
     except CallRefused:  # because the object has no text interface

@@ -252,6 +252,8 @@ OPERABLE = frozenset(
 )
 """Roles that a person can press, choose or type into."""
 
+IN_PLACE_OF_AN_OBJECT = "\ufffc"
+"""The text that Chromium reports for a drop-down list: one placeholder character."""
 TEXTS = frozenset(
     {"entry", "text", "password text", "spin button", "terminal", "document text", "editbar", "combo box"}
 )

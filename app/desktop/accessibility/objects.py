@@ -231,9 +231,19 @@ async def value(bus: Bus, node: Node) -> str:
             node.length = len(held)
             return held[:_VALUE_CHARACTERS]
         if node.role in spi.TEXTS and node.role != spi.SECRET and node.may(spi.TEXT):
-            return await text(bus, node)
+            found = await text(bus, node)
+            return found if found != spi.IN_PLACE_OF_AN_OBJECT else await chosen(bus, node.key)
     except CallRefused:  # since not every object has a text
         return ""
+    return ""
+
+
+async def chosen(bus: Bus, combo: Key) -> str:
+    """Return the name of the chosen entry of a drop-down list, as Chromium reports it: by the list below; else ""."""
+    for holder in await read_children(bus, combo):
+        entry = Node(tuple((await bus.call(*holder, spi.SELECTION, "GetSelectedChild", "i", 0))[0]))
+        await name(bus, entry)
+        return entry.name
     return ""
 
 

@@ -10,7 +10,6 @@ from app.desktop.accessibility.nodes import Key
 from app.desktop.elements import Editing, Element
 
 _LIMIT_S = 1.0
-_IN_PLACE_OF_AN_OBJECT = "\ufffc"
 
 
 async def selection(
@@ -35,7 +34,7 @@ async def selection(
             text = str((await bus.call(*key, spi.TEXT, "GetText", "ii", start, end))[0])
     except (TimeoutError, CallRefused):  # because the object has no text, or its program hangs
         return None
-    return (start, text) if text.strip() and _IN_PLACE_OF_AN_OBJECT not in text else None
+    return (start, text) if text.strip() and spi.IN_PLACE_OF_AN_OBJECT not in text else None
 
 
 async def editing(bus: Bus, key: Key) -> Editing:
