@@ -56,6 +56,16 @@ def _titles(screen: Screen, presence: str = "Wisp") -> list[str]:
     return [title.removesuffix(f" — {presence}") for title in told.splitlines()]
 
 
+def _place(screen: Screen, title: str) -> tuple[int, ...]:
+    """Return the x, y, width and height of the window with this title."""
+    command = f"xdotool search --onlyvisible --name '^{title} —' getwindowgeometry --shell"
+    told = subprocess.run(
+        command, shell=True, env=screen.environment, capture_output=True, text=True, check=False
+    ).stdout
+    found = dict(line.split("=") for line in told.splitlines())
+    return tuple(int(found.get(name, 0)) for name in ("X", "Y", "WIDTH", "HEIGHT"))
+
+
 def _do(screen: Screen, *words: str, tool: str = "") -> subprocess.CompletedProcess[str]:
     done = screen.wisp("tool", tool) if tool else screen.wisp("do", "--provider", "offline", *words)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -66,6 +76,9 @@ def _do(screen: Screen, *words: str, tool: str = "") -> subprocess.CompletedProc
 def test_a_timer_is_made_by_a_sentence_and_its_window_closes_with_the_surface(shown: Screen, tmp_path: Path) -> None:
     _do(shown, "set a timer for 5 minutes")
     assert eventually(lambda: "Timer" in _titles(shown))
+    assert eventually(lambda: _place(shown, "Timer")[2:] == (380, 560)), _place(shown, "Timer")
+    left, top, width, height = _place(shown, "Timer")
+    assert abs(left + width / 2 - 640) < 40 and abs(top + height / 2 - 400) < 60  # the middle, but for its frame
     store = SurfaceStore(_folder(tmp_path), Checkpoints(tmp_path / "checkpoints"))
     [made] = store.all()
     assert (made.id, made.name) == ("app-timer", "Timer")

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,31 @@ def command(profile: Path, port: int, url: str, size: tuple[int, int]) -> list[s
         raise NeedsPerson(settings()["says"]["missing"])
     switches = [switch.replace("{port}", str(port)) for switch in settings()["switches"]]
     switches += [] if is_sandboxed() else settings()["root_switches"]
-    return [found, f"--user-data-dir={profile}", *switches, f"--window-size={size[0]},{size[1]}", f"--app={url}"]
+    switches += [f"--window-size={size[0]},{size[1]}", *_in_the_middle(size)]
+    return [found, f"--user-data-dir={profile}", *switches, f"--app={url}"]
+
+
+def _in_the_middle(size: tuple[int, int]) -> list[str]:
+    """Return the switch for the middle of the person's main monitor, because Chromium asks for the top left corner.
+
+    Empty where nobody but the browser can know the monitors.
+    """
+    if not os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        return []
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+
+    try:
+        with closing(Display()) as display:
+            monitors = display.screen().root.xrandr_get_monitors().monitors
+    except (DisplayError, OSError, AttributeError):  # because it is about to fail in the browser, too, or has no RandR
+        return []
+    main = max(monitors, key=lambda monitor: bool(monitor.primary), default=None)
+    if main is None:
+        return []
+    sides = ((main.x, main.width_in_pixels, size[0]), (main.y, main.height_in_pixels, size[1]))
+    left, top = (at + max(room - needed, 0) // 2 for at, room, needed in sides)
+    return [f"--window-position={left},{top}"]
 
 
 def last_words(said: str) -> str:

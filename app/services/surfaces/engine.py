@@ -29,11 +29,11 @@ from app.base import own_files, paths, resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.services.files.checkpoints import Checkpoints
 from app.services.surfaces.bridge import Bridge, bounded, sentence
-from app.services.surfaces.chromium import CONTROL, Chromium, is_sandboxed, settings
+from app.services.surfaces.chromium import CONTROL, Chromium, clamped, is_sandboxed, settings
 from app.services.surfaces.http import HEAD_BYTES, Answer, Request, as_json, encoded, read
 from app.services.surfaces.keyboard import KeyboardGuard
 from app.services.surfaces.memory import limit_pages
-from app.services.surfaces.page import with_bridge, with_pulse
+from app.services.surfaces.page import wanted_size, with_bridge, with_pulse
 from app.services.surfaces.served_apps import context, served
 from app.services.surfaces.store import PAGE, PICTURE, STATE, Surface, SurfaceStore
 from app.services.surfaces.webengine import WebEngine, engines
@@ -162,8 +162,11 @@ class SurfaceWorker:
             window.has_stopped = False
             if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
                 raise NeedsPerson(settings()["says"]["no_display"])
-            width, height = settings()["size"]["app" if surface.is_app else "widget"]
-            await self._show(window, (width, height))
+            usual = dict(
+                zip(("width", "height"), settings()["size"]["app" if surface.is_app else "widget"], strict=True)
+            )
+            size = usual | clamped(*wanted_size(await asyncio.to_thread(lambda: surface.html)))
+            await self._show(window, (size["width"], size["height"]))
             return {"window": "opened", "sandboxed": is_sandboxed()}
 
     async def _raised(self, window: _Window, *, takes_keyboard: bool) -> bool:

@@ -29,6 +29,9 @@ _STYLE_ADDRESS = re.compile(
 )
 _HEAD = re.compile(r"<head\b[^<>]*>", re.IGNORECASE)
 _TOP = re.compile(r"\s*(?:<!doctype[^>]*>)?\s*(?:<html\b[^>]*>)?", re.IGNORECASE)
+_META = re.compile(r"<meta\b[^<>]*+>", re.IGNORECASE)
+_VIEWPORT = re.compile(r"\bname\s*+=\s*+[\"']?viewport\b", re.IGNORECASE)
+_SIDE = {side: re.compile(rf"\b{side}\s*+=\s*+(\d{{1,5}})\b", re.IGNORECASE) for side in ("width", "height")}
 _INNER = ("data:", "blob:", "#")
 _KEEPS = re.compile(r"<(?:input|textarea|select|form)\b|contenteditable", re.IGNORECASE)
 
@@ -39,6 +42,13 @@ class Findings:
 
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
+
+
+def wanted_size(html: str) -> tuple[int, int]:
+    """Return the width and height in pixels that a page's `<meta name="viewport">` asks for; 0 for a side left open."""
+    asked = " ".join(tag for tag in _META.findall(html) if _VIEWPORT.search(tag))
+    width, height = (int(found[1]) if (found := side.search(asked)) else 0 for side in _SIDE.values())
+    return width, height
 
 
 def with_bridge(html: str, about: Mapping[str, Any], css: str = "") -> str:

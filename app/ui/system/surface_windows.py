@@ -224,6 +224,7 @@ class SurfaceWindows(QObject):
         view.crashed.connect(lambda: self._tell({"crashed": url}))
         self._views[url] = view
         view.resize(width, height)
+        view.move(QGuiApplication.primaryScreen().availableGeometry().center() - view.rect().center())
         _name(view, url)
         view.show()
 

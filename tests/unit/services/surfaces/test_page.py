@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.services.surfaces.page import Findings, blocked, check
+from app.services.surfaces.page import Findings, blocked, check, wanted_size
 
 GOOD = """<!doctype html><html lang="en"><head><title>Timer</title><style>
 body { background: url(data:image/png;base64,AAAA) } .a { fill: url(#grad) }</style></head><body>
@@ -102,3 +102,17 @@ def test_what_is_blocked_is_in_the_list_that_the_model_reads_before_it_writes(sc
 
 def test_all_faults_are_said_at_once() -> None:
     assert len(check(_page("eval('1'); localStorage.a = 1; fetch('/a')", '<img src="/a.png">')).problems) == 4
+
+
+@pytest.mark.parametrize(
+    ("head", "size"),
+    [
+        ('<meta name="viewport" content="width=360, height=420">', (360, 420)),
+        ("<META content='height=420' NAME=viewport>", (0, 420)),
+        ('<meta name="viewport" content="width=device-width">', (0, 0)),
+        ('<meta name="description" content="width=360">', (0, 0)),
+        ("", (0, 0)),
+    ],
+)
+def test_a_page_says_how_large_its_window_shall_be(head: str, size: tuple[int, int]) -> None:
+    assert wanted_size(f"<!doctype html><html><head>{head}<title>x</title></head></html>") == size
