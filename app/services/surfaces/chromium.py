@@ -74,12 +74,14 @@ def _in_the_middle(size: tuple[int, int]) -> list[str]:
     if not os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         return []
     from Xlib.display import Display
-    from Xlib.error import DisplayError
+    from Xlib.error import DisplayError, XauthError, XError
 
     try:
         with closing(Display()) as display:
             monitors = display.screen().root.xrandr_get_monitors().monitors
-    except (DisplayError, OSError, AttributeError):  # because it is about to fail in the browser, too, or has no RandR
+    except (DisplayError, XauthError, OSError):  # because the browser will say so itself
+        return []
+    except (XError, AttributeError):  # because its RandR is older than 1.5, or there is none
         return []
     main = max(monitors, key=lambda monitor: bool(monitor.primary), default=None)
     if main is None:
