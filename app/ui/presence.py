@@ -373,7 +373,7 @@ class Presence(QObject):
         A bubble that never had the keyboard takes none, nor does one whose person has turned to another program.
         """
         lent_at, self._lent_at = self._lent_at, None
-        if lent_at is not None and lent_at == WITNESS.presses() and self.is_open and self.stage.has_returned():
+        if lent_at is not None and lent_at == WITNESS.presses() and self.is_open and self.stage.is_lending():
             self.stage.take_keyboard()
 
     def _take_in(self, composer: ComposerView) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 from dataclasses import replace
 
+import psutil
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QClipboard, QGuiApplication, QTextCursor
@@ -698,6 +699,36 @@ def test_the_program_that_was_used_last_gets_the_keyboard_back_while_the_bubble_
             for one in started:
                 one.terminate()
                 await one.wait()
+            devices.close()
+
+    drive(person())
+
+
+@pytest.mark.usefixtures("presses")
+@pytest.mark.flaky(reruns=1)  # a real terminal
+def test_the_keyboard_comes_back_after_a_turn_that_ends_before_a_busy_window_manager_has_lent_it(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, desktop: VirtualDesktop
+) -> None:
+    devices = PersonsDevices(desktop.environment)
+    manager = next(one for one in psutil.Process().children() if one.name() == "openbox")
+
+    async def person() -> None:
+        below = await _terminal("first", "+20+20")
+        try:
+            await hand("mousemove", *center_of(presence.orb))
+            devices.click()
+            await until(lambda: has_keys(presence.composer))
+            devices.type("hello")
+            manager.suspend()
+            devices.type("\n")
+            await until(lambda: agent.sent == ["hello"] and not presence.inbox.view.running)
+            manager.resume()
+            desktop._wait_for_manager()  # it has done all that it was asked
+            await until(lambda: has_keys(presence.composer) and _active_name() not in ("", "first"))
+        finally:
+            manager.resume()
+            below.terminate()
+            await below.wait()
             devices.close()
 
     drive(person())

@@ -283,17 +283,16 @@ class BubbleWindow(Floating):
         """Ask the window manager for the keyboard as a pager does: many refuse a program that is behind.
 
         Ask again, at most `left` times, while the window `active` stays the active one: the manager ignores a window
-        that it does not manage yet. Once any other window is active, it or the person has answered.
+        that it does not manage yet. Once any other window is active, it or the person has answered. Ask once where the
+        bubble is named as active: a busy manager may still have to do what it was asked before, and give it away.
         """
         server, window = self.around.server, self.windowHandle()
         if server is None or window is None or not self.isVisible():
             return
         if window.flags() & Qt.WindowType.WindowDoesNotAcceptFocus or server.active_window() not in (0, active):
             return
-        if active == int(self.winId()):
-            return
         server.activate(int(self.winId()))
-        if left > 1:
+        if left > 1 and active != int(self.winId()):
             QTimer.singleShot(_ASK_AGAIN_MS, self, lambda: self._ask_for_keyboard(left - 1, active))
 
     def accept_focus(self, *, accepts: bool) -> None:

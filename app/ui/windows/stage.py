@@ -170,7 +170,7 @@ class Stage(QObject):
         """Note which other window has the keyboard. While the bubble is open, do so whenever another one gets it."""
         server = self._look.around.server
         active = server.active_window() if server is not None else 0
-        if active and active not in self._look.around.ids():
+        if active and active not in (self.surface_id(), *self._look.around.ids()):
             self._before = active
         if server is not None and self._watch is None:
             self._watch = FocusWatch(server.active_window_atom())
@@ -206,10 +206,13 @@ class Stage(QObject):
         if server is not None and self._before and server.shown_at(self._before) is None:
             self._before = 0
 
-    def has_returned(self) -> bool:
-        """Return whether the window that had the keyboard before the bubble has it now."""
+    def is_lending(self) -> bool:
+        """Return whether no other window has the keyboard than the one that had it before the bubble.
+
+        A busy window manager may have done nothing yet of what it was asked, and still names the bubble or none.
+        """
         server = self._look.around.server
-        return server is not None and server.active_window() == self._before
+        return server is not None and server.active_window() in (0, self._before, self.surface_id())
 
     def hide_shortly(self) -> None:
         """Hide the bubble and show it again, so that it loses the keyboard.
