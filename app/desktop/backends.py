@@ -349,7 +349,10 @@ class Windows(Protocol):
         ...
 
     async def focus(self, ref: str) -> Window:
-        """Bring a window to the front and give it the keyboard focus. Raises ToolFailed if that fails."""
+        """Bring a window to the front and give it the keyboard focus. Raises ToolFailed if that fails.
+
+        A window that never takes keys, such as a clock's, is not active then.
+        """
         ...
 
     async def close(self, ref: str) -> bool:

@@ -124,7 +124,7 @@ async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult
     payload: dict[str, JsonValue] = {"name": opened.name, "title": window.title, "window": window.ref}
     if _is_new_terminal(opened):
         payload["new_terminal"] = True
-    echo = f"{verb} {opened.name}; its window {window.title!r} ({window.ref}) is in front and has the keyboard."
+    echo = f"{verb} {opened.name}; its window {window.title!r} ({window.ref}) {_in_front(window)}."
     echo = " ".join([echo, *await controller.shows(window)])
     return ToolResult(True, call.name, payload, echo)
 
@@ -157,7 +157,11 @@ async def _focus_window(controller: DesktopController, call: ToolCall) -> ToolRe
         raise ToolFailed(f"{found.title!r} {_BEHIND} {await controller.asked_in(dialog)}") from None
     await controller.screen_capture.settle(Patience())
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
-    return ToolResult(True, call.name, payload, f"{window.title!r} ({window.ref}) is in front and has the keyboard.")
+    return ToolResult(True, call.name, payload, f"{window.title!r} ({window.ref}) {_in_front(window)}.")
+
+
+def _in_front(window: Window) -> str:
+    return "is in front and has the keyboard" if window.is_active else "is in front; keys do not go to it"
 
 
 async def _close_window(controller: DesktopController, call: ToolCall) -> ToolResult:

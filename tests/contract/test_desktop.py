@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import closing
 
 import pytest
-from Xlib import XK, X
+from Xlib import XK, X, Xutil
 from Xlib.display import Display
 from Xlib.ext import xtest
 
@@ -21,7 +21,7 @@ from app.desktop.keys import chord
 from app.desktop.x11.listener import Listener
 from app.desktop.x11.virtual import VirtualDesktop
 from scripts.device import PersonsDevices
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, until
 
 
 @pytest.fixture(params=["headless", "x11", "portable"])
@@ -97,6 +97,27 @@ async def test_a_window_that_is_not_there_cannot_be_handled(any_desktop: Desktop
     for work in (focus, close):
         with pytest.raises(ToolFailed, match="gone"):
             await any_desktop.run(work)
+
+
+async def test_a_window_that_takes_no_keys_comes_to_the_front_and_is_not_called_active(desktop: VirtualDesktop) -> None:
+    display = Display(desktop.environment["DISPLAY"])
+    for title, takes_keys in (("Clock", 0), ("Letter", 1)):
+        window = display.screen().root.create_window(100, 100, 200, 200, 0, X.CopyFromParent)
+        window.set_wm_name(title)
+        window.set_wm_hints(flags=Xutil.InputHint, input=takes_keys)
+        window.map()
+        display.sync()
+
+    async def bring(controller: DesktopController) -> tuple[bool, list[str]]:
+        windows = controller.backend.windows
+        await until(lambda: {"Clock", "Letter"} <= {one.title for one in windows.all()})
+        clock = next(one for one in windows.all() if one.title == "Clock")
+        focused = await windows.focus(clock.ref)
+        return focused.is_active, [one.title for one in windows.all() if one.title in ("Clock", "Letter")]
+
+    opened = open_desktop(environment=desktop.environment)
+    with closing(display), closing(opened):
+        assert await opened.run(bring) == (False, ["Clock", "Letter"])
 
 
 async def test_an_opened_program_has_the_keyboard_until_it_is_closed(any_desktop: Desktop) -> None:

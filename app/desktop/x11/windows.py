@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
-from Xlib import X
+from Xlib import X, Xutil
 from Xlib.error import XError
 from Xlib.xobject.drawable import Window as XWindow
 
@@ -295,7 +296,8 @@ class X11Windows:
             window.configure(stack_mode=X.Above)
             window.set_input_focus(X.RevertToParent, X.CurrentTime)
             self._connection.display.sync()
-        if not await self.until(lambda: self.has_keyboard(ref), _LIMIT_S):
+        is_there = self.is_in_front if _takes_no_keys(self._connection, window) else self.has_keyboard
+        if not await self.until(lambda: is_there(ref), _LIMIT_S):
             raise ToolFailed(
                 f"The window {found.title!r} did not come forward; another one may be holding the keyboard."
             )
@@ -305,6 +307,13 @@ class X11Windows:
         """Return whether a window is the active one and keys go to it or to a window inside it."""
         number = _number(ref)
         return self.active() == number and self._top_of(self._connection.display.get_input_focus().focus) == number
+
+    def is_in_front(self, ref: str) -> bool:
+        """Return whether no other program's window lies over a window."""
+        window = self._by_ref(ref)
+        above = takewhile(lambda other: other.ref != ref, self.all())
+        covers = (other for other in above if not (other.is_own or other.is_minimised))
+        return not window.is_minimised and not any(other.area.overlap(window.area) for other in covers)
 
     async def close(self, ref: str) -> bool:
         self._by_ref(ref)
@@ -439,6 +448,16 @@ class X11Windows:
         # It uses a synchronous grab (AllowEvents): https://www.x.org/releases/current/doc/xproto/x11protocol.html
         pressed = int(self._connection.root.query_pointer().mask) & _BUTTONS
         return bool(pressed & ~self._connection.held_buttons)
+
+
+def _takes_no_keys(connection: Connection, window: XWindow) -> bool:
+    """Return whether a window never takes the keyboard, as a clock does.
+
+    https://x.org/releases/current/doc/xorg-docs/icccm/icccm.html, section 4.1.7: "No Input".
+    """
+    hints = window.get_wm_hints()
+    takes_itself = connection.atom("WM_TAKE_FOCUS") in window.get_wm_protocols()
+    return hints is not None and bool(hints.flags & Xutil.InputHint) and not hints.input and not takes_itself
 
 
 def _number(ref: str) -> int:
