@@ -141,8 +141,8 @@ class AnthropicProvider:
     async def _events(self, stream: anthropic.AsyncStream[Any]) -> AsyncGenerator[StreamEvent, None]:
         reading = MessageReading(self._memory.calls)
         if wire_errors.is_json(stream.response.headers):
-            for event in as_events(json.loads(await stream.response.aread())):
-                for told in reading.read(event):
+            for one in as_events(json.loads(await stream.response.aread())):
+                for told in reading.read(one):
                     yield told
             await stream.close()
             return
