@@ -34,8 +34,8 @@ from app.settings.catalog import MAX_TOKENS
 
 _MOST_CUT = 3
 """After this many passes in a row that were cut off with nothing done, the turn ends."""
-_MOST_UNKNOWN = 3
-"""The same after this many passes that only called tools which do not exist."""
+_MOST_UNREAD = 3
+"""The same after this many passes that ended with a call which no tool fits."""
 _WRITTEN = "xml"
 """The dialect for models that accept no declared tools."""
 
@@ -224,17 +224,12 @@ class Loop:
         turn.cut_in_vain = turn.cut_in_vain + 1 if is_in_vain else 0
         if turn.cut_in_vain == _MOST_CUT:
             return _cut_in_vain(turn)
-        is_unknown = one.unread_call or (must_read and all(map(self._is_unknown, must_read)))
-        turn.unknown_calls = turn.unknown_calls + 1 if is_unknown else 0
-        if turn.unknown_calls == _MOST_UNKNOWN:
-            return TurnEnded(turn.id, Outcome.FAILED, closing("unknown_tool").format(name=must_read[-1].tool))
+        turn.unread_calls = turn.unread_calls + 1 if one.unread_call else 0
+        if turn.unread_calls == _MOST_UNREAD:
+            return TurnEnded(turn.id, Outcome.FAILED, closing("unknown_tool").format(name=one.unread_call))
         if must_read:
             return None
         return self._after_words(turn, one)
-
-    def _is_unknown(self, answer: Answer) -> bool:
-        """Return whether the answer says that no such tool exists. One to a reading error has no id."""
-        return bool(answer.call_id) and self._parts.registry.find(answer.tool) is None
 
     def _after_words(self, turn: Turn, one: ModelPass) -> TurnEnded | None:
         """Return the end of the turn if no result must be read, else None.

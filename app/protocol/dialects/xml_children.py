@@ -16,7 +16,7 @@ from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
 from app.protocol.dialects.xml_payload import Call, Outcomes, Payload, PayloadPlace, child_of
 from app.protocol.message import Misread
-from app.protocol.spec import Param
+from app.protocol.spec import Close, Param
 
 _COMMENT = ("<!--", "-->")
 _CDATA = (payload.CDATA_START, payload.CDATA_END)
@@ -94,7 +94,10 @@ class Children:
         data, at = stream.data, stream.at
         close = self._close.match(data, at)
         if close:
-            return self._closed(close.end(), stream)
+            body = self._call.spec.body
+            # A blank body that may hold its own close tag: the first one need not be its end.
+            may_be_text = body is not None and body.close is Close.LAST and not self._call.has_children
+            return self._body(stream) if may_be_text else self._closed(close.end(), stream)
         rest = data[at : at + _LONGEST_TAG]
         for start, stop in (_COMMENT, _CDATA):
             if rest.startswith(start):
