@@ -193,3 +193,19 @@ async def test_every_card_that_opens_is_closed_exactly_once(folder: Path) -> Non
     opened = [event.call_id for event in stage.events if isinstance(event, TagStart)]
     closed = [event.call_id for event in stage.events if isinstance(event, ToolFinished)]
     assert sorted(opened) == sorted(closed)
+
+
+async def test_a_file_with_two_readings_is_not_written_and_the_model_is_asked_once_for_cdata(folder: Path) -> None:
+    plain = "\none\nuse </write> to end\nthree\n"
+    whole = f'<write path="a"><![CDATA[{plain}]]></write>'
+    stage = Stage(folder, f'<write path="a">{plain}</write>', whole, "Done.")
+    await stage.send()
+    assert stage.asked(1).count("<result ") == 1
+    assert "CDATA" in stage.asked(1)
+    assert stage.bench.done == [f"write a: {plain.strip()}"]
+
+
+async def test_a_complete_call_runs_although_the_model_repeats_itself_after_it(folder: Path) -> None:
+    stage = Stage(folder, '<write path="a">one</write>\n' + "I will wait. " * 400, "Done.")
+    assert (await stage.send()).text == "Done."
+    assert stage.bench.done == ["write a: one"]
