@@ -135,11 +135,19 @@ async def play_without_gate(case: Case, here: Room, *, port: int = 9) -> Played:
     return played
 
 
-async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False, dry_run: bool = True) -> Played:
+async def play(
+    case: Case,
+    here: Room,
+    *,
+    port: int = 9,
+    attended: bool = False,
+    dry_run: bool = True,
+    allowed: Sequence[str] = (),
+) -> Played:
     """One turn. `attended`: somebody is there, and answers every question with no."""
     provider = Scripted([*(_reply(reply, here, port) for reply in case.say), *[_DONE] * 3])
     played = Played(case, requests=provider.requests)
-    assistant = _assembled(provider, case, here, attended=attended, dry_run=dry_run)
+    assistant = _assembled(provider, case, here, attended=attended, dry_run=dry_run, allowed=allowed)
     played.tools = tuple(spec.name for spec in assistant.registry)
 
     def heard(event: AgentEvent) -> None:
@@ -157,7 +165,15 @@ async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False,
     return played
 
 
-def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool, dry_run: bool = True) -> Assistant:
+def _assembled(
+    provider: Scripted,
+    case: Case,
+    here: Room,
+    *,
+    attended: bool,
+    dry_run: bool = True,
+    allowed: Sequence[str] = (),
+) -> Assistant:
     values = {"trust.mode": case.mode, "model.dialect": case.dialect, "files.workspace": str(here.workspace)}
     settings = Settings({**values, "model.provider": "scripted"}, {})
     with pytest.MonkeyPatch.context() as patch:
@@ -166,7 +182,7 @@ def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool, dr
         patch.setattr(
             profiles, "choose", lambda _settings: profiles.ChosenProvider(provider, "model", profile_of("model"))
         )
-        return assemble(settings, without_screen=dry_run, attended=attended)
+        return assemble(settings, without_screen=dry_run, attended=attended, allowed=allowed)
 
 
 def _deny(answer: Callable[..., None], approval_id: str) -> Callable[[], None]:

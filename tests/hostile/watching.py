@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,10 +37,18 @@ class Outcome:
     cases: int = 0
 
 
-async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True, attended: bool | None = None) -> Outcome:
+async def play_all(
+    cases: Iterable[Case],
+    root: Path,
+    *,
+    gate: bool = True,
+    attended: bool | None = None,
+    allowed: Sequence[str] = (),
+) -> Outcome:
     """Every case in order, each judged as soon as it is over. Without the gate, what stands behind it is left alone.
 
     With `attended`, or at every third case where it is not given, somebody is there and says no to every question.
+    `allowed` are the names that `--allow` gives.
     """
     outcome = Outcome()
     with room(root) as here, CallWatch() as calls, FileWatch(root) as files:
@@ -52,7 +60,7 @@ async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True, atte
             memory.forget()
             if gate:
                 is_attended = number % 3 == 0 if attended is None else attended
-                played = await play(case, here, port=calls.port, attended=is_attended)
+                played = await play(case, here, port=calls.port, attended=is_attended, allowed=allowed)
             else:
                 played = await play_without_gate(case, here, port=calls.port)
             outcome.effects += _effects(played, here, files, calls)
