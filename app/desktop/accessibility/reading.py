@@ -55,7 +55,7 @@ class OutlineReader:
         self._slow: set[str] = set()
         """Programs that were cut off before, which get more time: LibreOffice reports two thousand objects."""
         self._piecemeal: set[str] = set()
-        """Programs whose cache lacks most of what they show: LibreOffice's holds all menus, and is slow to come."""
+        """Programs whose cache comes too late, or lacks most of what they show: LibreOffice's holds all menus."""
 
     async def grow(self, program: Program, *, cells: bool = True) -> None:
         """Read a program's tree, unless it was read before. If the time is too short, mark the program as `is_cut`.
@@ -216,12 +216,15 @@ class OutlineReader:
 
         A GTK 4 program caches only objects that a client has asked for before.
         """
-        if program.bus_name in self._bus.vague | self._piecemeal | self._slow:
+        if program.bus_name in self._bus.vague | self._piecemeal:
             return False
+        self._piecemeal.add(program.bus_name)  # until it has come in time
         try:
             items = (await self._bus.call(program.bus_name, spi.CACHE, spi.ITEMS, "GetItems"))[0]
         except CallRefused:  # because the toolkit offers no cache
+            self._piecemeal.discard(program.bus_name)
             return False
+        self._piecemeal.discard(program.bus_name)
         known = {tuple(item[0]): item for item in items if len(item) == _ITEM_FIELDS}
         if not all(window.key in known for window in program.windows):
             return False
