@@ -215,8 +215,8 @@ class NoLongerInSight(ToolFailed):
 class Accessibility(Protocol):
     """Reads and operates controls by their meaning, without the mouse.
 
-    Only visible elements are found. Each method takes about a second at most (`reveal`: five), however slow programs
-    are. It raises ToolFailed if the accessibility bus itself cannot be reached.
+    Only visible elements are found. Each method takes about a second at most (`reveal` and `beyond`: five), however
+    slow programs are. It raises ToolFailed if the accessibility bus itself cannot be reached.
     """
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:

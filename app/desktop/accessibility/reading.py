@@ -33,7 +33,7 @@ from app.desktop.accessibility.outline import Seen, Stack
 
 _NODE_LIMIT = 6000
 _ITEM_FIELDS = 10
-_PAGE_LIMIT_S = 2.0
+_PAGE_LIMIT_S = 4.0
 _SHEET_LIMIT_S = 2.0
 _LARGE_LIMIT_S = 1.0
 _SLOW_LIMIT_S = 3.0
