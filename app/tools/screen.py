@@ -393,7 +393,7 @@ SCREEN = Family(
         ToolSpec(
             "read_screen",
             "List what programs show: buttons, fields, menus and texts, each with a ref to act on. Exact and cheap; "
-            "prefer it to a picture where names matter. Windows that tell nothing are read off the screen, with "
+            "prefer it to pictures where names matter. Windows that tell nothing are read off the screen, with "
             "refs such as t3.",
             Effect.READS,
             ScreenReading.read_screen,
@@ -414,14 +414,13 @@ SCREEN = Family(
         ),
         ToolSpec(
             "locate_screen_element",
-            "Find one thing on the screen by its name, its writing or at last its looks. It looks into programs that "
-            "read_screen cannot see into, too. Scrolls a page to it where it stands further down.",
+            "Find one thing by its name, its writing or at last its looks, also out of sight.",
             Effect.READS,
             ScreenReading.locate,
             attrs=(
                 Param(
                     "target",
-                    description="such as Save button, search field, File menu",
+                    description="such as Save button, search field",
                     required=True,
                     aliases=("description", "element", "query", "name"),
                 ),
