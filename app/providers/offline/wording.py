@@ -239,7 +239,8 @@ def is_doubted(step: PlannedCall, outcome: StepOutcome, *, is_followed: bool) ->
 
 
 _CALLED = re.compile(r"is now called '([^']+)'")
-_VALUE = re.compile(r"""(?:holds|became|New:(?: \w[\w ]*)?) (['"])(.+?)\1(?: now)?\.""")
+_VALUE = re.compile(r"""(?:holds|became|New:(?: \w[\w ]*)?) (['"])((?:(?!\1).)+)\1(?: now)?\.""")
+"""One value. Of several new things, as in an opened menu, none is the outcome."""
 
 
 def _chosen(sentences: Sequence[str], index: int) -> str:

@@ -227,6 +227,7 @@ async def test_nothing_is_called_done_that_no_receipt_shows(
             "The window is now called “Untitled 1 - Mousepad”. It is not saved yet.",
         ),
         ('type "Hello"', "Typed 5 characters. text holds 'Hello' now. (confirmed)", "Done."),
+        ("press alt+f", 'Pressed alt+f. New: menu item "New", "New Window". (confirmed)', "Done."),
         ("press F9", "Pressed F9. (confirmed)", "Done."),
     ],
 )
