@@ -42,6 +42,7 @@ from app.desktop.verification import (
     proven,
     receipt,
     remember_gone,
+    until_idle,
     window_changes,
 )
 
@@ -55,6 +56,10 @@ _IN_A_TERMINAL_S = 0.15  # because what is typed comes back from another program
 _UNDER_WAY_S = 2.0
 _LIT_UP = Patience(first_s=0.05, limit_s=0.3)
 _ANSWER_LIMIT_S = 10.0
+_SILENT_S = 2.0
+"""A program that has not answered after this long is waited for only as long as it uses the processor."""
+_RESTLESS_S = 1.0
+"""A program that works longer than this after its answer is not waited for: it plays or moves by itself."""
 _LOOK_AGAIN_S = 0.1
 _ALIKE_ALL_OVER = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
@@ -223,7 +228,8 @@ class DesktopController:
         acted_at = self.clock.now()
         self.takeover.acting()
         answer = asyncio.create_task(self._answer(before.meant))
-        settling = asyncio.create_task(self._settled(watch, patience, answer))
+        work = asyncio.create_task(self._worked(before.meant, answer))
+        settling = asyncio.create_task(self._settled(watch, patience, work))
         proven_by = asyncio.create_task(self._proven(before, proving, changes, answer))
         try:
             await asyncio.wait({settling, proven_by}, return_when=asyncio.FIRST_COMPLETED)
@@ -232,14 +238,15 @@ class DesktopController:
                 evidence, lines = found
                 return proven(evidence, self.backend.windows.all()), lines
             settled = await settling
-            if left_s := self._left_s(before, proving, acted_at, is_changed=bool(settled.changed)):
+            worked_at = work.result() if work.done() and not work.cancelled() else acted_at
+            if left_s := self._left_s(before, proving, worked_at, is_changed=bool(settled.changed)):
                 await asyncio.wait({proven_by}, timeout=left_s)
             said = Changed() if proven_by.done() else await changes.told(before.where)
             is_moving = said.has_new_window or any(line.startswith("Gone:") for line in said.lines)
             if is_moving and self._is_under_way(before, proving, said):
                 await asyncio.wait({proven_by}, timeout=_UNDER_WAY_S)
         finally:
-            await _ended(settling, proven_by, answer)
+            await _ended(settling, proven_by, answer, work)
         self.screen_capture.came_to_rest()
         self.staleness.acted(settled.frame)
         told, lines, is_decided = await self._judged(before, proving, changes, settled)
@@ -344,7 +351,7 @@ class DesktopController:
         """Ask the program whether the intended effect happened, and what it has changed near `where`."""
         if proving.by_changes:
             asked = await proving.ask() if proving.ask else Proof()
-            return asked, Changed() if asked.doubt else await changes.told(where)
+            return asked, await changes.told(where)
         said = await changes.told(where)  # first, because a field may take back what was typed into it meanwhile
         asked = await proving.ask() if proving.ask else Proof()
         is_proven = asked.is_unread or (asked.evidence and not asked.doubt)
@@ -357,7 +364,14 @@ class DesktopController:
             return seen
         unsaid: Rect | None = None
         lines = tuple(line for line in lines if not any(sentence in line for sentence in seen.evidence))
-        for window in self._opened(before):
+        opened = self._opened(before)
+        if any(not window.is_popup for window in opened):
+            await asyncio.sleep(PROOF_S)  # because a program may show a window for a moment only
+        there = {window.ref for window in self.backend.windows.all()}
+        for window in opened:
+            if window.ref not in there:
+                seen = replace(seen, evidence=(*seen.evidence, f"{window.title!r} closed again by itself."))
+                continue
             is_told = window.is_popup and any(line.startswith("New:") for line in lines)
             if is_told or window.is_own or self._is_private(window):
                 continue
@@ -399,15 +413,24 @@ class DesktopController:
         if window:
             await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
 
-    async def _settled(self, watch: SettleWatch, patience: Patience, answer: asyncio.Task[None]) -> Settled:
+    async def _worked(self, window: Window | None, answer: asyncio.Task[None]) -> float:
+        """Wait while a program handles its input: until it answers and rests. One that rests unanswered is frozen.
+
+        Return the time of that.
+        """
+        await asyncio.wait({answer}, timeout=_SILENT_S)
+        if window and not answer.done():
+            await _first(_done(answer), until_idle(window.pid, _ANSWER_LIMIT_S - _SILENT_S))
+        if window:
+            await until_idle(window.pid, _RESTLESS_S)
+        return self.clock.now()
+
+    async def _settled(self, watch: SettleWatch, patience: Patience, work: asyncio.Task[float]) -> Settled:
         """Wait until the screen is at rest. If it cannot be seen, the error says that the action was carried out."""
         try:
-            return await watch.settle(patience, answer)
+            return await watch.settle(patience, work)
         except ToolFailed as error:  # so that the model does not repeat an action that was carried out
             raise ToolFailed(f"It was carried out, but what came of it could not be seen: {error}") from None
-        finally:
-            answer.cancel()
-            await asyncio.gather(answer, return_exceptions=True)
 
     async def aim(self, target: Target, call_id: str = "") -> Aim:
         """Return the point that the target means. With `call_id`: the one by which the policy judged that call.
@@ -527,6 +550,10 @@ async def _first(*waits: Coroutine[None, None, None]) -> None:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await _ended(*tasks)
+
+
+async def _done(task: asyncio.Task[None]) -> None:
+    await asyncio.wait({task})
 
 
 async def _ended(*tasks: asyncio.Task[object]) -> None:

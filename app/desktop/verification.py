@@ -70,8 +70,8 @@ class SettleWatch:
         self._touched: Rect | None = None
         self._moves: dict[tuple[int, int], int] = {}
 
-    async def settle(self, patience: Patience, busy: asyncio.Task[None] | None = None) -> Settled:
-        """Return once the screen is at rest and `busy` (the program's answer) is done, or at the time limit."""
+    async def settle(self, patience: Patience, busy: asyncio.Task[object] | None = None) -> Settled:
+        """Return once `busy` (the program's work) is done and the screen is at rest, or at the time limit after it."""
         started = calm_since = self._clock.now()
         has_looked = has_changed = False
         while True:
@@ -81,6 +81,8 @@ class SettleWatch:
             is_busy, now = busy is not None and not busy.done(), self._clock.now()
             is_news = not is_busy and self._is_news(self._look(1 if patience.fades else _FADE))
             has_changed = has_changed or is_news
+            if is_busy:
+                started = now
             if is_busy or is_news:
                 calm_since = self._drawn.at if self._drawn and not is_busy else now
             left = calm_since + (patience.quiet_s if has_changed else patience.first_s) - now
@@ -88,7 +90,7 @@ class SettleWatch:
             if left <= 0 or limit <= 0:
                 return self._settled(is_calm=limit > 0)
             if busy is not None and is_busy:
-                await asyncio.wait({busy}, timeout=limit)
+                await asyncio.wait({busy})
             elif not await self._is_drawn(min(left, limit), patience) and left <= limit:
                 return self._settled(is_calm=True)
 
@@ -327,14 +329,34 @@ def is_caused(window: Window, meant: Window | None) -> bool:
 
 def _ancestors(pid: int) -> Iterator[int]:
     """Yield the process ids of a process's parents, the nearest first, if the system reports them (as Linux does)."""
-    while pid > 1:
-        try:
-            # Split behind the last parenthesis, because a program's name may contain blanks and parentheses:
-            # https://man.archlinux.org/man/proc_pid_stat.5.en
-            pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):  # because the process has ended or the system has no /proc
-            return
+    while pid > 1 and (told := _state_of(pid)):
+        pid = int(told[1])
         yield pid
+
+
+def _state_of(pid: int) -> list[str]:
+    """Return the fields behind a process's name, the state first; [] if it has ended or the system has no /proc."""
+    try:
+        # Split behind the last parenthesis, because a program's name may contain blanks and parentheses:
+        # https://man.archlinux.org/man/proc_pid_stat.5.en
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+_BETWEEN_LOOKS_S = 0.01
+_ENOUGH_LOOKS = 3
+
+
+async def until_idle(pid: int, limit_s: float) -> None:
+    """Wait until a program waits for something to do, at most for the limit.
+
+    One that is ready to run is at work, however long other programs keep the processor from it.
+    """
+    asleep, looks = 0, round(limit_s / _BETWEEN_LOOKS_S)
+    while asleep < _ENOUGH_LOOKS and looks > 0 and (told := _state_of(pid)):
+        asleep, looks = 0 if told[0] == "R" else asleep + 1, looks - 1
+        await asyncio.sleep(_BETWEEN_LOOKS_S)
 
 
 _TICKS_S = 0.4
@@ -377,7 +399,7 @@ class SteadyTitles:
         return _COUNTS_S if is_number else _TICKS_S
 
 
-_LIMIT_S = 0.5
+_LIMIT_S = 1.5  # because a program that answers late on a busy machine still tells what it did
 _TAKEN_BACK_S, _TAKEN_BACK_LIMIT_S = 0.3, 2.0
 PROOF_S = 0.3  # because Qt shows a button pressed for 100 ms before it does what it does
 _ANSWERED_S = 2.0  # because a dialog for files asks the file system before it goes away
@@ -393,7 +415,8 @@ class Proof:
     """What a program reports about an effect.
 
     `is_unread`: the field is secret, so its content was not read. `is_gone`: the control that was acted on is gone.
-    `field` is the ref of the field that holds the text. `is_in_vain`: the field holds nothing of it.
+    `field` is the ref of the field that holds the text, or of the box that is ticked or not as wanted; its program may
+    take that back. `is_in_vain`: the field holds nothing of it.
     """
 
     evidence: tuple[str, ...] = ()
@@ -460,7 +483,7 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
         told.append(f'"{after.name}" has the keyboard.')
     if after.value != before.value:
         told.append(f'"{after.name}" holds {clip_line(after.value, _SHOWN_CHARS)!r} now.')
-    return Proof(tuple(told))
+    return Proof(tuple(told), field=before.ref if after.is_("checked") != before.is_("checked") else "")
 
 
 def remember_gone(ask: Callable[[], Awaitable[Proof]]) -> Callable[[], Awaitable[Proof]]:
@@ -514,7 +537,8 @@ async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Pro
 
 
 class Standing:
-    """Proves that a field keeps a text: reads it, gives its program time to take the text back, and reads it again.
+    """Proves that a field keeps a text, or a box its tick: reads it, gives its program time to take that back, and
+    reads it again.
 
     `read` reads the field with that ref; with "", the one that has the keyboard. A field in `kept` kept its text
     before, and is read once.
@@ -525,15 +549,18 @@ class Standing:
         self._clock = clock
         self._kept = kept
         self._sent_at = self._stands_at = 0.0
+        self._taken_back: Proof | None = None
 
     def sent(self) -> None:
-        """Note that the text was sent just now."""
+        """Note that the text or click was sent just now."""
         self._sent_at = self._clock.now()
 
     async def proof(self) -> Proof:
-        """Return the proof of a text that stands; a doubt if the program took it back."""
+        """Return the proof of a text or tick that stands; a doubt if the program took it back."""
         first = await self._read("")
-        if not first.evidence or first.field in self._kept:
+        if not first.field:
+            return self._taken_back or first
+        if first.field in self._kept:
             return first
         now = self._clock.now()
         if not self._stands_at:
@@ -541,10 +568,11 @@ class Standing:
             self._stands_at = now + min(max(now - self._sent_at, _TAKEN_BACK_S), _TAKEN_BACK_LIMIT_S)
         await asyncio.sleep(max(self._stands_at - now, 0.0))
         second = await self._read(first.field)
-        if second.evidence:
+        if second.field:
             self._kept.add(first.field)
             return second
-        return replace(second, doubt=f"The program took it back. {second.doubt}".rstrip())
+        self._taken_back = replace(second, doubt=f"The program took it back. {second.doubt}".rstrip())
+        return self._taken_back
 
 
 def _has_nothing(held: str, text: str) -> bool:

@@ -126,10 +126,15 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
         await controller.act_unseen(lambda: controller.press(aim, press))
         seen = verification.UNSEEN
     else:
-        shows = partial(verification.of_click, controller.backend, aim.element)
+        standing = _standing(controller, aim.element)
+
+        async def do() -> None:
+            await controller.press(aim, press)
+            standing.sent()
+
         is_in_dialog = aim.element is not None and aim.element.is_in_dialog
-        proof = Proving(shows, is_press=True, is_in_dialog=is_in_dialog)
-        seen = await controller.act(lambda: controller.press(aim, press), aim.place, proof=proof)
+        proof = Proving(standing.proof, is_press=True, is_in_dialog=is_in_dialog)
+        seen = await controller.act(do, aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
         "x": aim.point.x,
@@ -141,6 +146,12 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
     }
     return _done(
         call, payload, f"{_COUNTED[press.count]} {aim.told(controller.screen_capture.model_space())}{button}.", seen
+    )
+
+
+def _standing(controller: DesktopController, pressed: Element | None) -> Standing:
+    return Standing(
+        lambda _: verification.of_click(controller.backend, pressed), controller.clock, controller.keeping_fields
     )
 
 
@@ -290,10 +301,11 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
         await controller.screen_capture.point_out(Aim(element.box.center, "ref", element))
         await controller.resolver.check_name(element)
         actions.append(await tree.press(element.ref))
+        standing.sent()
 
-    shows = partial(verification.of_click, controller.backend, element)
+    standing = _standing(controller, element)
     window = _window_of(controller, element)
-    proof = Proving(shows, is_press=True, window=window, is_in_dialog=element.is_in_dialog)
+    proof = Proving(standing.proof, is_press=True, window=window, is_in_dialog=element.is_in_dialog)
     seen = await controller.act(do, element.box, proof=proof)
     payload = element_as_json(element) | {"action": actions[0]}
     by = f" ({actions[0]})" if actions[0] else ""  # because Chromium gives no name to what its buttons do

@@ -78,6 +78,7 @@ def test_what_does_not_last_or_happens_by_itself_proves_nothing(wisp: CoProcess,
         told["a text put back later"] = wisp("computer_type", text="hello")
         wisp("computer_click", target="Number field")
         refused = wisp("computer_type", text="abc")
+        told["a tick put back later"] = wisp("computer_click", target="Stubborn check box")
         wisp("computer_click", target="Rename button")
         told["a title that ticks"] = wisp("computer_click", target="Dead button")
         wisp("computer_click", target="Rename button")

@@ -46,6 +46,7 @@ _SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
 _MOVES_BY_ITSELF = "progress bar"
 """Its value changes long after the act that started it. It is told, and proves nothing."""
+_ANSWER_LIMIT_S = 1.0
 _DESCRIBE_LIMIT_S = 0.15  # because a receipt that comes late is worth less than one with fewer sentences
 _MOST_ASKED = 24
 _MOST_LINES = 12
@@ -374,11 +375,21 @@ class ChangeFeed:
     async def ask(self, subjects: Sequence[_Subject], *, with_places: bool) -> None:
         """Read each subject that was not read yet from its program, within the time limit. `with_places`: boxes too."""
         waiting = [subject for subject in subjects if not subject.is_asked]
+        asking = [asyncio.create_task(self._ask(subject, with_place=with_places)) for subject in waiting]
+        if not asking:
+            return
         try:
-            async with asyncio.timeout(self._limit_s):
-                await asyncio.gather(*(self._ask(subject, with_place=with_places) for subject in waiting))
-        except (TimeoutError, BusLost):  # because sentences found in time are worth more than all of them late
-            pass
+            # Sentences found in time are worth more than all of them late, but one that is late more than none.
+            answered, _ = await asyncio.wait(asking, timeout=self._limit_s)
+            if not answered:
+                await asyncio.wait(asking, timeout=_ANSWER_LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in asking:
+                task.cancel()
+            told = await asyncio.gather(*asking, return_exceptions=True)
+        for error in told:
+            if isinstance(error, Exception) and not isinstance(error, BusLost):
+                raise error
 
     async def _ask(self, subject: _Subject, *, with_place: bool) -> None:
         node, event, before = subject.node, subject.event, subject.before

@@ -127,7 +127,9 @@ def moving() -> list[Gtk.Widget]:
     code, number = named(Gtk.Entry(text="X9"), "Code"), named(Gtk.Entry(), "Number")
     code.connect("changed", puts_back)
     number.connect("changed", digits)
-    return [titles, moves, bar, code, number]
+    stubborn = Gtk.CheckButton(label="Stubborn")
+    stubborn.connect("toggled", lambda box: box.get_active() and GLib.timeout_add(200, box.set_active, False))
+    return [titles, moves, bar, code, number, stubborn]
 
 
 def put(holder: Gtk.Window, child: Gtk.Widget) -> None:

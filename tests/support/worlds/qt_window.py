@@ -90,7 +90,9 @@ class World(QWidget):
         code.textChanged.connect(lambda text: self.puts_back(code, text))
         number.setAccessibleName("Number")
         number.textChanged.connect(lambda text: text.isdigit() or QTimer.singleShot(0, number.clear))
-        return made
+        stubborn = QCheckBox("Stubborn")
+        stubborn.toggled.connect(lambda on: on and QTimer.singleShot(200, lambda: stubborn.setChecked(False)))
+        return [*made, stubborn]
 
     def starts_every(self, button: QPushButton, step: Callable[[int], object]) -> None:
         """Let a button start a step every 0.3 s, and end it the next time."""
