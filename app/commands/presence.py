@@ -87,18 +87,22 @@ def _list() -> int:
 
 
 def _list_voices() -> int:
+    print(*_voices(), sep="\n")
+    return 0
+
+
+def _voices() -> list[str]:
     from PySide6.QtCore import QCoreApplication
 
     from app.ui.system.speech import QtEngine
 
     application = QCoreApplication.instance() or QCoreApplication([])  # an engine needs one while it lives
     try:
-        print(*QtEngine().voices(), sep="\n")
+        return QtEngine().voices()
     except ValueError as error:
         raise NeedsPerson(str(error)) from error
     finally:
         del application
-    return 0
 
 
 class PresenceSwitch:
@@ -122,6 +126,8 @@ def _create(options: argparse.Namespace) -> int:
         store.check_name(options.name, own)
     except ValueError as error:
         raise NeedsPerson(str(error)) from error
+    if options.voice and options.voice.strip().casefold() not in (voice.casefold() for voice in _voices()):
+        raise NeedsPerson(f"There is no voice {options.voice!r} here. `wisp presence voices` lists all that there are.")
     chosen = (
         (catalog.NAME, options.name),
         (catalog.PERSONALITY, options.personality),

@@ -106,22 +106,21 @@ class Edits:
         if others:
             done = " ".join([await asyncio.to_thread(other.undo_newest, turn.turns) for other in others])
             await turn.audit("change_undone", {"told": done})
-            return ToolResult(True, "undo_last_change", {"path": "", "text": done}, done)
+            return ToolResult(True, "undo_last_change", {"path": "", "text": done, "count": len(others)}, done)
         undone, problems = await asyncio.to_thread(self._changes.undo_newest, turn.turns)
         if not undone:
             raise ToolFailed(" ".join(problems) or "There is no change of a file to undo.")
         change = undone[0]
         place = self._workspace.locate(change.path)
         await turn.audit("change_undone", {"path": change.path, "tool": change.tool})
+        payload: dict[str, JsonValue] = {"tool": change.tool, "turn": change.turn, "count": len(undone)}
         if len(undone) > 1 or problems:
             names = ", ".join(named_in_short([self._workspace.locate(one.path).shown for one in undone]))
-            shown: dict[str, JsonValue] = {"path": names, "tool": change.tool}
-            return ToolResult(
-                True, "undo_last_change", shown, " ".join([f"Took back {change.tool}: {names}.", *problems])
-            )
+            told = " ".join([f"Took back {change.tool}: {names}.", *problems])
+            return ToolResult(True, "undo_last_change", {**payload, "path": names}, told)
         now = "is gone again" if change.before is None else "is as it was before"
-        payload: dict[str, JsonValue] = {"path": place.shown, "tool": change.tool}
-        return ToolResult(True, "undo_last_change", payload, f"Took back {change.tool}: {place.shown!r} {now}.")
+        told = f"Took back {change.tool}: {place.shown!r} {now}."
+        return ToolResult(True, "undo_last_change", {**payload, "path": place.shown}, told)
 
 
 def newest_of(others: Sequence[Undoable], files_at: float, turns: Collection[str] | None) -> list[Undoable]:

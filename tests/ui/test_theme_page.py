@@ -65,6 +65,17 @@ def test_each_theme_is_a_tile_in_its_own_colours_in_the_scheme_in_use(qtbot: QtB
         assert _share(tile.grab().toImage(), paper) > 0.15, tile.value
 
 
+@pytest.mark.parametrize("kind", [catalog.THEME.choices[0], catalog.THEME.choices[-1]])
+def test_the_page_opens_where_the_theme_in_use_is(qtbot: QtBot, still: Look, kind: str) -> None:
+    window = SettingsWindow(still.theme, Settings({}, {}).with_values(presence__theme=kind))
+    qtbot.addWidget(window)
+    window.show()
+    while not window.editor(_THEME).isVisible():
+        window.index.setCurrentRow(window.index.currentRow() + 1)
+    tile = _tile(window, kind)
+    qtbot.waitUntil(lambda: tile.visibleRegion().boundingRect() == tile.rect())
+
+
 def test_the_theme_in_use_is_marked_by_more_than_colour(qtbot: QtBot, still: Look) -> None:
     grey = QImage.Format.Format_Grayscale8
     pictures = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -27,6 +27,7 @@ from app.ui.buttons import PushButton
 from app.ui.machine import Machine, MachineFinding, NoMachine
 from app.ui.preferences.fields import PreferencesPage, SettingField, label, line_of, pages
 from app.ui.preferences.sections import FindingsList, Folders, GrantsList, KeyRow
+from app.ui.preferences.themes import ThemeTile
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, words_label
 from app.ui.theme.theme import Theme
@@ -59,6 +60,7 @@ class SettingsWindow(QWidget):
         self._machine = machine or NoMachine()
         self._pages = pages()
         self._findings: Sequence[MachineFinding] = ()
+        self._opened: set[int] = set()
         self.setWindowTitle(QCoreApplication.translate("Settings", "Settings"))
         # Do not quit, because the presence lives on when this window closes.
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
@@ -240,8 +242,18 @@ class SettingsWindow(QWidget):
 
     def _show_page(self, number: int) -> None:
         self._stack.setCurrentWidget(self._made_page(number))
+        if number not in self._opened:
+            self._opened.add(number)
+            QTimer.singleShot(0, self, lambda: self._show_chosen(number))  # because places are known after the layout
         for findings in self._area(number).findChildren(FindingsList):
             findings.ask_once()
+
+    def _show_chosen(self, number: int) -> None:
+        """Scroll a page to the theme that is chosen on it."""
+        area = self._area(number)
+        for tile in area.findChildren(ThemeTile):
+            if tile.isChecked():
+                area.ensureWidgetVisible(tile)
 
     def _keep(self, setting: Setting[Any], value: Any) -> None:
         try:

@@ -156,6 +156,21 @@ def offer_takeback(view: View, event: agent.TurnEnded) -> View:
     return replace(added(view, made), changed=frozenset())
 
 
+def taken_back(view: View, event: agent.ToolFinished) -> View:
+    """Return the view whose offer to undo counts without what this call has undone. With nothing left, it goes."""
+    turn, count = event.payload.get("turn"), event.payload.get("count")
+    if not event.ok or event.tool != "undo_last_change" or not isinstance(count, int):
+        return view
+    offered = (item for item in reversed(view.items) if isinstance(item, TakeBack))
+    item = next((one for one in offered if not isinstance(turn, str) or f"{turn}/".startswith(f"{one.turn_id}/")), None)
+    if item is None:
+        return view
+    if item.count <= count:
+        return declined(view, item.turn_id)
+    left = replace(item, count=item.count - count)
+    return replace(view, items=tuple(left if one is item else one for one in view.items))
+
+
 def accepted(view: View, turn_id: str) -> View:
     """Return the view without the turn's offer to undo its changes, because the person has pressed Undo."""
     used = [item for item in view.items if isinstance(item, TakeBack) and item.turn_id == turn_id]

@@ -241,7 +241,8 @@ def _code_room(said: SpokenItem, more: str) -> int:
 def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     """Return the view with what a call adds besides its card: answers, the checklist, offers to restore files, a
     command."""
-    view = offers.ask_about_deleted(offered(cards.read(offers.noted(view, event), event), event), event)
+    view = offers.noted(offers.taken_back(view, event), event)
+    view = offers.ask_about_deleted(offered(cards.read(view, event), event), event)
     if event.payload.get("remedy") == Remedy.EXTRA.value:
         view = replace(view, lacks_extra=True)
     command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None

@@ -163,10 +163,20 @@ def test_two_presences_never_show_the_same_name(
     assert store.names() == {"": "Robin", "ada": "Ada"}
 
 
+class _Engine:
+    """Stands for Qt's, whose package is optional."""
+
+    def voices(self) -> list[str]:
+        return ["English (America)"]
+
+
 def test_one_with_a_voice_speaks_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
-    presence("create", "Ada", "--voice", "English (America)")
+    monkeypatch.setattr("app.ui.system.speech.QtEngine", _Engine)
+    assert presence("create", "Ada", "--voice", "english (america)") == 0
+    assert presence("create", "Eve", "--voice", "Nobody") == 1
+    assert "eve" not in paths.presences()
     presence("create", "Bob")
-    for name, speaks in (("ada", (True, "English (America)")), ("bob", (False, ""))):
+    for name, speaks in (("ada", (True, "english (america)")), ("bob", (False, ""))):
         own = store.load(of=name)
         assert (own[catalog.SPEAK], own[catalog.VOICE]) == speaks
 

@@ -617,6 +617,31 @@ def test_each_turn_offers_only_its_own_changes_and_is_taken_back_alone() -> None
     assert offers.accepted(view, "t1").items == (TakeBack("i1", "t2", 1),)
 
 
+@pytest.mark.parametrize(
+    ("undone", "left"),
+    [
+        ({"turn": "t1", "count": 1}, {"t1": 1, "t2": 1}),
+        ({"turn": "t1/c4", "count": 2}, {"t2": 1}),
+        ({"turn": "t2", "count": 1}, {"t1": 2}),
+        ({"count": 1}, {"t1": 2}),
+        ({"turn": "of another conversation", "count": 1}, {"t1": 2, "t2": 1}),
+    ],
+)
+def test_what_was_taken_back_by_words_is_no_longer_offered(undone: dict[str, JsonValue], left: dict[str, int]) -> None:
+    changes = {"t1": ["a.txt", "b.txt"], "t2": ["c.txt"]}
+    done = [
+        [
+            agent.TurnStarted(turn, ""),
+            *(changing("write_file", path) for path in paths),
+            agent.TurnEnded(turn, agent.Outcome.FINISHED, ""),
+        ]
+        for turn, paths in changes.items()
+    ]
+    undoing = agent.ToolFinished("1", "undo_last_change", True, "undo_last_change", undone)
+    view = shown([event for events in done for event in events] + [undoing])
+    assert {item.turn_id: item.count for item in offers_to_take_back(view)} == left
+
+
 def _deleting(name: str) -> agent.ToolFinished:
     payload: dict[str, JsonValue] = {"deleted": ["/a", "/b"], "undoable": True, "put_back": name}
     return agent.ToolFinished("1", "execute_command", True, "execute_command", payload)
