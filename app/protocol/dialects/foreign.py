@@ -235,6 +235,8 @@ def unread_call(text: str, specs: Sequence[ToolSpec]) -> str:
         called = _MARKUP_NAME.search(last[0])
         return called[1] if called else "tool_call"
     name, inside = tag["name"], tag["inside"] or ""
+    if name in names_of(specs):  # it has run: what cannot be read of a tool that exists is told where it is read
+        return ""
     if "_" in name and "\n" not in tag[0].strip() and "<" not in inside:
         return name
     near = nearest(name, names_of(specs))
