@@ -18,6 +18,7 @@ from app.settings.store import Settings
 from app.ui.lifecycle import Dialogs
 from app.ui.machine import NoMachine, Outside
 from app.ui.preferences.editors import Radio
+from app.ui.preferences.fields import pages
 from app.ui.preferences.themes import ThemeTile
 from app.ui.preferences.window import SettingsWindow
 from app.ui.presence import Look, Presence
@@ -70,8 +71,7 @@ def test_the_page_opens_where_the_theme_in_use_is(qtbot: QtBot, still: Look, kin
     window = SettingsWindow(still.theme, Settings({}, {}).with_values(presence__theme=kind))
     qtbot.addWidget(window)
     window.show()
-    while not window.editor(_THEME).isVisible():
-        window.index.setCurrentRow(window.index.currentRow() + 1)
+    window.index.setCurrentRow(next(row for row, page in enumerate(pages()) if catalog.THEME in page.settings))
     tile = _tile(window, kind)
     qtbot.waitUntil(lambda: tile.visibleRegion().boundingRect() == tile.rect())
 
