@@ -40,7 +40,7 @@ class Difference:
 
     @property
     def matters(self) -> bool:
-        return self.size > 0.015 or self.mean > 0.03 or self.share > 0.015
+        return self.size > 0.015 or self.mean > 0.03 or self.share > 0.012
 
 
 def taken(folder: Path, theme: Path | None = None) -> dict[str, QImage]:
