@@ -351,7 +351,7 @@ class DesktopController:
         """Ask the program whether the intended effect happened, and what it has changed near `where`."""
         if proving.by_changes:
             asked = await proving.ask() if proving.ask else Proof()
-            return asked, await changes.told(where)
+            return asked, Changed() if asked.doubt else await changes.told(where)
         said = await changes.told(where)  # first, because a field may take back what was typed into it meanwhile
         asked = await proving.ask() if proving.ask else Proof()
         is_proven = asked.is_unread or (asked.evidence and not asked.doubt)
@@ -364,14 +364,7 @@ class DesktopController:
             return seen
         unsaid: Rect | None = None
         lines = tuple(line for line in lines if not any(sentence in line for sentence in seen.evidence))
-        opened = self._opened(before)
-        if any(not window.is_popup for window in opened):
-            await asyncio.sleep(PROOF_S)  # because a program may show a window for a moment only
-        there = {window.ref for window in self.backend.windows.all()}
-        for window in opened:
-            if window.ref not in there:
-                seen = replace(seen, evidence=(*seen.evidence, f"{window.title!r} closed again by itself."))
-                continue
+        for window in self._opened(before):
             is_told = window.is_popup and any(line.startswith("New:") for line in lines)
             if is_told or window.is_own or self._is_private(window):
                 continue

@@ -41,7 +41,7 @@ class Connection:
             raise NeedsPerson("There is no display: DISPLAY is not set. Start Wisp inside a desktop session.")
         try:
             self.display = Display(name)
-        except (DisplayError, ConnectionClosedError, XauthError, OSError) as error:
+        except (DisplayError, ConnectionClosedError, XauthError, OSError, OverflowError) as error:
             raise NeedsPerson(f"The display {name} cannot be opened ({error}). Is a desktop running there?") from None
         # The library's RandR errors take the codes of core errors (1 and 2) and are no X errors, so that a bad value
         # would end in an AttributeError: https://github.com/python-xlib/python-xlib/blob/master/Xlib/ext/randr.py

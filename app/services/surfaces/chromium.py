@@ -79,7 +79,7 @@ def _in_the_middle(size: tuple[int, int]) -> list[str]:
     try:
         with closing(Display()) as display:
             monitors = display.screen().root.xrandr_get_monitors().monitors
-    except (DisplayError, XauthError, OSError):  # because the browser will say so itself
+    except (DisplayError, XauthError, OSError, OverflowError):  # because the browser will say so itself
         return []
     except (XError, AttributeError):  # because its RandR is older than 1.5, or there is none
         return []

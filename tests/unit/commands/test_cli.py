@@ -152,7 +152,7 @@ def test_a_list_that_cannot_be_printed_is_a_failure() -> None:
 
 def test_a_call_that_is_nearly_one_is_answered_like_a_call(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tool", "<computer_clik/>", "--dry-run"]) == 1
-    assert "There is no tool called 'computer_clik'. Did you mean computer_click" in capsys.readouterr().out
+    assert "Did you mean computer_click" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1", "http://", "http://[::1"])

@@ -34,6 +34,6 @@ def test_a_damaged_file_is_nothing_known_and_can_be_written_again(damaged: str) 
 
 
 def test_a_folder_that_cannot_be_written_to_costs_nothing() -> None:
-    (paths.state_dir() / "models.new").mkdir()
+    (paths.state_dir() / "models.json").mkdir()
     remember("a", "m", ModelFacts(pictures=True))
     assert facts_of("a", "m") == ModelFacts()

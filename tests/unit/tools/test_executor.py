@@ -45,13 +45,14 @@ def test_a_call_becomes_a_result_and_keeps_its_typed_form() -> None:
 
 def test_an_unknown_tool_is_answered_with_the_nearest_name() -> None:
     execution = _run(Workbench(), Block("c1", "raed"))
-    assert execution.result == tool_error("raed", "There is no tool called 'raed'. Did you mean read?", for_model=True)
+    told = "There is no tool called 'raed', so nothing ran. Did you mean read?"
+    assert execution.result == tool_error("raed", told, for_model=True)
 
 
 def test_a_name_like_no_other_is_answered_all_the_same() -> None:
     execution = _run(Workbench(), Block("c1", "teleport"))
     assert execution.result.llm_echo == (
-        "teleport: There is no tool called 'teleport'. Use one of the tools listed in the instructions."
+        "teleport: There is no tool called 'teleport', so nothing ran. Use one of the tools listed in the instructions."
     )
 
 

@@ -17,6 +17,7 @@ from app.agent.policy import Mode
 from app.base.errors import WispError
 from app.services.journal.database import Database, open_private, steps
 from tests.support.archived import Kept
+from tests.support.waiting import until
 
 DATA = Path(__file__).parents[3] / "data" / "journal"
 
@@ -85,6 +86,7 @@ async def test_while_another_program_holds_the_database_nothing_changes_and_noth
             await kept.archive.conversations()
     (warning,) = _warnings(kept)
     assert "holds the journal locked" in warning
+    await until(lambda: not kept.record.is_held_up)
     await kept.stage.send("Third.")
     assert [one.ok for one in kept.stage.events if isinstance(one, ToolFinished)] == [False, True]
     assert (await kept.newest()).turns == 3
