@@ -267,9 +267,14 @@ class OutlineReader:
             node.label = text or ""
 
     async def _label_by_place(self, window: Node, unnamed: Sequence[Node]) -> None:
-        """Give fields of a window the label that stands before or above them. What is in a page has its names."""
+        """Give fields of one line in a window the label that stands before or above them.
+
+        What is in a page has its names, and what stands above the text of an editor does not name it.
+        """
         inside = [node for node in window.walk() if not node.is_in_page]
-        fields = [node for node in inside if node in unnamed and node.role in spi.LABELLED]
+        fields = [
+            node for node in inside if node in unnamed and node.role in spi.LABELLED and not node.has("multi-line")
+        ]
         labels = [node for node in inside if node.role == "label" and node.name.strip()] if fields else []
         boxes = await objects.all_of(self._bus, objects.box, [*fields, *labels] if labels else [])
         places = [box or Rect(0, 0, 0, 0) for box in boxes]
