@@ -25,7 +25,7 @@ from tests.support.fixture_window import FixtureWindow
 from tests.support.sampling import first_of
 from tests.support.waiting import eventually
 
-_STRINGS = 200
+_STRINGS = 60
 
 
 @pytest.fixture

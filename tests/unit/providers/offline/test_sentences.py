@@ -207,11 +207,15 @@ def test_neither_is_it_where_the_words_for_that_stand_elsewhere(wish: str) -> No
     assert calls(wish) == []
 
 
-@pytest.mark.parametrize("join", [" and ", ", ", "; ", ", then ", " then "])
+_JOINS = (" and ", ", ", "; ", ", then ", " then ")
+
+
+@pytest.mark.parametrize("join", _JOINS)
 def test_sentences_chain(join: str) -> None:
     plain = [row for row in DONE if row["say"][-1] not in ".?!" and is_closed(row)]
+    rows = plain[_JOINS.index(join) :: len(_JOINS)]  # each sentence once: with which word it is joined, is one rule
     missed = [
-        row["say"] for row in plain if calls(f"{row['say']}{join}press f5") != [*wanted(row), ("computer_key", F5)]
+        row["say"] for row in rows if calls(f"{row['say']}{join}press f5") != [*wanted(row), ("computer_key", F5)]
     ]
     assert missed == []
 
