@@ -344,7 +344,7 @@ def _state_of(pid: int) -> list[str]:
         return []
 
 
-_BETWEEN_LOOKS_S = 0.01
+_BETWEEN_LOOKS_S = 0.005
 _ENOUGH_LOOKS = 3
 
 
@@ -354,8 +354,10 @@ async def until_idle(pid: int, limit_s: float) -> None:
     One that is ready to run is at work, however long other programs keep the processor from it.
     """
     asleep, looks = 0, round(limit_s / _BETWEEN_LOOKS_S)
-    while asleep < _ENOUGH_LOOKS and looks > 0 and (told := _state_of(pid)):
+    while looks > 0 and (told := _state_of(pid)):
         asleep, looks = 0 if told[0] == "R" else asleep + 1, looks - 1
+        if asleep == _ENOUGH_LOOKS:
+            return
         await asyncio.sleep(_BETWEEN_LOOKS_S)
 
 

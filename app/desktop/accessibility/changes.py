@@ -46,7 +46,7 @@ _SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
 _MOVES_BY_ITSELF = "progress bar"
 """Its value changes long after the act that started it. It is told, and proves nothing."""
-_ANSWER_LIMIT_S = 1.0
+_ANSWER_LIMIT_S = 0.4
 _DESCRIBE_LIMIT_S = 0.15  # because a receipt that comes late is worth less than one with fewer sentences
 _MOST_ASKED = 24
 _MOST_LINES = 12
