@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SECRET = "password text"
 """The role of a field whose content is never read."""
+GREYED = "The {role} “{name}” is greyed out: nothing was pressed. Something else must come first."
 
 
 @dataclass(frozen=True, slots=True)

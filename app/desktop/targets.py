@@ -17,7 +17,7 @@ from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.accessibility.outline import is_greyed
 from app.desktop.backends import Backend, Window
-from app.desktop.elements import GOOD, Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import GOOD, GREYED, Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
 from app.desktop.ocr.elements import SIZEABLE, OcrElements, is_written
 
 _ASGOOD = 0.005
@@ -438,8 +438,7 @@ class TargetResolver:
             if now.box.size.area and element.box.contains(point) and not now.box.contains(point):
                 raise TargetMoved(f"{_told(element)} has moved. Nothing was clicked. Look again first.", now)
             if is_greyed(now):
-                told = f"{_told(element)} is greyed out: nothing was pressed."
-                raise OutOfReach(f"{told} Something else must come first.")
+                raise OutOfReach(GREYED.format(role=now.role, name=clip_line(now.name, _NAME_CHARACTERS)))
         if obstacle:
             raise OutOfReach(f"{_told(element)} cannot be clicked: {obstacle} Nothing was clicked.")
         if not self._is_in_front(point, element):

@@ -24,6 +24,7 @@ from app.desktop.accessibility.scenes import marked_item, scene_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
     GOOD,
+    GREYED,
     Editing,
     Element,
     FollowedChanges,
@@ -241,8 +242,7 @@ class AtSpi:
     async def press(self, ref: str) -> str:
         key, element = await self._live(ref)
         if not element.is_("sensitive"):
-            told = f"{ref} ({element.role} {element.name!r}) is greyed out: nothing was pressed."
-            raise ToolFailed(f"{told} Something else must come first.")
+            raise ToolFailed(GREYED.format(role=element.role, name=element.name))
         return await acting.press(self._bus, key, element)
 
     async def set_value(self, ref: str, text: str) -> None:
