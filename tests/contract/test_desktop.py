@@ -164,6 +164,7 @@ def test_the_stop_key_stops_whatever_wisp_holds(held: int, desktop: VirtualDeskt
             menu.screen().root.grab_keyboard(True, X.GrabModeAsync, X.GrabModeAsync, X.CurrentTime)
         xtest.fake_input(wisp, X.KeyPress, wisp.keysym_to_keycode(held))
         person.tap(XK.XK_Escape)
+        assert eventually(lambda: heard == ["touched"])
         person.press_together(XK.XK_Control_L, XK.XK_Alt_L, XK.XK_Escape)
         xtest.fake_input(wisp, X.KeyRelease, wisp.keysym_to_keycode(held))
         wisp.sync()

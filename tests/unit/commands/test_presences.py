@@ -170,6 +170,7 @@ class _Engine:
         return ["English (America)"]
 
 
+@pytest.mark.usefixtures("qapp")  # a process has one application, and that of later tests has windows
 def test_one_with_a_voice_speaks_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.ui.system.speech.QtEngine", _Engine)
     assert presence("create", "Ada", "--voice", "english (america)") == 0
