@@ -128,7 +128,7 @@ def _version() -> str:
 
 def _spoken(error: WispError) -> str:
     """Return the error's sentence as the person reads it, even if it was written for a model."""
-    from app.base.texts import for_people
+    from app.base.people import for_people
 
     return (for_people(str(error)) if isinstance(error, ToolFailed) else "") or str(error)
 

@@ -13,7 +13,7 @@ from _pytest.terminal import TerminalReporter
 from PySide6.QtCore import QThread
 
 from app.base.startup import reset_for_children
-from app.base.texts import WITHHELD
+from app.base.withheld import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.programs import chosen, private_defaults
 

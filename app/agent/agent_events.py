@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from app.base.errors import Remedy
+from app.base.facts import Fact
 from app.base.values import dataclass, field
 from app.protocol.call import MARKED_PART as MARKED_PART  # noqa: PLC0414 - as below
 from app.protocol.call import JsonValue
@@ -177,6 +178,7 @@ class ToolFinished:
     echo: str = ""
     media: tuple[Media, ...] = ()
     elapsed_s: float = 0.0
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ class Cards:
                 result.llm_echo,
                 result.llm_media,
                 elapsed_s,
+                result.facts,
             )
         )
 

@@ -8,20 +8,32 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from app.agent.agent_events import Notice
 from app.agent.deps import SessionDeps
 from app.agent.prompt import ending, told
-from app.agent.recording import Entry, EntryKind, History
+from app.agent.recording import Entry, EntryKind, History, note
 from app.agent.streaming import SideAnswer
-from app.agent.turn import Turn
+from app.agent.turn import Turn, Words
 from app.base import resources
 from app.base.errors import PictureRefused, ProviderError
 from app.base.texts import clip_middle
 from app.base.values import dataclass
 from app.protocol.call import Media, ToolCall, ToolResult, tool_error
 from app.protocol.dialects.api import Answer, Pacing
-from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart, user
+from app.protocol.message import (
+    Author,
+    CallPart,
+    ImagePart,
+    Message,
+    OpaquePart,
+    Part,
+    ResultPart,
+    Role,
+    TextPart,
+    user,
+)
 from app.providers.api import Request
 
 _CHARS_A_TOKEN = 3.5
@@ -122,7 +134,7 @@ class ContextWindow:
         if isinstance(part, OpaquePart) and self._rule.drops_opaque:
             return None
         if isinstance(part, ImagePart) and id(part.media) in gone:
-            return TextPart(told(why, label=part.media.label or "picture"))
+            return TextPart(told(why, label=part.media.label or "picture"), Author.WISP)
         if isinstance(part, ResultPart) and any(id(media) in gone for media in part.media):
             labels = [told(why, label=media.label or "picture") for media in part.media if id(media) in gone]
             kept = tuple(media for media in part.media if id(media) not in gone)
@@ -148,7 +160,7 @@ class Compaction:
     def entries(self, summary: str) -> tuple[Entry, ...]:
         """Return the new conversation: the person's words, the summary, and the last entries."""
         said = tuple(Entry(EntryKind.PERSON, message) for message in self.person)
-        return (*said, Entry(EntryKind.SUMMARY, user(told("summary", text=summary))), *self.kept)
+        return (*said, Entry(EntryKind.SUMMARY, note("summary", text=summary)), *self.kept)
 
 
 def plan(history: History) -> Compaction | None:
@@ -174,11 +186,11 @@ def _start_of_kept(entries: tuple[Entry, ...], last: int) -> int:
 
 def _clipped(message: Message, limit: int) -> Message:
     parts = tuple(
-        TextPart(clip_middle(part.text, limit // 2, limit // 2)) if isinstance(part, TextPart) else part
+        replace(part, text=clip_middle(part.text, limit // 2, limit // 2)) if isinstance(part, TextPart) else part
         for part in message.parts
         if not isinstance(part, ImagePart)
     )
-    return Message(message.role, parts or (TextPart(told("picture_gone", label="picture")),))
+    return Message(message.role, parts or (TextPart(told("picture_gone", label="picture"), Author.WISP),))
 
 
 def _plain(message: Message, limit: int) -> str:
@@ -288,8 +300,9 @@ def continuable(remains: Remains, parts: SessionDeps) -> tuple[Entry, ...]:
             entries.append(Entry(EntryKind.RESULTS, parts.dialect.answer(answers)))
     entries = _answered(entries)
     if remains.is_open:
-        entries.append(Entry(EntryKind.NOTE, user(told("ended_turn"))))
-    entries += [Entry(EntryKind.PERSON, user(told("said_meanwhile", text=text))) for text in remains.meanwhile if text]
+        entries.append(Entry(EntryKind.NOTE, note("ended_turn")))
+    heard = (Words(text).meanwhile(told("said_meanwhile", text=text)) for text in remains.meanwhile if text)
+    entries += [Entry(EntryKind.PERSON, Message(Role.USER, parts)) for parts in heard]
     if remains.altered and rule_of(parts.model).drops_opaque:
         entries = _without_signed(entries)
     return tuple(entries)

@@ -22,8 +22,10 @@ from app.agent.policy.values import LASTING, Action, Consequence
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
 from app.base.errors import NeedsPerson, WispError
-from app.base.texts import WITHHELD, shell_word
+from app.base.facts import NotAllowed
+from app.base.texts import Phrase, PhraseValue, shell_word
 from app.base.values import dataclass, replace
+from app.base.withheld import WITHHELD
 from app.desktop.elements import SECRET
 from app.protocol.call import GateRefusal, JsonValue, ToolCall, ToolResult
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
@@ -68,7 +70,7 @@ class Approvals:
     async def ask(self, wanted: ApprovalWanted, tell: Tell) -> ApprovalAnswer:
         """Show the question and wait. `wanted` gets its id here; a scope that it does not offer counts as once."""
         if not self.attended:
-            return ApprovalAnswer(told("unattended"))
+            return ApprovalAnswer(GateRefusal(told("unattended"), NotAllowed(is_unattended=True), Phrase(_UNATTENDED)))
         self._asking += 1
         try:
             async with self._turnstile:
@@ -77,7 +79,8 @@ class Approvals:
             self._asking -= 1
         if allowed:
             return ApprovalAnswer(scope=scope if scope in wanted.scopes else Scope.ONCE)
-        return ApprovalAnswer(told("denied_words", words=words) if words else told("denied"))
+        said = told("denied_words", words=words) if words else told("denied")
+        return ApprovalAnswer(GateRefusal(said, NotAllowed(said_no=True), Phrase("You said no.")))
 
     async def _asked(self, wanted: ApprovalWanted, tell: Tell) -> tuple[bool, str, Scope]:
         approval_id = wanted.approval_id
@@ -94,6 +97,7 @@ class Approvals:
 
 
 _SCREEN, _WORKSPACE = "screen", "workspace"
+_UNATTENDED = "It needs your permission, and you were not there to give it."
 _ONCE = frozenset({Subject.SETTINGS, Subject.KEEPING, Subject.SENDING})
 """What a yes allows for this one call only."""
 
@@ -313,7 +317,12 @@ class PermissionGate:
         names = () if barred else asking.way_on(case.verdict.needs)
         words = " ".join(f"--allow {shell_word(name)}" for name in names)
         said = told("unattended_why", refusal=refusal, why=case.verdict.sentence)
-        return GateRefusal(f"{said} {told('allowing', names=words)}" if names else said, "\n".join(names), asked)
+        barrier = NotAllowed(is_unattended=True, rule="\n".join(names))
+        given: dict[str, PhraseValue] = {"why": (case.verdict.sentence,), "names": words}
+        if not names:
+            return GateRefusal(said, barrier, Phrase(f"{_UNATTENDED} {{why}}", given), asked)
+        what = Phrase("It needs your permission. {why} To allow it: {names}", given)
+        return GateRefusal(f"{said} {told('allowing', names=words)}", barrier, what, asked)
 
     async def _is_as_it_was(self, case: _Case) -> bool:
         """Return whether the call would still act on what the person saw. The screen may have changed."""

@@ -20,7 +20,7 @@ from app.agent.model_pass import ModelPass
 from app.agent.policy import Mode
 from app.agent.prompt import ending as closing
 from app.agent.prompt import only_announces, rendered, teaching, told
-from app.agent.recording import Entry, EntryKind, History, WrittenAhead
+from app.agent.recording import Entry, EntryKind, History, WrittenAhead, note
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
 from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
@@ -28,7 +28,7 @@ from app.protocol import docs
 from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
 from app.protocol.dialects.choose import by_name
-from app.protocol.message import CallPart, Message, Role, user
+from app.protocol.message import CallPart, Message, Role
 from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
 
@@ -215,7 +215,7 @@ class Loop:
             return TurnEnded(turn.id, outcome, str(last.payload.get("text", "")))
         if turn.refused >= REFUSALS:
             turn.reports = True
-            self._history.add(EntryKind.NOTE, user(told("last_pass")))
+            self._history.add(EntryKind.NOTE, note("last_pass"))
             return None
         if turn.looping:
             return TurnEnded(turn.id, Outcome.WAITING, closing("repeated"))
@@ -246,7 +246,7 @@ class Loop:
         wanting = self._what_is_wanting(one, spoken)
         if wanting and not turn.nudged:
             turn.nudged = True
-            self._history.add(EntryKind.NOTE, user(told(wanting)))
+            self._history.add(EntryKind.NOTE, note(wanting))
             return None
         if not spoken and not one.has_ended:
             if one.stop_reason == "max_tokens":
@@ -280,10 +280,8 @@ class Loop:
             turn.hear(said)
             # The next pass reads all of them together, so later words do not undo what an earlier one brought.
             tainted = turn.tainted_by = tuple(dict.fromkeys((*tainted, *turn.tainted_by)))
-            text = f"{said.text}\n{said.brought}" if said.brought else said.text
-            note = user(told("said_meanwhile", text=text))
-            message = Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts)
-            self._history.extend(Entry(EntryKind.PERSON, message), heard=1)
+            parts = said.meanwhile(told("said_meanwhile", text=said.told))
+            self._history.extend(Entry(EntryKind.PERSON, Message(Role.USER, parts)), heard=1)
         return bool(words)
 
     async def _expanded(self, words: Words, turn: Turn) -> Words:

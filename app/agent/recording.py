@@ -5,9 +5,9 @@ Record a call's intent before it runs and its result afterwards. Secrets and pic
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from enum import Enum, StrEnum
 from typing import Any, Protocol
@@ -15,10 +15,23 @@ from typing import Any, Protocol
 from app.agent import agent_events
 from app.agent.agent_events import AgentEvent, Outcome, TurnEnded
 from app.agent.prompt import told
-from app.base.texts import cleaned
+from app.base.facts import Fact, as_json, of_json
 from app.base.values import dataclass
+from app.base.withheld import cleaned
 from app.protocol.call import Media, ToolCall, ToolResult
-from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart
+from app.protocol.message import (
+    Author,
+    CallOutcome,
+    CallPart,
+    ImagePart,
+    Message,
+    OpaquePart,
+    Part,
+    ResultPart,
+    Role,
+    TextPart,
+    user,
+)
 from app.protocol.spec import HARMLESS, ToolSpec
 from app.tools.executor import Gate
 
@@ -39,15 +52,14 @@ class Entry:
     message: Message
 
 
-@functools.cache
-def _served() -> str:
-    """Return the line that stands above the text of a tool server in a message of the person."""
-    return told("served_prompt", fence="", text="").strip().partition("\n")[0]
+def note(name: str, **values: str) -> Message:
+    """Return what Wisp itself tells the model about the run (`resources/prompts/loop.toml`)."""
+    return user(told(name, **values), Author.WISP)
 
 
 def _is_others(part: Part) -> bool:
-    """Return whether a part of a message is a picture, or holds the text of a tool server."""
-    return isinstance(part, ImagePart) or (isinstance(part, TextPart) and _served() in part.text)
+    """Return whether a part of a message is a picture, or holds what others wrote."""
+    return isinstance(part, ImagePart) or (isinstance(part, TextPart) and part.holds_others)
 
 
 class Watcher(Protocol):
@@ -312,6 +324,8 @@ def event_of(text: str) -> AgentEvent | None:
     if kind is None:
         return None
     event: AgentEvent = kind(**_known(kind, tree))
+    if isinstance(event, agent_events.ToolFinished):
+        return replace(event, facts=facts_of(tree.get("facts", [])))
     if isinstance(event, agent_events.ProgramsUsed):
         return agent_events.ProgramsUsed(tuple(event.names), tuple(event.granted))
     return replace(event, outcome=Outcome(event.outcome)) if isinstance(event, TurnEnded) else event
@@ -338,7 +352,7 @@ def message_to_text(message: Message) -> tuple[str, bool]:
 def _plain(part: Part) -> Part:
     """Return the part with words in place of its pictures."""
     if isinstance(part, ImagePart):
-        return TextPart(_gone(part.media))
+        return TextPart(_gone(part.media), Author.WISP)
     if isinstance(part, ResultPart) and part.media:
         return replace(part, text="\n".join([part.text, *map(_gone, part.media)]).strip(), media=())
     return part
@@ -362,7 +376,21 @@ def message_of(text: str) -> Message:
 def _part(tree: dict[str, Any]) -> Part | None:
     kind = _PARTS.get(tree.pop("is", ""))
     part: Part | None = kind(**_known(kind, tree)) if kind else None
+    if isinstance(part, TextPart):
+        return replace(part, author=Author(part.author), outcomes=tuple(map(_outcome, tree.get("outcomes", ()))))
     return part
+
+
+def _outcome(tree: Mapping[str, Any]) -> CallOutcome:
+    return CallOutcome(tree["ok"], facts_of(tree["facts"]))
+
+
+def facts_of(tree: Any) -> tuple[Fact, ...]:
+    """Return the facts that were saved as JSON; () if this program does not know one of their kinds."""
+    with suppress(ValueError, TypeError):
+        told: tuple[Fact, ...] = of_json(tree)
+        return told
+    return ()
 
 
 def values_to_text(values: Mapping[str, Any]) -> str:
@@ -380,6 +408,10 @@ def _jsonable(value: Any) -> Any:
         return {str(key): _jsonable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_jsonable(inner) for inner in value]
+    if isinstance(value, Fact):
+        return as_json(value)
+    if isinstance(value, CallOutcome):
+        return {"ok": value.ok, "facts": as_json(value.facts)}
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 

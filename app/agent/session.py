@@ -31,12 +31,12 @@ from app.agent.gate import ApprovalAnswer, Approvals
 from app.agent.loop import Loop
 from app.agent.policy import Mode, Policy, Subject
 from app.agent.prompt import ending, told
-from app.agent.recording import Entry, EntryKind, History
+from app.agent.recording import Entry, EntryKind, History, note
 from app.agent.turn import Learned, Mood, Tell, Turn, Words, with_prompt
 from app.base import ids, texts
 from app.base.errors import Remedy, WispError
 from app.protocol.call import Media
-from app.protocol.message import Message, Role, user
+from app.protocol.message import Message, Role
 from app.providers.api import Usage
 
 
@@ -329,7 +329,7 @@ class Session:
         if wishes.begin_with is not None:
             self.history.clear()
         if wishes.begin_with:
-            self.history.add(EntryKind.SUMMARY, user(told("handed_over", text=wishes.begin_with)))
+            self.history.add(EntryKind.SUMMARY, note("handed_over", text=wishes.begin_with))
         if wishes.name:
             self._loop.rename(wishes.name)
 
@@ -349,7 +349,7 @@ class Session:
             # The flag decides, because the stop button and the time limit both cancel the task.
             if turn.expired:
                 return self._failed(turn, turn.budget.exceeded())
-            self.history.add(EntryKind.NOTE, user(told("stopped_turn")))
+            self.history.add(EntryKind.NOTE, note("stopped_turn"))
             return TurnEnded(turn.id, Outcome.STOPPED, ending("stopped"))
         except WispError as error:
             return self._failed(turn, str(error), error.remedy)
@@ -358,7 +358,7 @@ class Session:
                 self.history.extend(Entry(EntryKind.PERSON, Message(Role.USER, said.parts)), heard=1)
 
     def _failed(self, turn: Turn, sentence: str, remedy: Remedy = Remedy.AGAIN) -> TurnEnded:
-        self.history.add(EntryKind.NOTE, user(told("failed_turn", sentence=sentence)))
+        self.history.add(EntryKind.NOTE, note("failed_turn", sentence=sentence))
         return TurnEnded(turn.id, Outcome.FAILED, sentence, remedy)
 
     def _watch(self, turn: Turn) -> None:

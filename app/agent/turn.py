@@ -17,7 +17,7 @@ from app.base import ids
 from app.base.texts import plain
 from app.base.values import dataclass, field, replace
 from app.protocol.call import JsonValue, Media, ToolResult
-from app.protocol.message import ImagePart, Part, TextPart
+from app.protocol.message import Author, ImagePart, Part, TextPart
 from app.protocol.spec import Effect
 
 _CONFIRMED = "confirmed"
@@ -150,8 +150,8 @@ class Words:
     """What the person wrote: text and pictures. `own` is the part that they surely wrote themselves.
 
     `read_before` is None for a message of the person. Otherwise this is an earlier task, which they agreed to then:
-    these sources had been read when it was made. `brought` is the text of a tool server that the person called by a
-    command: nothing in such a message can permit anything.
+    these sources had been read when it was made. `brought` is what others wrote in it, as the model reads it: nothing
+    in such a message can permit anything. `wish` is what the person wants, if that is not the text itself.
     """
 
     text: str
@@ -159,12 +159,24 @@ class Words:
     own: str = ""
     read_before: tuple[str, ...] | None = None
     brought: str = ""
+    wish: str = ""
+
+    @property
+    def told(self) -> str:
+        """The text with what others wrote in it."""
+        return f"{self.text}\n{self.brought}" if self.brought else self.text
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        told = f"{self.text}\n{self.brought}" if self.brought else self.text
-        text: tuple[Part, ...] = (TextPart(told),) if self.text.strip() else ()
-        return (*text, *(ImagePart(media) for media in self.media))
+        return self._parts(self.told, Author.PERSON)
+
+    def meanwhile(self, told: str) -> tuple[Part, ...]:
+        """Return the parts of words that the person wrote while a turn ran; `told` is the text for the model."""
+        return self._parts(told, Author.MEANWHILE)
+
+    def _parts(self, told: str, author: Author) -> tuple[Part, ...]:
+        text = TextPart(told, author, self.wish or self.text, holds_others=bool(self.brought))
+        return (*([text] if self.text.strip() else []), *(ImagePart(media) for media in self.media))
 
 
 async def with_prompt(words: Words, expand: Callable[[str], Awaitable[str]]) -> Words:
@@ -175,7 +187,8 @@ async def with_prompt(words: Words, expand: Callable[[str], Awaitable[str]]) -> 
     is_typed = words.read_before is None and words.own.strip() == words.text.strip()
     if not is_typed or not (brought := await expand(words.text)):
         return words
-    return replace(words, brought=told("served_prompt", fence=ids.unique(), text=plain(brought)[0]))
+    served = plain(brought)[0]
+    return replace(words, brought=told("served_prompt", fence=ids.unique(), text=served), wish=served)
 
 
 @dataclass(slots=True)

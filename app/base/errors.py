@@ -6,7 +6,11 @@ is a bug and rises to its border.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+
+from app.base.facts import Fact, said
+from app.base.texts import Phrase
 
 
 class Remedy(StrEnum):
@@ -22,9 +26,19 @@ class Remedy(StrEnum):
 
 
 class WispError(Exception):
-    """Root of all errors whose text is a sentence for the model or the person."""
+    """Root of all errors whose text is a sentence for the model or the person.
+
+    `what` says to both what is wrong; `hint` adds what only a model can do about it. `facts` are what was found out
+    besides. The text of the error is for models: it holds all three.
+    """
 
     remedy = Remedy.AGAIN
+
+    def __init__(self, what: str | Phrase = "", hint: str = "", *, facts: Sequence[Fact] = ()) -> None:
+        self.what = what if isinstance(what, Phrase) else Phrase(what)
+        self.hint = hint
+        self.facts = tuple(facts)
+        super().__init__(" ".join(filter(None, (self.what.for_models, said(self.facts), hint))))
 
 
 class ToolMisuse(WispError):
@@ -38,8 +52,10 @@ class ToolFailed(WispError):
     happened yet: an action that may have been carried out is never repeated.
     """
 
-    def __init__(self, sentence: str, *, transient: bool = False) -> None:
-        super().__init__(sentence)
+    def __init__(
+        self, what: str | Phrase = "", hint: str = "", *, facts: Sequence[Fact] = (), transient: bool = False
+    ) -> None:
+        super().__init__(what, hint, facts=facts)
         self.transient = transient
 
 

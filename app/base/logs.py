@@ -32,6 +32,6 @@ class _Discreet(logging.Formatter):
     """A formatter that removes keys, tokens and passwords from every line, also in tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        from app.base.texts import without_secrets  # late, so that the first paint does not wait for it
+        from app.base.withheld import without_secrets  # late, so that the first paint does not wait for it
 
         return without_secrets(super().format(record))

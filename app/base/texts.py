@@ -6,15 +6,10 @@ strips them from text that enters from outside. `revealed` shows them if the per
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any
 
-from app.base import resources
-from app.base.redaction import Pattern, Redaction
 from app.base.values import dataclass, field
 
 _ESCAPES = (
@@ -119,48 +114,6 @@ def unquoted(text: str, limit: int) -> str:
     return clip_line(plain(text)[0].translate(_QUOTATION_MARKS), limit)
 
 
-_FOR_MODELS = re.compile(
-    r"(?<![\w'\"“/.~-])[a-z]+(?:_[a-z]+)+(?![\w'\"”/])(?!\.\w)"
-    r"|</?[a-z_]+/?>|\bx and y\b|\b(?:name one|name it) by\b|\b(?:e|w)\d+\b|\bref\b|\bcoordinates?\b"
-    r"|\(-?\d+, ?-?\d+\)|\bat -?\d+, -?\d+\b|\bof (?:the|this) capture\b"
-    r"|\bcapture [a-z]?\d+\b|\bin this picture\b|\bunverifiable\b"
-    r"|\bsuspected no-op\b|\blook (?:again|before|with|at the screen before)\b|\bclick it\b|\buse click\b"
-    r"|\buse (?:a command|the program's own)\b|\bact somewhere else\b|\bthe person\b"
-    r"|\b(?:scroll|move) its window first\b"
-    r"|\bcapture c\d+\b|\bwrite the text to a file instead\b|\bno tool\b|\btry a smaller region\b",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(r"(?<=[.!?;])\s+")
-_ARGUMENT = re.compile(r"\A(?:[a-z]+(?:_[a-z]+)*: )+")
-_REPR = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
-_QUOTED = re.compile(r"“[^”]*”")
-
-
-def for_people(text: str) -> str:
-    """Return the parts of a tool's answer that are for people, without calls, ids, places and next steps.
-
-    If `resources/people.toml` has a sentence for people, it replaces that part of the answer.
-    """
-    said, own, rest = _ARGUMENT.sub("", " ".join(text.split())), "", ""
-    for model, person in _own_sentences():
-        if found := model.search(said):
-            said, own, rest = said[: found.start()], person.format_map(found.groupdict()), said[found.end() :]
-            break
-    kept = " ".join(one for one in (_kept(said), own, _kept(rest)) if one)
-    return kept[:1].upper() + kept[1:]
-
-
-def _kept(text: str) -> str:
-    kept = " ".join(one for one in _CLAUSE.split(text.strip()) if not _FOR_MODELS.search(_QUOTED.sub("", one)))
-    return _REPR.sub(r"“\1”", f"{kept[:-1]}." if kept.endswith(";") else kept)
-
-
-@cache
-def _own_sentences() -> tuple[tuple[re.Pattern[str], str], ...]:
-    rows = resources.table("people.toml", resources.Table)["sentence"]
-    return tuple((re.compile(row["model"]), row["person"]) for row in rows)
-
-
 _PLAIN_IN_DOUBLE = re.compile(r"[^\"$`\\!\n]*")
 
 
@@ -191,118 +144,39 @@ def clip_middle(text: str, head: int, tail: int) -> str:
     return f"{text[:head]}\n[… {gone} characters left out …]\n{text[len(text) - tail :]}"
 
 
-_SHORTEST_WITHHELD = 4
-"""A shorter text is too common: removing it everywhere would spoil all records."""
-
-
-class WithheldTexts:
-    """Texts that no record may contain, in all spellings in which they may be written."""
-
-    def __init__(self) -> None:
-        self._spellings: tuple[str, ...] = ()
-        self._listeners: tuple[Callable[[tuple[str, ...]], None], ...] = ()
-
-    def add(self, text: str) -> None:
-        """Remove this text from all records from now on. Listeners remove what was already written."""
-        if len(text) < _SHORTEST_WITHHELD:
-            return
-        import html  # here, because its table of entities costs every start
-
-        spelled = {text, html.escape(text), html.escape(text, quote=False)}
-        spelled |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in spelled}
-        new = spelled - set(self._spellings)
-        self._spellings = tuple(sorted({*self._spellings, *new}, key=len, reverse=True))
-        for listener in self._listeners:
-            listener(tuple(sorted(spelled, key=len, reverse=True)))
-
-    def listen(self, listener: Callable[[tuple[str, ...]], None]) -> Callable[[], None]:
-        """Call `listener` with each text in all spellings, the longest first. Returns a function that ends that."""
-        self._listeners = (*self._listeners, listener)
-
-        def stop() -> None:
-            self._listeners = tuple(one for one in self._listeners if one is not listener)
-
-        return stop
-
-    def without(self, text: str) -> str:
-        """Return the text without all withheld texts."""
-        for spelling in self._spellings:
-            if spelling in text:
-                text = text.replace(spelling, shown())
-        return text
-
-    def forget(self) -> None:
-        """Empty the list, so that no text is withheld any more."""
-        self._spellings = ()
-
-
-WITHHELD = WithheldTexts()
-
-
-@cache
-def redaction_table() -> tuple[str, frozenset[str], tuple[tuple[tuple[str, ...], str, str, bool], ...]]:
-    """Return the rules of redaction: the mark for a secret, names whose values are secret, and the patterns."""
-    tree = resources.table("redaction.toml", resources.Table)
-    patterns = tuple(
-        (tuple(rule["needs"]), str(rule["expression"]), str(rule.get("check", "")), bool(rule.get("spans_lines")))
-        for rule in tree["pattern"]
-    )
-    return str(tree["shown"]), frozenset(tree["names"]), patterns
-
-
-@cache
-def redaction() -> Redaction:
-    """Return the patterns of the table, without the withheld texts."""
-    mark, _, patterns = redaction_table()
-    return Redaction(mark, [Pattern(*rule[:3], spans_lines=rule[3]) for rule in patterns])
-
-
-def without_secrets(text: str) -> str:
-    """Return the text without keys, tokens, passwords and card numbers."""
-    return redaction().without(WITHHELD.without(text))
-
-
-def cleaned(value: Any) -> Any:
-    """Return the same tree of JSON values without secrets, in texts and under names that only contain secrets."""
-    if isinstance(value, str):
-        return without_secrets(value)
-    if isinstance(value, Mapping):
-        return {key: shown() if _is_secret(key, inner) else cleaned(inner) for key, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return [cleaned(inner) for inner in value]
-    return value
-
-
-def shown() -> str:
-    """Return the mark that replaces a secret."""
-    return redaction_table()[0]
-
-
-def _is_secret(key: object, value: object) -> bool:
-    named = str(key).lower().replace("-", "").replace("_", "") in redaction_table()[1]
-    return named and isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""
+_GIVEN = re.compile(r"\{(\w+)!r\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A text for people that can be translated by a language's table. `values` fill its braces.
+    """A text for people that can be translated by a language's table. `values` fill its braces, if there are any.
 
-    A tuple among the values is a list of texts that are translated, too; so is another phrase.
+    A tuple among the values is a list of texts that are translated, too; so is another phrase. A value written as
+    `{name!r}` is a name that others gave: models read it as Python writes it, people between quotation marks.
     """
 
     text: str
-    values: Mapping[str, str | tuple[str | Phrase, ...] | Phrase] = field(default_factory=dict)
+    values: Mapping[str, PhraseValue] = field(default_factory=dict)
 
     def said(self, words: Callable[[str], str] = str) -> str:
-        """Return the phrase as text: translated by `words`, with the values filled in."""
-        return words(self.text).format_map(self.spoken(words))
+        """Return the phrase as text for people: translated by `words`, with the values filled in."""
+        text = words(self.text)
+        return _GIVEN.sub(r"“{\1}”", text).format_map(self.spoken(words)) if self.values else text
+
+    @property
+    def for_models(self) -> str:
+        """The phrase in English, with names as models read them."""
+        return self.text.format_map(self.spoken()) if self.values else self.text
 
     def spoken(self, words: Callable[[str], str] = str) -> dict[str, str]:
         """Return the values as texts, those that can be translated by `words`."""
         return {name: _spoken(value, words) for name, value in self.values.items()}
 
 
-def _spoken(value: str | tuple[str | Phrase, ...] | Phrase, words: Callable[[str], str]) -> str:
+PhraseValue = str | tuple[str | Phrase, ...] | Phrase
+
+
+def _spoken(value: PhraseValue, words: Callable[[str], str]) -> str:
     if isinstance(value, Phrase):
         return value.said(words)
     if isinstance(value, str):

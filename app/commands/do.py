@@ -32,8 +32,9 @@ from app.agent.policy.unattended import check_names
 from app.assistant import assembled
 from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
+from app.base.people import for_people
 from app.base.startup import STOPPED, stop_on_signals
-from app.base.texts import cleaned, for_people
+from app.base.withheld import cleaned
 from app.commands import options as shared
 from app.commands.options import on_a_display
 from app.protocol.call import JsonValue, Media

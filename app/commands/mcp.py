@@ -15,7 +15,8 @@ from typing import Any
 
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson
-from app.base.texts import clip_line, for_people
+from app.base.people import for_people
+from app.base.texts import clip_line
 from app.commands import options as shared
 from app.services.files.workspace import workspace_of
 from app.services.mcp import imports, reach

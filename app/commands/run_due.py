@@ -19,8 +19,10 @@ from app.assembly import agenda as open_agenda
 from app.assistant import assembled
 from app.base.clock import SystemClock
 from app.base.errors import WispError
+from app.base.people import for_people
 from app.base.startup import stop_on_signals
-from app.base.texts import clip_line, for_people, plain, without_secrets
+from app.base.texts import clip_line, plain
+from app.base.withheld import without_secrets
 from app.commands.options import is_at_hand, on_a_display
 from app.desktop.choose import why_occupied
 from app.protocol.call import ALLOWING

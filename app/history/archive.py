@@ -36,8 +36,9 @@ from app.agent.session import Session
 from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import WispError
-from app.base.texts import cleaned, clip_line, without_secrets
+from app.base.texts import clip_line
 from app.base.values import dataclass
+from app.base.withheld import cleaned, without_secrets
 from app.history.recorder import JournalRecord, holder
 from app.protocol.call import JsonValue, ToolCall
 from app.services import fact_search

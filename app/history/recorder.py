@@ -15,7 +15,8 @@ from app.agent.agent_events import AgentEvent
 from app.agent.recording import Entry, EntryKind, event_to_text, is_shown, message_to_text, values_to_text
 from app.base import ids
 from app.base.clock import Clock
-from app.base.texts import WITHHELD, clip_line, clip_middle, shown, without_secrets
+from app.base.texts import clip_line, clip_middle
+from app.base.withheld import WITHHELD, shown, without_secrets
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.message import Message
 from app.services.journal import rows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from app.base.facts import Fact, Failed, NotAllowed, said
+from app.base.texts import Phrase
 from app.base.values import dataclass, field
 
 JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
@@ -24,6 +26,7 @@ class Media:
 class ToolResult:
     """What a tool returns. `event` and `payload` are for the interface; `llm_echo` and `llm_media` are for the model.
 
+    `facts` are what was found out, for every part of Wisp that decides by the result or tells a person of it.
     `ends_turn` says how the turn ended if the model gets no further pass after this result; None means that the turn
     goes on.
     """
@@ -34,6 +37,7 @@ class ToolResult:
     llm_echo: str = ""
     llm_media: tuple[Media, ...] = ()
     ends_turn: str | None = None
+    facts: tuple[Fact, ...] = ()
 
 
 MARKED_PART = "a part of the screen"
@@ -53,8 +57,16 @@ def tool_error(tool: str, reason: str, *, for_model: bool = False) -> ToolResult
 
     `for_model` marks a reason that only the model can follow, so that the interface does not show it.
     """
+    return failed(tool, Failed(Phrase(reason), is_for_model=for_model))
+
+
+def failed(tool: str, why: Failed, *facts: Fact) -> ToolResult:
+    """Return the result of a failed call, with why and what else was found out."""
+    reason = " ".join(filter(None, (why.what.for_models, said(facts), why.hint)))
     payload: dict[str, JsonValue] = {"tag": tool, "reason": reason}
-    return ToolResult(False, "tool_error", payload | ({"for_model": True} if for_model else {}), f"{tool}: {reason}")
+    if why.is_for_model:
+        payload["for_model"] = True
+    return ToolResult(False, "tool_error", payload, f"{tool}: {reason}", facts=(*facts, why))
 
 
 def question_result(question: str, options: Iterable[str], echo: str) -> ToolResult:
@@ -66,18 +78,18 @@ def question_result(question: str, options: Iterable[str], echo: str) -> ToolRes
 
 
 class GateRefusal(str):
-    """Why a call may not run, as a sentence. `rule` would allow the call; "" if none would. `asked` is the question
-    that nobody was there to answer, in the person's language.
+    """Why a call may not run, as a sentence for models. `refused` says by whom it was not let in.
 
-    The sentence quotes the call, so that a rule is never read out of it.
+    `what` tells a person why. `asked` is the question that nobody was there to answer, in the person's language.
     """
 
-    rule: str
+    refused: NotAllowed
+    what: Phrase
     asked: str
 
-    def __new__(cls, sentence: str, rule: str = "", asked: str = "") -> GateRefusal:
+    def __new__(cls, sentence: str, refused: NotAllowed, what: Phrase, asked: str = "") -> GateRefusal:
         made = super().__new__(cls, sentence)
-        made.rule, made.asked = rule, asked
+        made.refused, made.what, made.asked = refused, what, asked
         return made
 
 
@@ -88,9 +100,12 @@ ALLOWING = "allow"
 def not_run(tool: str, sentence: str) -> ToolResult:
     """Return the result of a call that the policy refused to run; `sentence` says why."""
     payload: dict[str, JsonValue] = {"tag": tool, "reason": str(sentence), "denied": True}
+    facts: tuple[Fact, ...] = (NotAllowed(), Failed(Phrase(str(sentence))))
     if isinstance(sentence, GateRefusal):
-        payload |= {name: text for name, text in ((ALLOWING, sentence.rule), ("asked", sentence.asked)) if text}
-    return ToolResult(False, "tool_error", payload, f"{tool}: not run. {sentence}")
+        facts = (sentence.refused, Failed(sentence.what))
+        told = ((ALLOWING, sentence.refused.rule), ("asked", sentence.asked))
+        payload |= {name: text for name, text in told if text}
+    return ToolResult(False, "tool_error", payload, f"{tool}: not run. {sentence}", facts=facts)
 
 
 @dataclass(frozen=True, slots=True)

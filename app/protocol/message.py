@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from app.base.facts import Fact
 from app.base.values import dataclass, field
 from app.protocol.call import Block, JsonValue, Media
 
@@ -15,9 +16,37 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
 
 
+class Author(StrEnum):
+    """Who wrote a text of the user's role."""
+
+    PERSON = "person"
+    MEANWHILE = "meanwhile"
+    """The person, while a turn ran."""
+    WISP = "wisp"
+    """Wisp itself: results, and notes on the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """What one call came to, as facts."""
+
+    ok: bool
+    facts: tuple[Fact, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class TextPart:
+    """A text. Models read only `text`.
+
+    `author` wrote it; `wish` is what the person wants of it, if Wisp put words around that. `outcomes` are those of the
+    calls whose results the text tells, in order. `holds_others`: others wrote a part of it.
+    """
+
     text: str
+    author: Author = Author.PERSON
+    wish: str = ""
+    outcomes: tuple[CallOutcome, ...] = ()
+    holds_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +94,8 @@ class Message:
     parts: tuple[Part, ...]
 
 
-def user(text: str) -> Message:
-    return Message(Role.USER, (TextPart(text),))
+def user(text: str, author: Author = Author.PERSON) -> Message:
+    return Message(Role.USER, (TextPart(text, author),))
 
 
 def assistant(text: str) -> Message:

@@ -20,8 +20,9 @@ import psutil
 
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import plain, without_secrets
+from app.base.texts import plain
 from app.base.values import dataclass, replace
+from app.base.withheld import without_secrets
 from app.services.journal.database import open_private, transaction
 from app.services.schedule import When, clock_time, next_times
 

@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from app.base import texts
+from app.base import facts, texts
 from app.base.clock import Clock, backoff_s
 from app.base.errors import Cancelled, NeedsPerson, Remedy, ToolFailed, ToolMisuse, WispError
+from app.base.facts import Fact, Failed, Rehearsed
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
-from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, not_run, tool_error
+from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, failed, not_run, tool_error
 from app.protocol.dialects.tags import nearest
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.tools.registry import Audit, Registry, TurnContext, unkept
@@ -30,7 +31,8 @@ def made_plain(result: ToolResult) -> ToolResult:
         echo += f"\n[{hidden} hidden or control characters were left out]"
     media = tuple(replace(media, label=texts.plain(media.label)[0]) for media in result.llm_media)
     payload = {name: _plain(value) for name, value in result.payload.items()}
-    return replace(result, payload=payload, llm_echo=echo, llm_media=media)
+    told: tuple[Fact, ...] = facts.of_json(_plain(facts.as_json(result.facts))) if result.facts else ()
+    return replace(result, payload=payload, llm_echo=echo, llm_media=media, facts=told)
 
 
 def _plain(value: JsonValue) -> JsonValue:
@@ -48,7 +50,6 @@ _log = logging.getLogger(__name__)
 _FIRST_WAIT_S = 0.2
 _LONGEST_WAIT_S = 5.0
 STARTED_BY_HAND = "the person who started wisp tool"
-DRY_RUN = "(Dry run: nothing was really done.)"
 
 Run = Callable[[ToolCall, TurnContext], Awaitable[ToolResult]]
 
@@ -199,7 +200,8 @@ def _imagined(call: ToolCall) -> ToolResult:
 
 def _rehearsed(result: ToolResult) -> ToolResult:
     """Mark the result of an action in a dry run as such, for the model, the person and programs."""
-    return replace(result, payload={**result.payload, "dry_run": True}, llm_echo=f"{result.llm_echo} {DRY_RUN}")
+    payload, told = {**result.payload, "dry_run": True}, Rehearsed()
+    return replace(result, payload=payload, llm_echo=f"{result.llm_echo} {told.said}", facts=(*result.facts, told))
 
 
 def _translated(tool: str, error: Exception) -> ToolResult:
@@ -207,11 +209,11 @@ def _translated(tool: str, error: Exception) -> ToolResult:
         payload: dict[str, JsonValue] = {"tag": tool, "reason": str(error), "needs_person": True}
         if error.remedy is Remedy.EXTRA:
             payload["remedy"] = error.remedy.value
-        return ToolResult(
-            False, "tool_error", payload, f"{tool}: {error} Only the person can do this: tell them, and wait."
-        )
+        echo = f"{tool}: {error} Only the person can do this: tell them, and wait."
+        return ToolResult(False, "tool_error", payload, echo, facts=(*error.facts, Failed(error.what, error.hint)))
     if isinstance(error, WispError):
-        told = tool_error(tool, str(error), for_model=isinstance(error, ToolMisuse))
+        why = Failed(error.what, error.hint, is_for_model=isinstance(error, ToolMisuse))
+        told = failed(tool, why, *error.facts)
         is_stop = isinstance(error, Cancelled)  # which is no failure of the call
         return replace(told, payload={**told.payload, "interrupted": True}) if is_stop else told
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):

@@ -11,7 +11,8 @@ from pathlib import Path
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
-from app.base.texts import Phrase, clip_line, plain, unquoted, without_secrets
+from app.base.texts import Phrase, clip_line, plain, unquoted
+from app.base.withheld import without_secrets
 from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services import timer

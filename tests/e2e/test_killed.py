@@ -17,7 +17,7 @@ from app.agent.prompt import told
 from app.assistant import assembled
 from app.base import paths
 from app.base.clock import SystemClock
-from app.base.texts import shown
+from app.base.withheld import shown
 from app.protocol.message import TextPart
 from app.services.processes.commands import Processes
 from app.settings.store import Settings

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from app.base.clock import SystemClock
-from app.base.texts import without_secrets
+from app.base.withheld import without_secrets
 from app.protocol.call import Block, ToolCall, ToolResult
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.mcp import MCP, McpTools

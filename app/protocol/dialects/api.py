@@ -9,7 +9,7 @@ from typing import Protocol
 from app.base.values import dataclass
 from app.protocol import docs
 from app.protocol.call import INTRODUCED, Block, JsonValue, ToolCall, ToolResult
-from app.protocol.message import Message, ReaderEvent
+from app.protocol.message import CallOutcome, Message, ReaderEvent
 from app.protocol.payload import DEFAULT_LIMITS, Limits
 from app.protocol.spec import ToolSpec
 
@@ -60,6 +60,10 @@ class Answer:
     result: ToolResult
     call: ToolCall | None = None
     toolset: str = ""
+
+    @property
+    def outcome(self) -> CallOutcome:
+        return CallOutcome(self.result.ok, self.result.facts)
 
 
 INTRODUCES = "What {name} takes:"

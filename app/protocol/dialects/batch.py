@@ -19,6 +19,7 @@ from app.protocol.dialects.prose import Prose, ProseTag, invented, is_text_meant
 from app.protocol.dialects.stream import Over, ReaderState, StreamReader, UnreadText
 from app.protocol.dialects.tags import Tag, TagForm
 from app.protocol.message import (
+    Author,
     BatchClosed,
     CallClosed,
     CallCut,
@@ -383,7 +384,8 @@ class BatchDialect(TextDialect):
         results = (_result(answer, self._introductions.due(answer)) for answer in answers)
         lines = ",\n".join(f"  {json.dumps(result, ensure_ascii=False)}" for result in results)
         text = tags.pattern(names).sub(r"\\u003c", f"[\n{lines}\n]" if lines else "[]").replace("</", r"<\/")
-        parts: list[Part] = [TextPart(f"<results>\n{text}\n</results>")]
+        outcomes = tuple(answer.outcome for answer in answers)
+        parts: list[Part] = [TextPart(f"<results>\n{text}\n</results>", Author.WISP, outcomes=outcomes)]
         parts += [ImagePart(media) for answer in answers for media in answer.result.llm_media]
         return Message(Role.USER, tuple(parts))
 

@@ -13,6 +13,7 @@ from app.protocol.dialects.batch import write_batch
 from app.protocol.dialects.tags import ELSEWHERE
 from app.protocol.dialects.xml import read_xml
 from app.protocol.message import (
+    Author,
     CallClosed,
     CallCut,
     CallDelta,
@@ -85,7 +86,7 @@ class NativeDialect:
         """Return one result part per call, by its id. Complaints without a call follow as text."""
         parts: list[Part] = [self._result(answer) for answer in answers if answer.call_id]
         loose = [answer for answer in answers if not answer.call_id]
-        parts += [TextPart(f"{answer.tool}: {answer.result.llm_echo}") for answer in loose]
+        parts += [TextPart(f"{answer.tool}: {answer.result.llm_echo}", Author.WISP) for answer in loose]
         parts += [ImagePart(media) for answer in loose for media in answer.result.llm_media]
         return Message(Role.USER, tuple(parts))
 

@@ -17,7 +17,7 @@ from app.protocol.dialects.stream import ReaderState, StreamReader, UnreadText
 from app.protocol.dialects.tags import ELSEWHERE, NAME, Tag, TagForm
 from app.protocol.dialects.xml_children import Children
 from app.protocol.dialects.xml_payload import Call, child_of
-from app.protocol.message import ImagePart, Message, Part, Role, TextPart
+from app.protocol.message import Author, ImagePart, Message, Part, Role, TextPart
 from app.protocol.payload import DEFAULT_LIMITS, Limits, encode
 from app.protocol.spec import PROGRESS, Effect, Param, ToolSpec, ValueType, unbound
 
@@ -263,7 +263,8 @@ class XmlDialect(TextDialect):
         """
         names = self._names | {answer.tool for answer in answers}
         entries = "\n".join(_entry(answer, names, self._introductions.due(answer)) for answer in answers)
-        parts: list[Part] = [TextPart(f"<tool_results>\n{entries}\n</tool_results>")]
+        outcomes = tuple(answer.outcome for answer in answers)
+        parts: list[Part] = [TextPart(f"<tool_results>\n{entries}\n</tool_results>", Author.WISP, outcomes=outcomes)]
         parts += [ImagePart(media) for answer in answers for media in answer.result.llm_media]
         return Message(Role.USER, tuple(parts))
 

@@ -11,7 +11,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from app.base import resources
-from app.base.texts import clip_line, clip_middle, for_people, shell_word
+from app.base.people import for_people
+from app.base.texts import clip_line, clip_middle, shell_word
 from app.base.values import dataclass, field, replace
 from app.protocol.dialects.api import INTRODUCES
 from app.protocol.message import Message, Role, TextPart

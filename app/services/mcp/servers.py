@@ -18,8 +18,9 @@ from typing import Any
 from app.base import ids, paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
-from app.base.texts import clip_line, plain, without_secrets
+from app.base.texts import clip_line, plain
 from app.base.values import dataclass
+from app.base.withheld import without_secrets
 from app.services.mcp import reach
 from app.services.mcp.configuration import (
     Configuration,

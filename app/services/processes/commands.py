@@ -18,8 +18,8 @@ from app.base import own_files
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
-from app.base.texts import without_secrets
 from app.base.values import dataclass, field, fields
+from app.base.withheld import without_secrets
 from app.services.processes import forwarding, starting
 from app.services.processes.deletions import Deletions
 from app.services.processes.output import Output

@@ -23,8 +23,8 @@ import psutil
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.startup import worker_command
-from app.base.texts import redaction, redaction_table
 from app.base.values import dataclass
+from app.base.withheld import redaction, redaction_table
 from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, OutputRecorder, record_here
 
 _CHUNK = 65_536

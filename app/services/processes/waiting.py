@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from app.base.clock import Clock
 from app.base.errors import ToolMisuse
-from app.base.texts import without_secrets
 from app.base.values import dataclass
+from app.base.withheld import without_secrets
 from app.services.files.places import Place
 from app.services.files.searching import environment, program
 from app.services.processes import forwarding

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
-from app.base.texts import clip_line, for_people, terminal_text
+from app.base.people import for_people
+from app.base.texts import clip_line, terminal_text
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import (

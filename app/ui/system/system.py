@@ -28,7 +28,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.agent.agent_events import AgentEvent
 from app.base import ids, logs, paths
-from app.base.texts import without_secrets
+from app.base.withheld import without_secrets
 from app.settings import catalog, tokens
 from app.settings.catalog import Setting
 from app.settings.store import Settings

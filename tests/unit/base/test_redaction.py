@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.base.redaction import RedactedStream
-from app.base.texts import cleaned, redaction, shown, without_secrets
+from app.base.withheld import cleaned, redaction, shown, without_secrets
 
 DATA = Path(__file__).parents[2] / "data" / "redaction"
 

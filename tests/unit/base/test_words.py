@@ -12,7 +12,8 @@ import pytest
 
 from app.base import paths
 from app.base.errors import NeedsPerson
-from app.base.texts import clip_line, clip_middle, counted, for_people
+from app.base.people import for_people
+from app.base.texts import clip_line, clip_middle, counted
 
 
 @pytest.mark.parametrize(

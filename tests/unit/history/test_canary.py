@@ -12,7 +12,7 @@ from app.agent.deps import Nearby
 from app.agent.policy import Control, Mode, Policy
 from app.assembly import registry
 from app.base.clock import SystemClock
-from app.base.texts import without_secrets
+from app.base.withheld import without_secrets
 from app.desktop.backends import Owner
 from app.desktop.choose import open_desktop
 from app.desktop.desktop import Desktop

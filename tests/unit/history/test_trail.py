@@ -11,7 +11,7 @@ import pytest
 
 from app.agent.policy import Control, Mode
 from app.base.clock import SystemClock
-from app.base.texts import WITHHELD
+from app.base.withheld import WITHHELD
 from app.desktop.backends import Owner
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.spec import ScreenAim

@@ -18,7 +18,7 @@ from app import cli
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse
 from app.base.redaction import Redaction
-from app.base.texts import shown
+from app.base.withheld import shown
 from app.protocol.call import ToolResult
 from app.services.processes import output_recorder, starting
 from app.services.processes.commands import CommandLimits, Processes, RunRecord
