@@ -100,8 +100,21 @@ class Named:
 
     @property
     def said(self) -> str:
-        name = f'"{clip_line(self.name, _VALUE_CHARS)}"' if self.name else ""
+        name = f'"{clip_line(self.name, _VALUE_CHARS)}"' if self.name or not self.role else ""
         return f"{self.role} {name}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Shows(Fact):
+    """What a window that opened shows; a pop-up, such as a menu, has no title. `told` is the same for models."""
+
+    title: str
+    things: tuple[Named, ...]
+    told: str
+
+    @property
+    def said(self) -> str:
+        return self.told
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +185,7 @@ _OF_CONTROLS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Changed(Fact):
+class ControlChanged(Fact):
     """A control changed, and its program does not tell what it is now."""
 
     control: Named
@@ -279,6 +292,11 @@ class Rehearsed(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Undoable(Fact):
+    """Wisp keeps what was there before, and can take the change back."""
+
+
+@dataclass(frozen=True, slots=True)
 class Missing(Fact):
     """Nothing is called so."""
 
@@ -377,11 +395,40 @@ class Brought(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Fact):
-    """A command ended; `code` is None if a signal or Wisp ended it."""
+class Ran(Fact):
+    """A command was run. `code` is its exit code: None if it is not known, negative if a signal ended it.
 
-    code: int | None
+    `is_offline`: it had no network. `deleted` are the files of the person that it deleted, and `set_aside` those that
+    would run by themselves and were renamed; `wisp undo` puts them back by `restore`.
+    """
+
+    code: int | None = None
+    is_running: bool = False
     is_offline: bool = False
+    deleted: tuple[str, ...] = ()
+    set_aside: tuple[str, ...] = ()
+    restore: str = ""
+
+    @property
+    def has_failed(self) -> bool:
+        return not self.is_running and self.code != 0
+
+
+@dataclass(frozen=True, slots=True)
+class Planned(Fact):
+    """A schedule: its number and title, when it runs (`next_at` in seconds since the epoch, None: never again).
+
+    It begins `until` that time of day at the latest; `waits_for` says what it waits for now; `may` are its permissions.
+    """
+
+    id: int
+    title: str
+    when: Phrase
+    zone: str
+    next_at: float | None = None
+    until: str = ""
+    waits_for: str = ""
+    may: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,9 +461,9 @@ def first(kind: type[F], facts: Iterable[Fact]) -> F | None:
 _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        WindowChanged, DialogClosed, DialogAsks, StateNow, ValueNow, KeyboardIn, Became, Changed, Came, Went,
-        FieldHolds, Remark, Seen, Rehearsed, Missing, Several, NotAllowed, Failed, ListedWindows, ShownThings, Listed,
-        Brought, Ended, Made, Named, Candidate, ListedWindow, ShownThing, Phrase,
+        WindowChanged, DialogClosed, DialogAsks, Shows, StateNow, ValueNow, KeyboardIn, Became, ControlChanged, Came,
+        Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Missing, Several, NotAllowed, Failed, ListedWindows,
+        ShownThings, Listed, Brought, Ran, Planned, Made, Named, Candidate, ListedWindow, ShownThing, Phrase,
     )
 }  # fmt: skip
 

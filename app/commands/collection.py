@@ -27,7 +27,7 @@ from app.services.extras import extras
 from app.services.mcp.configuration import WORKSPACE_FILE
 from app.services.mcp.servers import McpServers, ServerState, standard_pins
 from app.services.memory import Fact
-from app.services.schedule import DAYS, When, in_words
+from app.services.schedule import phrase_of
 from app.ui.machine import Collection, CollectionEntry
 
 T = TypeVar("T")
@@ -85,28 +85,7 @@ def _planned(job: Job) -> CollectionEntry:
     at = [datetime.fromtimestamp(job.next_at, zone).strftime("%Y-%m-%d %H:%M")] if job.next_at is not None else []
     rules = "; ".join(map(_rule, job.allowed))
     may = [Phrase("It may do without asking: {rules}.", {"rules": rules})] if rules else []
-    return CollectionEntry(str(job.id), job.title, (_phrase_of(job.when), *at), (f"{job.task}.", *may), ("run",))
-
-
-def _phrase_of(when: When) -> Phrase:
-    """Return the schedule as a phrase that the presence can translate, or as an English one if it is uncommon."""
-    if when.kind == "once":
-        at = datetime.fromisoformat(when.text).astimezone(ZoneInfo(when.zone))
-        return Phrase("once, on {day} at {time}", {"day": at.strftime("%Y-%m-%d"), "time": at.strftime("%H:%M")})
-    if when.kind == "every":
-        number, unit = when.text.split()
-        several = Phrase("every {count} {unit}", {"count": number, "unit": (f"{unit}s",)})
-        return Phrase(f"every {unit}") if number == "1" else several
-    minute, hour, *date, days = when.text.split()
-    if date != ["*", "*"] or not (minute.isdigit() and hour.isdigit()):
-        return Phrase(in_words(when))
-    given = {"time": f"{int(hour):02}:{int(minute):02}"}
-    if days == "*":
-        return Phrase("daily at {time}", given)
-    numbers = {"1-5": "1,2,3,4,5", "0,6": "6,0"}.get(days, days).split(",")
-    if not set(numbers) <= set("0123456"):
-        return Phrase(in_words(when))
-    return Phrase("{days} at {time}", {**given, "days": tuple(DAYS[int(number)].title() for number in numbers)})
+    return CollectionEntry(str(job.id), job.title, (phrase_of(job.when), *at), (f"{job.task}.", *may), ("run",))
 
 
 def _rule(rule: str) -> str:

@@ -301,7 +301,7 @@ class TurnPrinter:
         if event.payload.get("denied"):
             begin = "" if "asked" in event.payload else f"{self._translated('Not run.')} "
             why = f"{begin}{why.removeprefix('Not run. ')}"
-        return phrasebook(self._language).translated(why)
+        return phrasebook(self._language).word(why)
 
     def _translated(self, text: str) -> str:
         return self._texts.get(text, text)

@@ -138,12 +138,12 @@ def _told(ended: TurnEnded, refused: list[tuple[str, str]], job: Job) -> tuple[s
     names = list(dict.fromkeys(name for _, offered in refused for name in offered.splitlines()))
     text = _ADD_TO_COMMAND.sub("", ended.text).strip()
     whys = [for_people(echo).partition(_ADDING)[0] for echo, _ in refused]
-    told = dict.fromkeys(book.translated(why.removeprefix("Not run. ")).strip() for why in whys)
+    told = dict.fromkeys(book.word(why.removeprefix("Not run. ")).strip() for why in whys)
     listed = [f"- {why}" for why in told if why not in text]
-    lines = [text, *([book.translated(_NOT_DONE), *listed] if listed else [])]
+    lines = [text, *([book.word(_NOT_DONE), *listed] if listed else [])]
     if names:
         allowed = [*job.allowed, *names]
         kept = 0 if job.when.kind == "once" else job.id  # because one that ran once is no longer there
         way_on = command_to_add(spoken(job.when), job.task, allowed, job.until, job.workspace, instead_of=kept)
-        lines.append(f"{book.translated(_NEXT_TIME)} {way_on}")
+        lines.append(f"{book.word(_NEXT_TIME)} {way_on}")
     return "it needs your answer", "\n".join(filter(None, lines))

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Came, DialogAsks, DialogClosed, Fact, Named, Remark, StateNow, ValueNow, Went
 from app.base.geometry import Rect
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import window_names
@@ -216,8 +217,8 @@ class DesktopController:
         patience: Patience,
         proving: Proving,
         changes: FollowedChanges,
-    ) -> tuple[Receipt, tuple[str, ...]]:
-        """Run the action. Returns the receipt, and sentences on what the program says has changed."""
+    ) -> tuple[Receipt, tuple[Fact, ...]]:
+        """Run the action. Returns the receipt, and what the program says has changed."""
         if proving.ask:
             proving = replace(proving, ask=remember_gone(proving.ask))
         watch = self.screen_capture.watch()
@@ -242,7 +243,7 @@ class DesktopController:
             if left_s := self._left_s(before, proving, worked_at, is_changed=bool(settled.changed)):
                 await asyncio.wait({proven_by}, timeout=left_s)
             said = Changed() if proven_by.done() else await changes.told(before.where)
-            is_moving = said.has_new_window or any(line.startswith("Gone:") for line in said.lines)
+            is_moving = said.has_new_window or any(isinstance(line, Went) for line in said.lines)
             if is_moving and self._is_under_way(before, proving, said):
                 await asyncio.wait({proven_by}, timeout=_UNDER_WAY_S)
         finally:
@@ -257,7 +258,8 @@ class DesktopController:
             and answer.cancelled()
             and any(one.ref == before.meant.ref for one in windows)
         ):
-            return told.with_doubt(f"{before.meant.title!r} has not answered yet: it is busy or frozen."), lines
+            busy = Remark(f"{before.meant.title!r} has not answered yet: it is busy or frozen.")
+            return told.with_doubt(busy), lines
         if not is_decided and (is_mute or before.where is None) and told.regions and told.proof == "unverifiable":
             settled, told = await self._seen_in_pixels(told, before, watch, settled)
         self._pixels.note(settled.frame)
@@ -265,7 +267,7 @@ class DesktopController:
 
     async def _judged(
         self, before: _Before, proving: Proving, changes: FollowedChanges, settled: Settled
-    ) -> tuple[Receipt, tuple[str, ...], bool]:
+    ) -> tuple[Receipt, tuple[Fact, ...], bool]:
         """Return what the screen at rest, its windows and the program tell of the action.
 
         The last value says whether the program told enough. If not, its silence and pixels are worth a look.
@@ -281,10 +283,9 @@ class DesktopController:
         elif asked.doubt:
             told = told.with_doubt(asked.doubt, is_in_vain=asked.is_in_vain)
         elif is_answered and told.proof != "confirmed":
-            what = "The dialog closed" if proving.is_press else "Its window closed meanwhile"
-            told = told.with_doubt(f"{what}. Whether anything else came of it is not known.")
+            told = told.with_doubt(DialogClosed(is_answer=proving.is_press))
         elif said.is_in_sight and told.proof != "confirmed":
-            told = told.with_doubt("What was open there closed, and it may have taken the press.")
+            told = told.with_doubt(Remark("What was open there closed, and it may have taken the press."))
         elif said.lines and told.proof == "suspected no-op":
             told = told.with_doubt()
         # What lay behind a dialog of a page is told anew when it closes.
@@ -300,7 +301,7 @@ class DesktopController:
         if not self._pixels.may_tell(window, settled.changed):
             return settled, told
         settled = await watch.settle(_TILL_QUIET)
-        seen: tuple[str, ...] = ()
+        seen: tuple[Fact, ...] = ()
         with suppress(ToolFailed):  # because the act was carried out, whatever can be read of it
             seen = await self._pixels.of(window, watch.before, settled.frame, settled.changed, before.where)
         return settled, told.with_evidence(*seen) if seen else told
@@ -312,7 +313,7 @@ class DesktopController:
 
     async def _proven(
         self, before: _Before, proving: Proving, changes: FollowedChanges, answer: asyncio.Task[None]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    ) -> tuple[tuple[Fact, ...], tuple[Fact, ...]] | None:
         """Wait for a proof of the effect, and for the program to handle its input. Return the proof and changes.
 
         Returns None if a dialog closed, and nothing else happened soon after.
@@ -326,7 +327,7 @@ class DesktopController:
             asked, said = await self._evidence(proving, changes, before.where)
             is_answered = before.is_answered(proving, asked, after)
             windows = before.window_changes(after, is_answered=is_answered)
-            found = [*(change.sentence for change in windows if change.is_effect), *asked.evidence]
+            found = [*(change.fact for change in windows if change.is_effect), *asked.evidence]
             is_closing = before.is_closing(said, is_answered=is_answered)
             if found or (said.is_in_sight and not is_closing and not self._is_under_way(before, proving, said)):
                 return tuple(found), said.lines
@@ -357,34 +358,34 @@ class DesktopController:
         is_proven = asked.is_unread or (asked.evidence and not asked.doubt)
         return asked, said if is_proven else Changed()
 
-    async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
+    async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[Fact, ...]) -> Receipt:
         """Add the changes that the program reported, the contents of new windows, and any undescribed area."""
         meant = before.meant
         if meant is None or self._is_private(meant):
             return seen
         unsaid: Rect | None = None
-        lines = tuple(line for line in lines if not any(sentence in line for sentence in seen.evidence))
+        lines = tuple(line for line in lines if _without_role(line) not in seen.evidence)
         for window in self._opened(before):
-            is_told = window.is_popup and any(line.startswith("New:") for line in lines)
+            is_told = window.is_popup and any(isinstance(line, Came) for line in lines)
             if is_told or window.is_own or self._is_private(window):
                 continue
             told = await self.shows(window)
             if told and not window.is_popup:
-                lines = tuple(line for line in lines if not line.startswith("New:"))
+                lines = tuple(line for line in lines if not isinstance(line, Came))
             lines = (*lines, *told)
             unsaid = unsaid if told else window.area
         if unsaid is None and not lines and seen.proof != "confirmed":
             unsaid = _part_of(self.active_window() or meant, seen.regions)
         return seen.with_changes(lines, unsaid)
 
-    async def shows(self, window: Window) -> tuple[str, ...]:
-        """Return a sentence on what a new window or pop-up contains; () if it is private or not described."""
+    async def shows(self, window: Window) -> tuple[Fact, ...]:
+        """Return what a new window or pop-up contains; () if it is private or not described."""
         if self._is_private(window):
             return ()
         told = contents_of(window, await self.backend.accessibility.held(window))
         return (told,) if told else ()
 
-    async def asked_in(self, dialog: Window) -> str:
+    async def asked_in(self, dialog: Window) -> DialogAsks:
         """Return what the dialog in front is called and asks, and its buttons; only its title if it is private."""
         held = () if self._is_private(dialog) else await self.backend.accessibility.held(dialog)
         return dialog_in_front(dialog, held)
@@ -576,3 +577,8 @@ def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
     wide = max(bounds.width + 2 * _MARGIN_PX, _LEAST_PX[0])
     high = max(bounds.height + 2 * _MARGIN_PX, _LEAST_PX[1])
     return Rect(bounds.center.x - wide // 2, bounds.center.y - high // 2, wide, high).overlap(window.area)
+
+
+def _without_role(fact: Fact) -> Fact:
+    """Return a change of a control as the control itself tells it, so that it is not told twice."""
+    return replace(fact, control=Named("", fact.control.name)) if isinstance(fact, (StateNow, ValueNow)) else fact

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from app.base.errors import ToolFailed
+from app.base.facts import Fact
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.values import dataclass, field
 
@@ -152,13 +153,13 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed, in sentences. `is_in_sight`: a person would see an effect. If not, it proves none.
+    """What changed. `is_in_sight`: a person would see an effect. If not, it proves none.
 
     `is_weak`: parts only went away, came back, or changed their states, as also happens when a dialog closes.
     `has_new_window`: the program has made a window, which may not be on the screen yet.
     """
 
-    lines: tuple[str, ...] = ()
+    lines: tuple[Fact, ...] = ()
     is_in_sight: bool = False
     is_weak: bool = False
     has_new_window: bool = False
@@ -168,7 +169,7 @@ class FollowedChanges(Protocol):
     """The changes that a program reports since this object was created. Changes of focus and hover do not count."""
 
     async def told(self, near: Rect | None = None) -> Changed:
-        """Describe the changes in at most 12 sentences, the nearest to `near` first."""
+        """Return the changes, at most 12 of them, the nearest to `near` first."""
         ...
 
     async def news(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Candidate, Missing, Named, Several
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
@@ -58,6 +59,11 @@ class Located:
         inside = f" in {clip_line(one.window, _LONGEST_NAME)!r}" if one.window else ""
         return f"{one.ref} {one.role} {name!r} {at}{inside}"
 
+    def named(self, space: ModelSpace) -> Candidate:
+        """Return what the place is called, and where it is."""
+        one = self.element
+        return Candidate(one.ref, Named(one.role, one.name), space.point(self.point), one.window)
+
 
 class Ambiguous(ToolFailed):
     """Raised if several places match a description equally well; `candidates` holds all of them."""
@@ -67,16 +73,18 @@ class Ambiguous(ToolFailed):
         more = f" and {len(candidates) - _TOLD} more" if len(candidates) > _TOLD else ""
         super().__init__(
             f"{len(candidates)} things fit {description!r}: {told}{more}. "
-            "Name one by its ref or more exactly, or ask which one is meant."
+            "Name one by its ref or more exactly, or ask which one is meant.",
+            facts=[Several(tuple(candidate.named(space) for candidate in candidates[:_TOLD]))],
         )
         self.candidates = tuple(candidates)
 
 
 class NotFound(ToolFailed):
-    """Raised if nothing matches. The target is most likely in `area` (screen pixels), if it is there at all."""
+    """Raised if nothing matches `name`. The target is most likely in `area` (screen pixels), if it is there at all."""
 
-    def __init__(self, sentence: str, area: Rect) -> None:
-        super().__init__(sentence)
+    def __init__(self, description: str, sentence: str, area: Rect) -> None:
+        super().__init__(sentence, facts=[Missing(description)])
+        self.name = description
         self.area = area
 
 
@@ -121,7 +129,7 @@ class Locator:
                 return replace(winner, runners_up=(*winner.runners_up, *near)[:_TOLD])
             near += found
         told = _not_found(search.description, near, await self._accessibility.silent(), self._space())
-        raise NotFound(told + trouble, search.area or self._front())
+        raise NotFound(search.description, told + trouble, search.area or self._front())
 
     def _in_front(self, found: Sequence[Located]) -> Sequence[Located]:
         """Drop places behind a dialog that has the keyboard, if the dialog contains an equally good match."""

@@ -9,8 +9,19 @@ from pathlib import Path
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
+from app.base.facts import (
+    Fact,
+    FieldHolds,
+    Holding,
+    KeyboardIn,
+    Named,
+    Seen,
+    StateNow,
+    ValueNow,
+    WindowChanged,
+    WindowEvent,
+)
 from app.base.geometry import Rect
-from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Drawing, Drawn, Frame, Window
 from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_of, patched
@@ -181,20 +192,26 @@ class Receipt:
     verdict: str
     proof: str
     regions: tuple[Rect, ...] = ()
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[Fact, ...] = ()
     focus: str = ""
     is_calm: bool = True
-    changes: tuple[str, ...] = ()
+    changes: tuple[Fact, ...] = ()
     unsaid: Rect | None = None
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What was found out, and how sure it is."""
+        return (*self.evidence, *self.changes, Seen(self.proof))
 
     @property
     def sentence(self) -> str:
         """The text for the model: one line; if many changes are reported, a further line for each."""
         is_told_enough = self.proof == "confirmed" and not self.regions
-        is_short = sum(map(len, self.changes)) <= _SHORT_CHARS
+        changes = [change.said for change in self.changes]
+        is_short = sum(map(len, changes)) <= _SHORT_CHARS
         parts = [
-            *self.evidence,
-            *(self.changes if is_short else ()),
+            *(fact.said for fact in self.evidence),
+            *(changes if is_short else ()),
             *([] if is_told_enough else [_SEEN[self.verdict]]),
         ]
         if not self.is_calm:
@@ -202,24 +219,24 @@ class Receipt:
         if self.focus:
             parts.append(f"The keyboard is in {self.focus!r}.")
         line = f"{' '.join(parts)} ({self.proof})"
-        return line if is_short else "\n".join([line, *self.changes])
+        return line if is_short else "\n".join([line, *changes])
 
     def restless(self) -> Receipt:
         """Return a copy which says that the screen did not come to rest."""
         return replace(self, is_calm=False)
 
-    def with_evidence(self, *evidence: str) -> Receipt:
+    def with_evidence(self, *evidence: Fact) -> Receipt:
         """Return a copy which is confirmed by evidence other than pixels."""
         return replace(self, proof="confirmed", evidence=(*self.evidence, *evidence))
 
-    def with_changes(self, changes: Sequence[str], unsaid: Rect | None = None) -> Receipt:
+    def with_changes(self, changes: Sequence[Fact], unsaid: Rect | None = None) -> Receipt:
         """Return a copy with the changes. `unsaid` is a changed area that no program described; the model must look."""
         return replace(self, changes=tuple(changes), unsaid=unsaid)
 
-    def with_doubt(self, *sentence: str, is_in_vain: bool = False) -> Receipt:
-        """Return a copy that is unverifiable, or a suspected no-op, with a sentence such as what speaks against it."""
+    def with_doubt(self, *against: Fact, is_in_vain: bool = False) -> Receipt:
+        """Return a copy that is unverifiable, or a suspected no-op, with what speaks against it."""
         proof = "suspected no-op" if is_in_vain else "unverifiable"
-        return replace(self, proof=proof, evidence=(*self.evidence, *sentence))
+        return replace(self, proof=proof, evidence=(*self.evidence, *against))
 
 
 _SEEN = {
@@ -240,7 +257,7 @@ def receipt(
     """
     regions = tuple(merged(_without_caret(changed)))
     place = where or (active.area if active else None)
-    evidence = tuple(change.sentence for change in changes)
+    evidence = tuple(change.fact for change in changes)
     is_proven = any(change.is_effect for change in changes)
     verdict = "unchanged"
     if regions or evidence:
@@ -250,7 +267,7 @@ def receipt(
     return Receipt(verdict, proof, regions, evidence, active.title if active else "")
 
 
-def proven(evidence: Sequence[str], after: Sequence[Window]) -> Receipt:
+def proven(evidence: Sequence[Fact], after: Sequence[Window]) -> Receipt:
     """Return the receipt of an action that a program confirmed before the screen was captured."""
     active = _active(after)
     return Receipt("changed", "confirmed", (), tuple(evidence), active.title if active else "")
@@ -273,7 +290,7 @@ def _active(windows: Sequence[Window]) -> Window | None:
 class WindowChange:
     """A change of a window. `is_effect`: it proves an effect, as the window belongs to the program acted on."""
 
-    sentence: str
+    fact: WindowChanged
     is_effect: bool
 
 
@@ -291,12 +308,13 @@ def window_changes(
     closed and gave way to another.
     """
     old, new = {w.ref: w for w in before}, {w.ref: w for w in after}
-    told = [WindowChange(f"The window {w.title!r} opened.", is_caused(w, meant)) for w in after if w.ref not in old]
+    opened = [window for window in after if window.ref not in old]
+    told = [WindowChange(WindowChanged(WindowEvent.OPENED, one.title), is_caused(one, meant)) for one in opened]
     for window in before:
         if window.ref not in new:
             is_only_answered = is_answered and meant is not None and window.ref == meant.ref
             is_effect = is_caused(window, meant) and not is_only_answered
-            told.append(WindowChange(f"The window {window.title!r} closed.", is_effect))
+            told.append(WindowChange(WindowChanged(WindowEvent.CLOSED, window.title), is_effect))
     for ref, window in new.items():
         if ref in old:
             told += _differences(old[ref], window, meant)
@@ -304,18 +322,18 @@ def window_changes(
     if one and other and one.ref != other.ref and other.ref in old:
         is_only_raised = at_a_place and meant is not None and other.ref == meant.ref
         is_effect = not is_only_raised and not is_answered and (not at_a_place or is_caused(other, meant))
-        told.append(WindowChange(f"{other.title!r} became active.", is_effect))
+        told.append(WindowChange(WindowChanged(WindowEvent.ACTIVE, other.title), is_effect))
     return told
 
 
 def _differences(old: Window, new: Window, meant: Window | None) -> Iterator[WindowChange]:
     is_effect = is_caused(new, meant)
     if new.title != old.title and (is_effect or new.is_active):
-        yield WindowChange(f"The window {old.title!r} is now called {new.title!r}.", is_effect)
+        yield WindowChange(WindowChanged(WindowEvent.RENAMED, new.title, old.title), is_effect)
     if new.is_minimised and not old.is_minimised:
-        yield WindowChange(f"The window {new.title!r} is minimised.", is_effect)
+        yield WindowChange(WindowChanged(WindowEvent.MINIMISED, new.title), is_effect)
     elif new.area != old.area and is_effect:
-        yield WindowChange(f"The window {new.title!r} has another place or size now.", is_effect=True)
+        yield WindowChange(WindowChanged(WindowEvent.MOVED, new.title), is_effect=True)
 
 
 def is_caused(window: Window, meant: Window | None) -> bool:
@@ -421,8 +439,8 @@ class Proof:
     take that back. `is_in_vain`: the field holds nothing of it.
     """
 
-    evidence: tuple[str, ...] = ()
-    doubt: str = ""
+    evidence: tuple[Fact, ...] = ()
+    doubt: FieldHolds | None = None
     is_unread: bool = False
     is_gone: bool = False
     field: str = ""
@@ -475,16 +493,17 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
         return Proof(is_gone=True)
     except (ToolFailed, TimeoutError):  # because silence proves nothing, for or against the click
         return Proof()
-    told = [
-        f'"{after.name}" is {"now" if after.is_(state) else "no longer"} {state}.'
+    control = Named("", after.name)
+    told: list[Fact] = [
+        StateNow(control, state, after.is_(state))
         for state in _TELLING
         if after.is_(state) != before.is_(state) and (state != "pressed" or after.role == "toggle button")
     ]
     is_chosen_cell = after.role == "table cell" and before.is_("focused")
     if after.is_("editable") and after.is_("focused") and not is_chosen_cell:
-        told.append(f'"{after.name}" has the keyboard.')
+        told.append(KeyboardIn(control))
     if after.value != before.value:
-        told.append(f'"{after.name}" holds {clip_line(after.value, _SHOWN_CHARS)!r} now.')
+        told.append(ValueNow(control, after.value))
     return Proof(tuple(told), field=before.ref if after.is_("checked") != before.is_("checked") else "")
 
 
@@ -517,9 +536,8 @@ async def of_typing(backend: Backend, text: str, ref: str = "") -> Proof:
     except (ToolFailed, TimeoutError):  # because silence proves nothing, for or against the typing
         return Proof()
     if _plain(text) in _plain(held):
-        return Proof(("The field holds the text.",), field=field.ref)
-    end = clip_line(held[-_SHOWN_CHARS:], _SHOWN_CHARS)
-    doubt = f"The field does not hold it as typed; it ends in {end!r}." if held else "The field is empty."
+        return Proof((FieldHolds(Holding.TYPED),), field=field.ref)
+    doubt = FieldHolds(Holding.ENDS, held[-_SHOWN_CHARS:]) if held else FieldHolds(Holding.EMPTY)
     return Proof((), doubt, is_in_vain=_has_nothing(held, text))
 
 
@@ -531,10 +549,10 @@ async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Pro
         async with asyncio.timeout(_LIMIT_S):
             held = await backend.accessibility.text_of(element.ref)
     except (ToolFailed, TimeoutError):  # This is no failure, because only the confirmation is missing.
-        return Proof((), "It could not be read back."), ""
+        return Proof((), FieldHolds(Holding.UNREAD)), ""
     if held == text or _is_one_number(held, text):
-        return Proof(("It holds exactly that.",), field=element.ref), held
-    doubt = f"It holds {clip_line(held, _SHOWN_CHARS)!r} now."
+        return Proof((FieldHolds(Holding.EXACT),), field=element.ref), held
+    doubt = FieldHolds(Holding.OTHER, held)
     return Proof((), doubt, is_in_vain=_has_nothing(held, text)), held
 
 
@@ -573,7 +591,8 @@ class Standing:
         if second.field:
             self._kept.add(first.field)
             return second
-        self._taken_back = replace(second, doubt=f"The program took it back. {second.doubt}".rstrip())
+        doubt = replace(second.doubt or FieldHolds(Holding.UNREAD), is_taken_back=True)
+        self._taken_back = replace(second, doubt=doubt)
         return self._taken_back
 
 

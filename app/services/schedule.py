@@ -10,6 +10,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.base.errors import ToolMisuse
+from app.base.texts import Phrase
 from app.base.values import dataclass
 
 _MACROS = {
@@ -185,6 +186,27 @@ def in_words(when: When) -> str:
         return f"every {unit}" if number == "1" else f"every {number} {unit}s"
     said: str = CronSim(when.text, datetime.datetime.now(zone)).explain()
     return said[0].lower() + said[1:]
+
+
+def phrase_of(when: When) -> Phrase:
+    """Return the schedule as a phrase that can be translated, or as an English one if it is uncommon."""
+    if when.kind == "once":
+        at = datetime.datetime.fromisoformat(when.text).astimezone(ZoneInfo(when.zone))
+        return Phrase("once, on {day} at {time}", {"day": at.strftime("%Y-%m-%d"), "time": at.strftime("%H:%M")})
+    if when.kind == "every":
+        number, unit = when.text.split()
+        several = Phrase("every {count} {unit}", {"count": number, "unit": (f"{unit}s",)})
+        return Phrase(f"every {unit}") if number == "1" else several
+    minute, hour, *date, days = when.text.split()
+    if date != ["*", "*"] or not (minute.isdigit() and hour.isdigit()):
+        return Phrase(in_words(when))
+    given = {"time": f"{int(hour):02}:{int(minute):02}"}
+    if days == "*":
+        return Phrase("daily at {time}", given)
+    numbers = {"1-5": "1,2,3,4,5", "0,6": "6,0"}.get(days, days).split(",")
+    if not set(numbers) <= set("0123456"):
+        return Phrase(in_words(when))
+    return Phrase("{days} at {time}", {**given, "days": tuple(DAYS[int(number)].title() for number in numbers)})
 
 
 def read_back(when: When, now: float) -> str:

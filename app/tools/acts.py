@@ -8,8 +8,9 @@ from enum import Enum
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Remark
 from app.base.geometry import Point, Rect
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.desktop import verification
 from app.desktop.accessibility.constants import VALUES
 from app.desktop.accessibility.outline import LINE_BREAK, is_preview
@@ -231,8 +232,11 @@ async def type_text(controller: DesktopController, call: ToolCall, admit: Admit)
         raise ToolMisuse("There is no text to type. Write it between the tags.")
     if strayed := controller.opener.strayed():
         opened, front = strayed
-        told = f"Nothing was typed: {opened.title!r} was opened, but the keyboard is in {front.title!r} now."
-        raise ToolFailed(f"{told} {await controller.asked_in(front)}" if front.is_dialog else told)
+        told = Phrase(
+            "Nothing was typed: {opened!r} was opened, but the keyboard is in {front!r} now.",
+            {"opened": opened.title, "front": front.title},
+        )
+        raise ToolFailed(told, facts=[await controller.asked_in(front)] if front.is_dialog else ())
     routes: list[str] = []
     steps = Steps(controller, call, admit)
 
@@ -246,7 +250,7 @@ async def type_text(controller: DesktopController, call: ToolCall, admit: Admit)
     proof = Proving(standing.proof, by_changes=False, may_close="\n" in text)
     seen = await controller.act(do, proof=proof)
     if into and is_terminal(into.app) and seen.proof == "suspected no-op":
-        seen = seen.with_doubt("A terminal takes a password, for one, without showing it.")
+        seen = seen.with_doubt(Remark("A terminal takes a password, for one, without showing it."))
     payload: dict[str, JsonValue] = {"text": clip_line(text, _SHOWN_CHARS), "length": len(text), "routes": routes}
     return _done(call, payload, f"Typed {len(text)} characters.", seen)
 
@@ -432,7 +436,7 @@ def element_as_json(element: Element) -> dict[str, JsonValue]:
 
 
 def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Receipt) -> ToolResult:
-    return ToolResult(True, call.name, payload | seen_in(seen), f"{sentence} {seen.sentence}")
+    return ToolResult(True, call.name, payload | seen_in(seen), f"{sentence} {seen.sentence}", facts=seen.facts)
 
 
 def seen_in(seen: Receipt) -> dict[str, JsonValue]:
@@ -443,7 +447,7 @@ def seen_in(seen: Receipt) -> dict[str, JsonValue]:
         "window": seen.focus,
     }
     if seen.changes:
-        told["changes"] = list(seen.changes)
+        told["changes"] = [change.said for change in seen.changes]
     part = seen.unsaid
     return told | ({CHANGED_PART: [part.x, part.y, part.width, part.height]} if part else {})
 

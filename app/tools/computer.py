@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line
+from app.base.facts import Fact, Failed, said
+from app.base.texts import Phrase, clip_line
 from app.base.values import replace
 from app.desktop.backends import Button
 from app.desktop.capture import Capture, PictureBudget, bounds_of
@@ -34,7 +35,8 @@ async def _wait(controller: DesktopController, call: ToolCall) -> ToolResult:
     while (left := until - controller.clock.now()) > 0:
         controller.stop.check()
         await asyncio.sleep(min(left, _STEP_S))
-    return ToolResult(True, call.name, {}, f"Waited {seconds:g} seconds.{window_changes_since(controller, before)}")
+    windows = window_changes_since(controller, before)
+    return ToolResult(True, call.name, {}, f"Waited {seconds:g} seconds. {said(windows)}".rstrip(), facts=windows)
 
 
 def _at_once(act: Act) -> ActInSteps:
@@ -67,6 +69,7 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
     """
     steps = _steps(call)
     told: list[str] = []
+    facts: list[Fact] = []
     failure = ""
     for number, given in enumerate(steps, 1):
         try:
@@ -79,7 +82,9 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
             failure = f"{number}. {given.name} failed: {error}"
             break
         told.append(f"{number}. {result.llm_echo}")
-    return await _answer(controller, call, budget, (told, failure, len(steps)))
+        facts += result.facts
+    answer = await _answer(controller, call, budget, (told, failure, len(steps)))
+    return replace(answer, facts=(*facts, *([Failed(Phrase(failure))] if failure else [])))
 
 
 async def _on_element(controller: DesktopController, step: ToolCall) -> ToolCall:

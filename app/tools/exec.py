@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolMisuse, WispError
+from app.base.facts import Brought, Ran
 from app.base.texts import counted
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
@@ -102,6 +103,14 @@ def put_back_id(run: Run) -> str:
     return f"{run.record.turn}/{run.id}"
 
 
+def _fact(run: Run) -> Ran:
+    record = run.record
+    restore = put_back_id(run) if record.deleted else run.id
+    is_offline = record.sandboxed and not record.network
+    deleted, aside = tuple(record.deleted), tuple(record.set_aside)
+    return Ran(record.exit_code, run.is_running, is_offline, deleted, aside, restore)
+
+
 def preview(run: Run) -> str:
     """Return the beginning and the end of the output, for the model."""
     out, err = run.stdout.kept(_STDOUT_PREVIEW).rstrip("\n"), run.stderr.kept(_STDERR_PREVIEW).rstrip("\n")
@@ -186,7 +195,8 @@ class Commands:
         server = follower.server() if rests and run.is_running else Server()
         payload = {**card(run, self._clock.wall()), "url": server.url}
         echo = summary(run, self._clock.wall(), server) + preview(run)
-        return ToolResult(True, "execute_command", payload, echo)
+        said = Brought(preview(run).strip("\n") if run.stdout.size() or run.stderr.size() else "")
+        return ToolResult(True, "execute_command", payload, echo, facts=(_fact(run), said))
 
     def _timeout_s(self, call: ToolCall) -> float | None:
         if call.has("timeout_seconds"):

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 from app.base import facts, texts
 from app.base.clock import Clock, backoff_s
 from app.base.errors import Cancelled, NeedsPerson, Remedy, ToolFailed, ToolMisuse, WispError
-from app.base.facts import Fact, Failed, Rehearsed
+from app.base.facts import Fact, Failed, Rehearsed, Undoable
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, failed, not_run, tool_error
@@ -155,6 +155,8 @@ class Executor:
             # An act on the screen was judged by what was there, and may have happened before it failed.
             attempts = 1 if Effect.DESKTOP in effects else self._attempts
             result = await self._tried(self._runs[spec.name], call, context, attempts)
+            if result.payload.get("undoable") is True:
+                result = replace(result, facts=(*result.facts, Undoable()))
             if is_rehearsal and result.ok:
                 result = _rehearsed(result)
         except Exception as error:  # because a handler's bug must not end the turn

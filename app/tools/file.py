@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse, WispError
+from app.base.facts import Brought, Listed
 from app.base.ids import unique
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
@@ -50,7 +51,9 @@ class Files:
     async def read(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         if self._surfaces and call.text("path").startswith(DOC_PATH):
             text = await self._surfaces.read(call.text("path").removeprefix(DOC_PATH), turn)
-            return ToolResult(True, "read_file", {"path": call.text("path"), "text": text[:_CARD_CHARS]}, text)
+            return ToolResult(
+                True, "read_file", {"path": call.text("path"), "text": text[:_CARD_CHARS]}, text, facts=(Brought(text),)
+            )
         place = self._workspace.locate(call.text("path"), judged=turn.judged())
         first = call.integer("start_line") if call.has("start_line") else None
         last = call.integer("end_line") if call.has("end_line") else None
@@ -90,7 +93,8 @@ class Files:
         if order := call.text("order"):
             found = await asyncio.to_thread(searching.by_order, place, found, order)
         payload = {**_about(place), "entries": list(found.entries), "cut": found.is_cut, "skipped": list(found.skipped)}
-        return ToolResult(True, "list_files", payload, _listed(place, found, named))
+        listed = Listed(tuple(found.entries), found.is_cut)
+        return ToolResult(True, "list_files", payload, _listed(place, found, named), facts=(listed,))
 
     async def _look(self, place: Place, wanted: WantedLines) -> Slice | Picture:
         return await asyncio.to_thread(look, self._workspace, place, wanted)
@@ -121,7 +125,8 @@ def _lines_payload(place: Place, seen: Slice) -> dict[str, JsonValue]:
 
 def _shown(tool: str, place: Place, seen: Slice | Picture) -> ToolResult:
     if isinstance(seen, Slice):
-        return ToolResult(True, tool, _lines_payload(place, seen), _echo(seen))
+        echo = _echo(seen)
+        return ToolResult(True, tool, _lines_payload(place, seen), echo, facts=(Brought(echo),))
     label = f"{place.shown} ({seen.original_width}x{seen.original_height})"
     payload = {**_about(place), "width": seen.original_width, "height": seen.original_height}
     media = Media(seen.data, seen.media_type, seen.width, seen.height, label)

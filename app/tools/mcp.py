@@ -15,6 +15,7 @@ from functools import partial
 
 from app.base import ids, own_files, paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Brought
 from app.base.texts import clip_line, clip_middle, counted
 from app.base.values import replace
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult, not_run, question_result
@@ -108,7 +109,9 @@ class McpTools:
         lines += self._servers.configuration.read().problems
         listed: list[JsonValue] = list(lines)
         text = "\n".join(lines) or "No tool server is configured. The person adds one with `wisp mcp add`."
-        return ToolResult(True, call.name, {"servers": listed, "text": text}, _fenced("The tool servers:", text))
+        echo = _fenced("The tool servers:", text)
+        payload: dict[str, JsonValue] = {"servers": listed, "text": text}
+        return ToolResult(True, call.name, payload, echo, facts=(Brought("\n".join(lines)),))
 
     async def tools(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         entry = await self._entry(call)

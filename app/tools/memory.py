@@ -9,6 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Brought
 from app.base.ids import unique
 from app.base.texts import Phrase, clip_line, plain, unquoted
 from app.base.values import dataclass
@@ -100,7 +101,13 @@ class MemoryTools:
         lines = [fact.line() for fact in facts]
         listed: list[JsonValue] = list(lines)
         echo = "\n".join(lines) or "Nothing of that is remembered. in=conversations looks into what was said before."
-        return ToolResult(True, "recall", {"query": query, "count": len(facts), "facts": listed}, echo)
+        return ToolResult(
+            True,
+            "recall",
+            {"query": query, "count": len(facts), "facts": listed},
+            echo,
+            facts=(Brought("\n".join(lines)),),
+        )
 
     async def forget(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         if call.flag("all"):

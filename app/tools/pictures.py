@@ -6,15 +6,16 @@ import json
 from collections.abc import Callable, Sequence
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Fact, Named, ShownThing, ShownThings
 from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass, field, replace
-from app.desktop.accessibility.outline import line_of
+from app.desktop.accessibility.outline import COVERED, line_of
 from app.desktop.backends import Window
 from app.desktop.capture import Capture, PictureBudget, is_black
 from app.desktop.controller import DesktopController
 from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
-from app.desktop.ocr.elements import SIZEABLE
+from app.desktop.ocr.elements import SIZEABLE, is_written
 from app.desktop.screen_capture import Spot
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
@@ -103,12 +104,12 @@ async def with_changed_part(controller: DesktopController, result: ToolResult, s
     return replace(result, llm_echo=echo, llm_media=picture.llm_media)
 
 
-def window_changes_since(controller: DesktopController, before: tuple[Window, ...]) -> str:
-    """Return a blank and sentences on windows that opened, closed or changed; "" if none did."""
+def window_changes_since(controller: DesktopController, before: tuple[Window, ...]) -> tuple[Fact, ...]:
+    """Return which windows opened, closed or changed."""
     after = controller.backend.windows.all()
     hidden = {window.ref for window in (*before, *after) if window.is_own or controller.backend.is_private(window)}
     old, new = ([w for w in windows if w.ref not in hidden] for windows in (before, after))
-    return "".join(f" {change.sentence}" for change in window_changes(old, new, None))
+    return tuple(change.fact for change in window_changes(old, new, None))
 
 
 def region_in(controller: DesktopController, text: str, capture: str, space: str) -> Rect:
@@ -253,7 +254,14 @@ async def in_words(controller: DesktopController, tool: str, region: Rect) -> To
     notes += [] if lines or written.note else ["Nothing is told or written there."]
     shown: list[JsonValue] = [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]]
     payload: dict[str, JsonValue] = {"elements": len(inside), "written": len(written.elements), "lines": shown}
-    return ToolResult(True, tool, payload, "\n".join([about, *kept, *notes]))
+    things = tuple(map(shown_thing, (*inside, *written.elements)))
+    return ToolResult(True, tool, payload, "\n".join([about, *kept, *notes]), facts=(ShownThings(things),))
+
+
+def shown_thing(element: Element) -> ShownThing:
+    """Return an element as a fact."""
+    named = Named(element.role, element.name)
+    return ShownThing(named, element.value, is_written=is_written(element.ref), is_covered=element.is_(COVERED))
 
 
 def _titles(windows: Sequence[Window]) -> str:

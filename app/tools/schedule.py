@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Planned
 from app.base.ids import unique
 from app.base.texts import Phrase, clip_line, plain, unquoted
 from app.base.withheld import without_secrets
@@ -18,7 +19,7 @@ from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueT
 from app.services import timer
 from app.services.agenda import Agenda, Job
 from app.services.notifications import URGENCIES, DesktopNotification, DesktopNotifier, DeviceNotifier
-from app.services.schedule import clock_time, in_words, next_times, read, read_back, read_hour, zone_name
+from app.services.schedule import clock_time, in_words, next_times, phrase_of, read, read_back, read_hour, zone_name
 from app.tools.registry import Family, TurnContext
 
 _TASK_CHARS = 2_000
@@ -118,7 +119,8 @@ class ScheduleTools:
         lines = [line_of(job) for job in jobs]
         listed: list[JsonValue] = list(lines)
         payload: dict[str, JsonValue] = {"count": len(jobs), "lines": listed}
-        return ToolResult(True, "cron", payload, "\n".join(lines) or "Nothing is scheduled.")
+        facts = tuple(map(planned, jobs))
+        return ToolResult(True, "cron", payload, "\n".join(lines) or "Nothing is scheduled.", facts=facts)
 
     async def _remove(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         if not call.has("id"):
@@ -145,6 +147,12 @@ def find_job(agenda: Agenda, number: int) -> Job:
         return found
     there = "; ".join(clip_line(f"{job.id}. {job.title}", _TITLE_CHARS) for job in jobs[:_MOST_LISTED])
     raise ToolFailed(f"There is no schedule {number}. {f'There is: {there}.' if there else 'Nothing is scheduled.'}")
+
+
+def planned(job: Job) -> Planned:
+    """Return a schedule as a fact."""
+    when, waits = job.when, job.waits_for
+    return Planned(job.id, job.title, phrase_of(when), when.zone, job.next_at, job.until, waits, tuple(job.allowed))
 
 
 def line_of(job: Job) -> str:
@@ -201,9 +209,9 @@ def _when_in_words(schedule: str) -> Phrase | str:
     except ToolMisuse:  # because the handler refuses such a schedule only afterwards
         return schedule
     if when.kind == "once":
-        return Phrase(in_words(when).removeprefix("once, "))
+        return Phrase("on {day} at {time}", phrase_of(when).values)
     times = tuple(clock_time(at, when.zone) for at in next_times(when, now, now))
-    return Phrase("{when} ({zone}); next: {times}", {"when": Phrase(in_words(when)), "zone": when.zone, "times": times})
+    return Phrase("{when} ({zone}); next: {times}", {"when": phrase_of(when), "zone": when.zone, "times": times})
 
 
 def _all_of(phrases: Sequence[Phrase | str]) -> Phrase | str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.base import resources
 from app.base.errors import ProviderError, ToolFailed, ToolMisuse
+from app.base.facts import Named, ShownThing, ShownThings
 from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass
@@ -33,6 +34,7 @@ from app.tools.pictures import (
     in_words,
     region_in,
     shown,
+    shown_thing,
     texts_between,
     texts_in,
     to_point_in,
@@ -93,7 +95,7 @@ class ScreenReading:
         area, target = missing.area, call.text("target")
         region = f"{area.x},{area.y},{area.right},{area.bottom}"
         if refusal := await turn.admit(ToolCall(call.id, _PICTURE_STEP, {"region": region, "space": "screen"})):
-            raise NotFound(f"{missing} No picture of it may be taken: {refusal}", area)
+            raise NotFound(missing.name, f"{missing} No picture of it may be taken: {refusal}", area)
         places: list[_Sighting] = []
         try:
             capture, picture = await self._desktop.run(_photographed, area, "label", self._sight)
@@ -105,7 +107,8 @@ class ScreenReading:
         except (ProviderError, ToolMisuse):
             pass  # because the model at work can still point in the picture itself
         if places:
-            missing = NotFound(f"{missing} {_say('maybe', places='; '.join(place.told for place in places))}", area)
+            maybe = _say("maybe", places="; ".join(place.told for place in places))
+            missing = NotFound(missing.name, f"{missing} {maybe}", area)
         return await self._desktop.run(to_point_in, call, missing, self._sight)
 
 
@@ -242,7 +245,9 @@ async def _read_marked(controller: DesktopController, call: ToolCall, picture: M
     ]
     shown: list[JsonValue] = [clip_line(line.text, _SHOWN_CHARS) for line in lines[:_CARD_LINES]]
     payload: dict[str, JsonValue] = {"written": len(lines), "lines": shown}
-    return ToolResult(True, call.name, payload, "\n".join(told) or "Nothing is written in the marked part.")
+    things = tuple(ShownThing(Named("", line.text), is_written=True) for line in lines)
+    echo = "\n".join(told) or "Nothing is written in the marked part."
+    return ToolResult(True, call.name, payload, echo, facts=(ShownThings(things),))
 
 
 async def _read_region(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -289,7 +294,9 @@ async def _read(
         "lines": [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]],
         "silent": list(outline.silent),
     }
-    return ToolResult(True, call.name, payload, _told(request, outline, lines, found, note))
+    shown = (*map(shown_thing, outline.elements), *map(shown_thing, texts.elements))
+    echo = _told(request, outline, lines, found, note)
+    return ToolResult(True, call.name, payload, echo, facts=(ShownThings(shown),))
 
 
 async def _whole(controller: DesktopController, call: ToolCall) -> ToolResult | None:

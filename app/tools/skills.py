@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from app.base.facts import Brought
 from app.base.texts import clip_line
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
@@ -78,7 +79,8 @@ def _catalogue(found: FoundSkills) -> ToolResult:
         lines.append(f"[{len(found.offered) - MOST_LISTED} more: name one to open it]")
     listed: list[JsonValue] = list(lines)
     payload: dict[str, JsonValue] = {"count": len(found.offered), "skills": listed, "text": "\n".join(lines)}
-    return ToolResult(True, "use_skill", payload, "\n".join(lines) or "There are no skills.")
+    text = "\n".join(lines)
+    return ToolResult(True, "use_skill", payload, text or "There are no skills.", facts=(Brought(text),))
 
 
 def _line(skill: Skill) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 
 from app.base import resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.base.facts import Listed, Made
 from app.base.texts import clip_line
 from app.base.values import replace
 from app.protocol.call import JsonValue, ToolCall, ToolResult, question_result
@@ -102,7 +103,8 @@ class SurfaceTools:
         lines += [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
         text = "\n".join(lines) or "There are no surfaces yet."
         ids: list[JsonValue] = [one.id for one in found]
-        return ToolResult(True, call.name, {"ids": ids, "count": len(found), "text": text}, text)
+        facts = (Listed(tuple(one.name for one in found[:_LISTED]), len(found) > _LISTED),)
+        return ToolResult(True, call.name, {"ids": ids, "count": len(found), "text": text}, text, facts=facts)
 
     async def read_data(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         surface = await self._found(call)
@@ -144,15 +146,15 @@ class SurfaceTools:
         if surface.is_app and HAS_MENU and not surface.is_in_menu:
             remarks += " Its entry in the menu of programs could not be written."
         text = f"Created {surface.name!r} as {surface.id}. {opened}{remarks}"
-        return _result(call, surface, text, undoable=True)
+        made = Made(surface.id, surface.name)
+        return replace(_result(call, surface, text, undoable=True), facts=(made,))
 
     async def _open_instead(self, call: ToolCall, there: Surface, turn: TurnContext) -> ToolResult:
         """Open the surface that a call would make a second time. Its card says that it was opened."""
         as_launch = replace(call, name=call.name.replace("create", "launch"), arguments={"id": there.id})
         opened = await self.launch(as_launch, turn)
-        return replace(
-            opened, llm_echo=f"{opened.llm_echo} It is there already, so none was made. another=true makes one more."
-        )
+        echo = f"{opened.llm_echo} It is there already, so none was made. another=true makes one more."
+        return replace(opened, llm_echo=echo, facts=(Made(there.id, there.name, was_there=True),))
 
     async def update(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         surface = await self._found(call, _kind_of(call))

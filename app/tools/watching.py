@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from app.base.errors import Cancelled, NeedsPerson, ToolFailed, ToolMisuse
+from app.base.facts import Fact, said
 from app.base.geometry import Rect
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.desktop.backends import Window
 from app.desktop.capture import Capture, PictureBudget, changed_tiles, merged
 from app.desktop.controller import DesktopController
@@ -86,7 +87,8 @@ class Watching:
         has_rested = await _sleep(seconds, turn)
         waited = seconds if has_rested else round(asyncio.get_running_loop().time() - began, 1)
         echo = f"Waited {waited:g} seconds.{'' if has_rested else f' Stopped early: {HEARD}'}"
-        return ToolResult(True, call.name, {"seconds": waited}, echo + await self._windows_since(before))
+        windows = await self._windows_since(before)
+        return ToolResult(True, call.name, {"seconds": waited}, f"{echo} {said(windows)}".rstrip(), facts=windows)
 
     async def _windows(self) -> tuple[Window, ...] | None:
         """Return the windows; None if the screen cannot be seen: waiting is possible nevertheless."""
@@ -95,8 +97,8 @@ class Watching:
         except (ToolFailed, NeedsPerson):
             return None
 
-    async def _windows_since(self, before: tuple[Window, ...] | None) -> str:
-        return "" if before is None else await self._desktop.run(_windows_since, before)
+    async def _windows_since(self, before: tuple[Window, ...] | None) -> tuple[Fact, ...]:
+        return () if before is None else await self._desktop.run(_windows_since, before)
 
     async def wait_for(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         condition, what = _condition(call)
@@ -109,20 +111,22 @@ class Watching:
             if loop.time() >= limit:
                 state = "is still there" if wants_gone else "did not come"
                 windows = await self._windows_since(before)
-                raise ToolFailed(f"After {limit_s:g} seconds {what} {state}.{windows} Look with screen_capture.")
+                told = Phrase(f"After {{seconds}} seconds {{what}} {state}.", {"seconds": f"{limit_s:g}", "what": what})
+                raise ToolFailed(told, "Look with screen_capture.", facts=windows)
             if not await _sleep(_LOOK_AGAIN_S, turn):
                 return ToolResult(True, call.name, {"what": what}, f"Stopped waiting for {what}: {HEARD}")
         waited = limit_s - (limit - loop.time())
         echo = f"{what[0].upper()}{what[1:]} is {'gone' if wants_gone else 'there'}, after {waited:.1f} seconds."
-        echo += await self._windows_since(before)
-        return ToolResult(True, call.name, {"what": what, "seconds": round(waited, 1)}, echo)
+        windows = await self._windows_since(before)
+        payload: dict[str, JsonValue] = {"what": what, "seconds": round(waited, 1)}
+        return ToolResult(True, call.name, payload, f"{echo} {said(windows)}".rstrip(), facts=windows)
 
 
 async def _open_windows(controller: DesktopController) -> tuple[Window, ...]:
     return controller.backend.windows.all()
 
 
-async def _windows_since(controller: DesktopController, before: tuple[Window, ...]) -> str:
+async def _windows_since(controller: DesktopController, before: tuple[Window, ...]) -> tuple[Fact, ...]:
     return window_changes_since(controller, before)
 
 

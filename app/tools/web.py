@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.base.errors import ToolMisuse
+from app.base.facts import Brought
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.services.files.contents import Picture, WantedLines, look
@@ -51,7 +52,8 @@ class Web:
         hits: list[JsonValue] = [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found.hits]
         failures: list[JsonValue] = list(found.failures)
         payload: dict[str, JsonValue] = {"query": query, "engine": found.engine, "results": hits, "failures": failures}
-        return ToolResult(True, "web_search", payload, _listed(found))
+        brought = Brought("\n".join(_lines(found.hits)))
+        return ToolResult(True, "web_search", payload, _listed(found), facts=(brought,))
 
     async def view(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         url, path = call.text("url"), call.text("path")
@@ -130,7 +132,7 @@ def _shown(page: WebPage, start: int) -> ToolResult:
         "characters": len(page.text),
         "text": part[:_CARD_CHARS],
     }
-    return ToolResult(page.status < 400, "web_fetch", payload, echo)
+    return ToolResult(page.status < 400, "web_fetch", payload, echo, facts=(Brought(echo),))
 
 
 def _effects_of_view(call: ToolCall) -> frozenset[Effect]:

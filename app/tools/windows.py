@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Brought, ListedWindow, ListedWindows, WindowChanged, WindowEvent, said
 from app.base.geometry import Rect
-from app.base.texts import clip_line, clip_middle
+from app.base.texts import Phrase, clip_line, clip_middle
 from app.desktop.backends import Press, Window
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
@@ -112,12 +113,11 @@ async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult
     )
     await controller.screen_capture.settle(_OPENING)
     if opened.window is None:
-        told = (
-            f"Handed {opened.name} over to its program, which runs already; no window tells what it shows. Look first."
-        )
-        return ToolResult(True, call.name, {"name": opened.name, "title": "", "window": ""}, told)
+        handed = f"Handed {opened.name} over to its program, which runs already; no window tells what it shows."
+        return ToolResult(True, call.name, {"name": opened.name, "title": "", "window": ""}, f"{handed} Look first.")
     if opened.dialog:
-        raise ToolFailed(f"{opened.name} {_BEHIND} {await controller.asked_in(opened.dialog)}")
+        told = Phrase(f"{{name}} {_BEHIND}", {"name": opened.name})
+        raise ToolFailed(told, facts=[await controller.asked_in(opened.dialog)])
     shown = opened.window
     window = next((w for w in controller.backend.windows.all() if w.ref == shown.ref), shown)
     verb = "Opened" if opened.is_new else "It was running: brought forward"
@@ -125,8 +125,9 @@ async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult
     if _is_new_terminal(opened):
         payload["new_terminal"] = True
     echo = f"{verb} {opened.name}; its window {window.title!r} ({window.ref}) {_in_front(window)}."
-    echo = " ".join([echo, *await controller.shows(window)])
-    return ToolResult(True, call.name, payload, echo)
+    shows = await controller.shows(window)
+    facts = (WindowChanged(WindowEvent.OPENED if opened.is_new else WindowEvent.ACTIVE, window.title), *shows)
+    return ToolResult(True, call.name, payload, f"{echo} {said(shows)}".rstrip(), facts=facts)
 
 
 def _is_new_terminal(opened: Opened) -> bool:
@@ -142,7 +143,9 @@ async def _list_windows(controller: DesktopController, call: ToolCall) -> ToolRe
     windows = [window for window in controller.backend.windows.all() if not window.is_own]
     payload: dict[str, JsonValue] = {"windows": [_as_json(window) for window in windows]}
     lines = "\n".join(_line(window) for window in windows)
-    return ToolResult(True, call.name, payload, f"Topmost first:\n{lines}" if windows else "No window is open.")
+    listed = tuple(ListedWindow(one.title, one.app, one.is_active, one.is_minimised) for one in windows)
+    echo = f"Topmost first:\n{lines}" if windows else "No window is open."
+    return ToolResult(True, call.name, payload, echo, facts=(ListedWindows(listed),))
 
 
 async def _focus_window(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -154,7 +157,8 @@ async def _focus_window(controller: DesktopController, call: ToolCall) -> ToolRe
         dialog = dialog_before(found, controller.backend.windows.all())
         if dialog is None or dialog.ref == found.ref:
             raise
-        raise ToolFailed(f"{found.title!r} {_BEHIND} {await controller.asked_in(dialog)}") from None
+        told = Phrase(f"{{title!r}} {_BEHIND}", {"title": found.title})
+        raise ToolFailed(told, facts=[await controller.asked_in(dialog)]) from None
     await controller.screen_capture.settle(Patience())
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
     return ToolResult(True, call.name, payload, f"{window.title!r} ({window.ref}) {_in_front(window)}.")
@@ -171,12 +175,14 @@ async def _close_window(controller: DesktopController, call: ToolCall) -> ToolRe
     await controller.screen_capture.settle(Patience())
     if not is_closed:
         active = controller.active_window()
-        asking = f" {active.title!r} is in front; it may be asking something." if active else ""
         shows = await controller.shows(active) if active and active.ref != window.ref else ()
-        told = " ".join([asking, *(shows or ["Look with screen_capture."])])
-        raise ToolFailed(f"{window.title!r} was asked to close and is still open.{told}")
+        told = "{title!r} was asked to close and is still open."
+        told += " {active!r} is in front; it may be asking something." if active else ""
+        titles = {"title": window.title, "active": active.title if active else ""}
+        raise ToolFailed(Phrase(told, titles), "" if shows else "Look with screen_capture.", facts=shows)
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
-    return ToolResult(True, call.name, payload, f"{window.title!r} is closed.")
+    facts = (WindowChanged(WindowEvent.CLOSED, window.title),)
+    return ToolResult(True, call.name, payload, f"{window.title!r} is closed.", facts=facts)
 
 
 async def _move_window(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -240,7 +246,8 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         held = await _close_menus(controller, len(parts))
         raise ToolFailed(f"{parts[-1]!r} is a menu, so nothing was chosen. {held} Go on with one of them.")
     payload: dict[str, JsonValue] = {"path": parts}
-    result = ToolResult(True, call.name, payload | seen_in(seen), f"Chose {' > '.join(parts)}. {seen.sentence}")
+    echo = f"Chose {' > '.join(parts)}. {seen.sentence}"
+    result = ToolResult(True, call.name, payload | seen_in(seen), echo, facts=seen.facts)
     return await with_changed_part(controller, result, sight)
 
 
@@ -275,7 +282,8 @@ async def _read_clipboard(controller: DesktopController, call: ToolCall) -> Tool
     text = await controller.backend.clipboard.read()
     payload: dict[str, JsonValue] = {"length": len(text), "text": clip_line(text, _TITLE_CHARS)}
     shown = clip_middle(text, _CLIPBOARD_CHARS, _CLIPBOARD_CHARS)
-    return ToolResult(True, call.name, payload, f"The clipboard holds:\n{shown}" if text else "It holds no text.")
+    echo = f"The clipboard holds:\n{shown}" if text else "It holds no text."
+    return ToolResult(True, call.name, payload, echo, facts=(Brought(shown),))
 
 
 async def _write_clipboard(controller: DesktopController, call: ToolCall) -> ToolResult:

@@ -13,8 +13,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from app.base.facts import Became, Came, Change, ControlChanged, Fact, Named, StateNow, ValueNow, Went
 from app.base.geometry import Rect
-from app.base.texts import clip_line
 from app.base.values import dataclass, field, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
@@ -53,8 +53,6 @@ _MOST_LINES = 12
 _MOST_NAMES = 24
 _DEEPEST = 4
 _ROUNDS = 3
-_SHOWN_CHARS = 60
-_LINE_CHARS = 600
 _REMEMBERED = 400
 _MOST_SHOWN = 4000
 _RESTLESS_S = 2.5
@@ -231,7 +229,7 @@ class Following:
         self._news.set()
 
     async def told(self, near: Rect | None = None) -> Changed:
-        """Describe what changed in at most 12 sentences, with the changes nearest to `near` first."""
+        """Return what changed, at most 12 facts, with the changes nearest to `near` first."""
         for _ in range(_ROUNDS):
             count = len(self._events)
             subjects = self._newest()
@@ -246,8 +244,7 @@ class Following:
             is_weak = all(self._is_weak(one) for one in seen)
             return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_effect, is_weak, self._has_new_window)
         rest = ((_rest(one), one.leaves_a_trace) for one in told if not one.is_in_sight)
-        line, shows = next(((line, shows) for line, shows in rest if line), ("", False))
-        return Changed((line,), shows) if line else Changed()
+        return next((Changed((line,), shows) for line, shows in rest if line), Changed())
 
     def _is_weak(self, one: _Subject) -> bool:
         """Return whether something may only have closed: it went, or what lay behind it is there again."""
@@ -444,53 +441,42 @@ class ChangeFeed:
         return before == node.name
 
 
-_GONE = "Gone"
-
-
-def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[str]:
-    """Write one sentence for each visible change, one for all new objects, and one for all that are gone."""
+def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[Fact]:
+    """Return one fact for each visible change, one for all new objects, and one for all that are gone."""
     changed, came, went = ([one for one in seen if one.event.fate == fate] for fate in ("changed", "came", "went"))
     changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
     lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
     lines += _renamed(came, went)
-    lines += [_listed("New", came), _listed(_GONE, went)]
+    new, gone = _named(came), _named(went)
+    lines += [Came(new[:_MOST_NAMES], max(len(new) - _MOST_NAMES, 0))] if new else []
+    lines += [Went(gone[:_MOST_NAMES], max(len(gone) - _MOST_NAMES, 0))] if gone else []
     return [line for line in lines if line]
 
 
-def _rest(subject: _Subject) -> str:
-    """Describe a change that is not visible or has no name. Returns "" if the object is gone and no holder is known."""
+def _rest(subject: _Subject) -> Fact | None:
+    """Return a change that is not visible or has no name; None if the object is gone and no holder is known."""
     if subject.holder is not None:
         return _told(replace(subject.event, child=None), subject.holder)
-    return "" if subject.is_lost or subject.event.child else _told(subject.event, subject.node)
+    return None if subject.is_lost or subject.event.child else _told(subject.event, subject.node)
 
 
-def _renamed(came: list[_Subject], went: list[_Subject]) -> Iterator[str]:
-    """Yield a sentence for each text that replaced another: Chromium removes the old text object and adds a new one."""
+def _renamed(came: list[_Subject], went: list[_Subject]) -> Iterator[Became]:
+    """Yield a fact for each text that replaced another: Chromium removes the old text object and adds a new one."""
     for new in list(came):
         same = [old for old in went if old.event.key == new.event.key and old.node.role == new.node.role]
         if len(same) == 1 and new.event.child and len(new.names) == len(same[0].names) == 1:
             came.remove(new)
             went.remove(same[0])
-            yield f"{new.node.role} {_quoted(same[0].names[0])} became {_quoted(new.names[0])}."
+            yield Became(Named(new.node.role, same[0].names[0].called), new.names[0].called)
 
 
-def _listed(word: str, subjects: Sequence[_Subject]) -> str:
-    """List all names in one line, in order of appearance: `New: button "OK", "Cancel", label "Sure?".`"""
+def _named(subjects: Sequence[_Subject]) -> tuple[Named, ...]:
+    """Return all names, in order of appearance."""
     nodes: dict[str, Node] = {}
     for node in (node for subject in reversed(subjects) for node in subject.names):
         if node.called not in nodes or (node.is_operable and not nodes[node.called].is_operable):
             nodes[node.called] = node
-    parts: list[str] = []
-    role = ""
-    for node in nodes.values():
-        parts.append(_quoted(node) if node.role == role else f"{node.role} {_quoted(node)}")
-        role = node.role
-    more = f" and {len(parts) - _MOST_NAMES} more" if len(parts) > _MOST_NAMES else ""
-    return f"{word}: {clip_line(', '.join(parts[:_MOST_NAMES]), _LINE_CHARS)}{more}." if parts else ""
-
-
-def _quoted(node: Node) -> str:
-    return f'"{clip_line(node.called, _SHOWN_CHARS)}"'
+    return tuple(Named(node.role, node.called) for node in nodes.values())
 
 
 def _distance(node: Node, near: Rect | None) -> float:
@@ -501,14 +487,14 @@ def _distance(node: Node, near: Rect | None) -> float:
     return abs(one.x - other.x) + abs(one.y - other.y)
 
 
-def _change(subject: _Subject) -> str:
-    """Describe a change of an object that was visible before and is still visible."""
+def _change(subject: _Subject) -> Fact | None:
+    """Return the change of an object that was visible before and is still visible."""
     before, node = subject.before, subject.node
     if before is not None and before.name.strip() and node.name.strip() and node.role not in (spi.SECRET, *spi.TEXTS):
         if before.name != node.name:
-            return f"{node.role} {_quoted(before)} became {_quoted(node)}."
+            return Became(Named(node.role, before.called), node.called)
         if subject.event.detail == "accessible-name":
-            return ""
+            return None
     is_chosen_tab = node.role == "page tab" and subject.event.detail == "selected" and node.has("focused")
     if is_chosen_tab and not (before and before.has("selected")):
         # Qt 5 calls the tab in front focused, whatever has the keyboard, and reports it as not selected.
@@ -542,22 +528,21 @@ def _may_be_effect(event: _Event) -> bool:
     return event.kind in (_CHILDREN, "TextChanged", "SelectionChanged")
 
 
-def _told(event: _Event, node: Node) -> str:
-    """Describe an event on `node` in a sentence. Returns "" if it is no effect of an action, such as a held button."""
-    name = clip_line(node.name, _SHOWN_CHARS)
-    called = f'{node.role} "{name}"' if name else node.role
+def _told(event: _Event, node: Node) -> Fact | None:
+    """Return what an event on `node` tells; None if it is no effect of an action, such as a held button."""
+    called = Named(node.role, node.name)
     if node.role in _NO_EFFECT_ROLES or node.has("defunct"):
-        return ""
+        return None
     if event.kind == "StateChanged":
         if event.detail == "pressed" and node.role != "toggle button":
-            return ""
-        return f"{called} is {'now' if event.is_on else 'no longer'} {event.detail}."
+            return None
+        return StateNow(called, event.detail, event.is_on)
     if event.kind == "SelectionChanged":
-        return f"Another entry of {called} is selected."
+        return ControlChanged(called, Change.SELECTION)
     if event.kind == _CHILDREN:
-        return f"{called} {'got' if event.detail == 'add' else 'lost'} an entry."
+        return ControlChanged(called, Change.GOT if event.detail == "add" else Change.LOST)
     if node.role == spi.SECRET:
-        return f"{called} holds another text."
+        return ControlChanged(called, Change.TEXT)
     if node.value:
-        return f"{called} holds {clip_line(node.value, _SHOWN_CHARS)!r} now."
-    return f"{called} changed." if name or node.role in spi.TEXTS else ""
+        return ValueNow(called, node.value)
+    return ControlChanged(called) if node.name or node.role in spi.TEXTS else None

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
+from app.base.facts import DialogAsks, Named, Shows
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.ids import counter
 from app.base.texts import clip_line
@@ -324,21 +325,25 @@ def _greyed(element: Element) -> list[str]:
     return ["greyed"] if is_greyed(element) else []
 
 
-def contents_of(window: Window, held: Sequence[Element]) -> str:
-    """Return a sentence on what a window or pop-up contains; "" if nothing. For a question, the buttons are named."""
-    if asked := _question_in(window, held):
-        return f"{asked} {_buttons_in(held)}"
+def contents_of(window: Window, held: Sequence[Element]) -> DialogAsks | Shows | None:
+    """Return what a window or pop-up contains; None if nothing. Of a question, it is what it asks and its buttons."""
+    if _question_in(window, held):
+        return dialog_in_front(window, held)
     inside = sorted(held, key=lambda element: element.role not in spi.OPERABLE)
     told = ", ".join(brief_of(element) for element in inside[:_LISTED])
     more = f" and {len(inside) - _LISTED} more" if len(inside) > _LISTED else ""
     name = "What opened" if window.is_popup else f'"{clip_line(window.title, _TITLE_CHARACTERS)}"'
-    return f"{name} shows {clip_line(told, _LISTED_CHARACTERS)}{more}." if told else ""
+    if not told:
+        return None
+    things = tuple(Named(element.role, element.name) for element in inside[:_LISTED])
+    title = "" if window.is_popup else window.title
+    return Shows(title, things, f"{name} shows {clip_line(told, _LISTED_CHARACTERS)}{more}.")
 
 
-def dialog_in_front(window: Window, held: Sequence[Element]) -> str:
-    """Return the question of a dialog (or a sentence that the dialog is in front), and its lowest buttons."""
-    said = _question_in(window, held) or f"{_named_dialog(window)} stands in front."
-    return f"{said} {_buttons_in(held)}".strip()
+def dialog_in_front(window: Window, held: Sequence[Element]) -> DialogAsks:
+    """Return what a dialog asks, and its lowest buttons."""
+    title = clip_line(window.title, _TITLE_CHARACTERS)
+    return DialogAsks(title, clip_line(_question_in(window, held), _QUESTION_CHARACTERS), _buttons_in(held))
 
 
 def _question_in(window: Window, held: Sequence[Element]) -> str:
@@ -347,19 +352,15 @@ def _question_in(window: Window, held: Sequence[Element]) -> str:
     texts = [element.name.strip() for element in held if element.role not in spi.OPERABLE and element.name.strip()]
     if not (window.is_dialog and not window.is_popup and texts and roles & _ANSWERS and roles <= _ASKING):
         return ""
-    return f"{_named_dialog(window)} asks: {_quoted(' '.join(texts), _QUESTION_CHARACTERS)}"
+    return " ".join(texts)
 
 
-def _named_dialog(window: Window) -> str:
-    return f"The dialog {_quoted(window.title, _TITLE_CHARACTERS)}" if window.title.strip() else "A dialog"
-
-
-def _buttons_in(held: Sequence[Element]) -> str:
-    """Return a sentence with a dialog's answers: the buttons in its lowest row; "" if it has none."""
+def _buttons_in(held: Sequence[Element]) -> tuple[str, ...]:
+    """Return a dialog's answers: the buttons in its lowest row."""
     buttons = [element for element in held if element.role in _ANSWERS and element.name.strip()]
     lowest = max((button.box.center.y for button in buttons), default=0)
-    named = [_quoted(button.name) for button in buttons if lowest - button.box.center.y <= _ROWS_PX]
-    return f"Its buttons: {', '.join(named[:_LISTED])}." if named else ""
+    named = [clip_line(button.name, _NAME_CHARACTERS) for button in buttons if lowest - button.box.center.y <= _ROWS_PX]
+    return tuple(named[:_LISTED])
 
 
 def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[Element, ...]:

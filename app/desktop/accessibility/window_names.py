@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Candidate, Named, Several
 from app.desktop.backends import Window
 from app.desktop.programs import is_of_sort
 
@@ -31,7 +32,10 @@ def find(title: str, windows: Sequence[Window], made: Collection[str]) -> Window
     if len(found) == 1:
         return found[0]
     if found:
-        raise ToolFailed(f"Several windows fit {title!r}: {_listed(found, _places(found))}. Name one by its ref.")
+        places = _places(found)
+        several = Several(tuple(map(_candidate, found, places)))
+        told = f"Several windows fit {title!r}: {_listed(found, places)}. Name one by its ref."
+        raise ToolFailed(told, facts=[several])
     raise ToolFailed(f"No window is called {title!r}. {_open_now(windows)}")
 
 
@@ -46,7 +50,7 @@ def _placed(wanted: str, windows: Sequence[Window]) -> Iterator[Window]:
             name = wanted.removesuffix(f" {one}")
             fitting = _fitting(name, windows, (*_SURE, _is_like)) if name != wanted else []
             told = zip(fitting, _places(fitting), strict=True)
-            yield from (window for window, there in told if there == _words()[place][0])
+            yield from (window for window, there in told if there == place)
 
 
 def _words() -> dict[str, list[str]]:
@@ -55,16 +59,19 @@ def _words() -> dict[str, list[str]]:
 
 
 def _places(windows: Sequence[Window]) -> list[str]:
-    """Return for each window, topmost first, where a person sees it among the others; "" if no words tell that."""
-    words = {place: spoken[0] for place, spoken in _words().items()}
+    """Return for each window, topmost first, where a person sees it among the others: a place, or "" for none."""
     if len(windows) != 2:
-        return [words["front"], *[""] * (len(windows) - 1)] if windows else []
+        return ["front", *[""] * (len(windows) - 1)] if windows else []
     one, other = (window.area.center for window in windows)
     if abs(one.x - other.x) > max(_APART_PX, abs(one.y - other.y)):
-        return [words["left"], words["right"]] if one.x < other.x else [words["right"], words["left"]]
+        return ["left", "right"] if one.x < other.x else ["right", "left"]
     if abs(one.y - other.y) > _APART_PX:
-        return [words["top"], words["bottom"]] if one.y < other.y else [words["bottom"], words["top"]]
-    return [words["front"], words["behind"]]
+        return ["top", "bottom"] if one.y < other.y else ["bottom", "top"]
+    return ["front", "behind"]
+
+
+def _candidate(window: Window, place: str) -> Candidate:
+    return Candidate(window.ref, Named("window", window.title), place)
 
 
 def _is_called(window: Window, wanted: str) -> bool:
@@ -90,7 +97,7 @@ def _listed(windows: Sequence[Window], places: Sequence[str] = ()) -> str:
     titles = [window.title for window in windows]
     alike = [bool(places) and titles.count(window.title) > 1 for window in windows]
     told = (
-        f'{window.ref} "{window.title}"' + (f" ({places[at]})" if alike[at] and places[at] else "")
+        f'{window.ref} "{window.title}"' + (f" ({_words()[places[at]][0]})" if alike[at] and places[at] else "")
         for at, window in enumerate(windows[:_TOLD])
     )
     return ", ".join(told)

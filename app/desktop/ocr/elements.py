@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Fact
 from app.base.geometry import Point, Rect
 from app.base.ids import counter
 from app.base.texts import clip_line
@@ -101,7 +102,7 @@ class OcrElements:
         fits = texts_that_fit(lines, ways)
         return [(self._named(window, fit.text, fit.box, frame), fit.score) for fit in fits if frame]
 
-    async def changed(self, window: Window, before: Frame, after: Frame, parts: Sequence[Rect]) -> list[str]:
+    async def changed(self, window: Window, before: Frame, after: Frame, parts: Sequence[Rect]) -> list[Fact]:
         """Describe the texts that changed in or around `parts` of a window. Raises as `Ocr.read_text`."""
         region = _around(parts, self._whole(window).overlap(after.area))
         if region is None or self._backend.is_private(window):

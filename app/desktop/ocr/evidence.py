@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import pairwise
 
 from app.base.clock import Clock
+from app.base.facts import Became, Came, Fact, Named, Remark, Went
 from app.base.geometry import Rect
-from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.desktop.accessibility.matching import Description, name_fit, normal
 from app.desktop.backends import Frame, Window
@@ -96,18 +96,18 @@ _LEAST_LETTERS = 2
 """OCR may read a tick or a dot as a letter."""
 
 
-def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[str]:
-    """Describe the lines that changed, without clocks and without differences that OCR makes by mistake."""
+def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[Fact]:
+    """Return the lines that changed, without clocks and without differences that OCR makes by mistake."""
     gone, came = _lacking_in(after, before), _lacking_in(before, after)
-    told: list[str] = []
+    told: list[Fact] = []
     for new in list(came):
         old = next((one for one in gone if _stand_alike(one.box, new.box)), None)
         if old:
             gone.remove(old)
             came.remove(new)
-            told.append(f"{_in_quotes(old)} became {_in_quotes(new)}.")
-    told += [f"New: {', '.join(map(_in_quotes, came))}."] if came else []
-    return told + ([f"Gone: {', '.join(map(_in_quotes, gone))}."] if gone else [])
+            told.append(Became(Named("", old.text), new.text))
+    told += [Came(tuple(Named("", line.text) for line in came))] if came else []
+    return told + ([Went(tuple(Named("", line.text) for line in gone))] if gone else [])
 
 
 def _lacking_in(those: Sequence[TextBox], lines: Sequence[TextBox]) -> list[TextBox]:
@@ -126,13 +126,8 @@ def _spelt(line: TextBox) -> str:
     return _run_together(_folded(normal(line.text.strip(_DOTS)).translate(_SPECKS)))
 
 
-def _in_quotes(line: TextBox) -> str:
-    return f'"{clip_line(line.text, _NAME_CHARACTERS)}"'
-
-
 _NEAR_PX = 48
 _SAME_PLACE_PX = 8
-_NAME_CHARACTERS = 60
 _KNOWN_FRAMES = 2  # because a screen is compared with what the last action left, and with what was read since then
 _LEAST_PX = 10_000
 _RESTLESS_S = 10.0
@@ -143,8 +138,8 @@ _LETTER_PX = 8
 """How much taller than the changed part of a digit a line of text may be: 0 and 9 share their upper half."""
 _MOST_TEXTS = 12
 
-TextsChanged = Callable[[Window, Frame, Frame, Sequence[Rect]], Awaitable[list[str]]]
-"""Returns sentences on the texts that differ in parts of a window, before and after."""
+TextsChanged = Callable[[Window, Frame, Frame, Sequence[Rect]], Awaitable[list[Fact]]]
+"""Returns facts on the texts that differ in parts of a window, before and after."""
 
 
 class PixelEvidence:
@@ -188,15 +183,15 @@ class PixelEvidence:
         after: Frame,
         changed: Sequence[Rect],
         place: Rect | None,
-    ) -> tuple[str, ...]:
-        """Return sentences that prove the effect; () if nothing does. Raises ToolFailed if OCR does not work."""
+    ) -> tuple[Fact, ...]:
+        """Return what proves the effect; () if nothing does. Raises ToolFailed if OCR does not work."""
         parts = self._caused(window, changed)
         told = await self._texts_changed(window, before, after, parts) if parts else []
         bounds = bounds_of(parts)
         if not told and place is not None:
             near = [part for part in parts if part.overlap(_grown(place, _NEAR_PX))]
             spots = [spot for part in near for spot in spots_in(before, after, part)]
-            told = ["A mark there changed."] if any(is_mark(before, after, spot) for spot in spots) else []
+            told = [Remark("A mark there changed.")] if any(is_mark(before, after, spot) for spot in spots) else []
         if (
             not told
             and place is None
@@ -204,7 +199,7 @@ class PixelEvidence:
             and bounds
             and bounds.width <= _CURSOR_PX < bounds.height
         ):
-            told = ["The cursor went to another line."]
+            told = [Remark("The cursor went to another line.")]
         return tuple(told[:_MOST_TEXTS])
 
     def _caused(self, window: Window, changed: Sequence[Rect]) -> list[Rect]:

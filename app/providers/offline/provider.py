@@ -7,22 +7,22 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from app.base.facts import Missing, Ran, Undoable
 from app.base.texts import clip_middle
 from app.base.values import dataclass, replace
 from app.protocol.message import Message
 from app.protocol.payload import encode
-from app.providers.offline import answers, wording
+from app.providers.offline import answers
+from app.providers.offline.conversation import Exchange, StepOutcome, exchanges
 from app.providers.offline.plans import Plan, PlannedCall, Resume, Talk, Understood, Value, is_undo, understood
-from app.providers.offline.questions import discarding, open_dialog, told_of
 from app.providers.offline.reading import Refusal
 from app.providers.offline.wording import (
     ENGLISH,
-    Exchange,
     Phrasebook,
-    StepOutcome,
-    exchanges,
+    as_made,
+    discarding,
+    is_doubted,
     language_of,
-    notes,
     phrasebook,
 )
 
@@ -73,7 +73,6 @@ def _shown(text: str) -> str:
 
 _SHOWN = 1500
 """How many characters of the beginning and of the end of a screen reading are shown."""
-_FAILED_RUN = re.compile(r"Run \S+ (?:ended with exit code (?!0 )|was ended by signal |has ended)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +140,13 @@ def _undoing(wish: Plan, said: Sequence[Exchange], read: Read) -> Understood:
     was done, no key is pressed, because it would undo what somebody else did.
     """
     for at, exchange in reversed(list(enumerate(said))):
-        reading, count = _together(at, exchange.wishes, read), sum(outcome.ok for outcome in exchange.outcomes)
+        reading = _together(at, exchange.wishes, read)
         if not isinstance(reading, Plan) or is_undo(reading):
             continue
-        done = [step for step in reading.steps[:count] if not phrasebook(ENGLISH).is_look(step)]
-        if done and done[-1].tool in notes("notes")["undone"]:
+        outcomes = [outcome for outcome in exchange.outcomes if outcome.ok]
+        pairs = zip(reading.steps, outcomes, strict=False)
+        done = [outcome for step, outcome in pairs if not phrasebook(ENGLISH).is_look(step)]
+        if done and done[-1].get(Undoable):
             return Plan((PlannedCall("undo_last_change", {}, "undo"), *wish.steps[1:]))
         if done:
             return wish
@@ -174,25 +175,26 @@ def _next(
     done = sum(outcome.ok for outcome in outcomes)
     steps, is_retried = _as_tried(steps, outcomes)
     if latest and not latest[-1].ok and not is_retried:
-        if wording.is_denied(latest[-1].text):
+        if latest[-1].is_refused:
             return Reply(completion(book.left(steps[:done])))
         index = min(done, len(steps) - 1)
-        sentence = book.failed(steps[index], steps[:done], latest[-1].text)
-        sentence = f"{sentence} {_asked(book, latest[-1].text)}".strip()
-        return Reply(completion(sentence)) if wording.is_unattended(latest[-1].text) else _declined(sentence)
-    if latest and done and steps[done - 1].phrase == "run" and _FAILED_RUN.match(latest[-1].text):
+        sentence = book.failed(steps[index], steps[:done], latest[-1])
+        sentence = f"{sentence} {book.asked(latest[-1].dialog)}".strip()
+        return Reply(completion(sentence)) if latest[-1].is_unattended else _declined(sentence)
+    ran = latest[-1].get(Ran) if latest else None
+    if done and ran and ran.has_failed and steps[done - 1].phrase == "run":
         text = str(book.table("failed")["exited" if done >= len(steps) else "exited_early"])
-        found = book.found(steps[done - 1], latest[-1].text)
+        found = book.found(steps[done - 1], latest[-1])
         return _declined(text.format(steps=book.listed(steps[:done]), found=found))
     if latest and done and not latest[-1].is_dry and not latest[-1].shows(steps[done - 1].must_show):
-        asked = _asked(book, latest[-1].text)
+        asked = book.asked(latest[-1].dialog)
         return Reply(speech(book.doubted(steps[:done], steps[done - 1 : done], asked), "apologetic"), "unverified")
     if done >= len(steps):
         return _finished(book, steps, [outcome for outcome in outcomes if outcome.ok])
     step = steps[done]
-    if latest and step.tool == "computer_type" and (dialog := open_dialog(latest[-1].text)) and dialog.question:
+    if latest and step.tool == "computer_type" and (dialog := latest[-1].dialog) and dialog.text:
         text = str(book.table("failed")["exited_early"])  # because a question takes no text
-        return _declined(text.format(steps=book.listed(steps[:done]), found=_asked(book, latest[-1].text)))
+        return _declined(text.format(steps=book.listed(steps[:done]), found=book.asked(dialog)))
     return Reply(speech(book.doing(step, done), "warm") + call(step))
 
 
@@ -201,11 +203,11 @@ def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> 
     tried, done, is_retried = list(steps), 0, False
     for outcome in outcomes:
         step = tried[done] if done < len(tried) else None
-        otherwise = step.otherwise if step and wording.is_missing(outcome.text) else None
-        if step and step.phrase == "close_unsaved" and (button := discarding(outcome.text)):
+        otherwise = step.otherwise if step and outcome.get(Missing) else None
+        if step and step.phrase == "close_unsaved" and (button := discarding(outcome)):
             otherwise = replace(step, tool="computer_click", arguments={"target": button})
         if step and step.phrase == "make":
-            tried[done:] = wording.as_made(step, outcome.text, tried[done + 1 :])
+            tried[done:] = as_made(step, outcome, tried[done + 1 :])
         is_retried = bool(otherwise) and not outcome.ok
         if otherwise and is_retried:
             tried[done] = otherwise
@@ -220,32 +222,28 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
     found = _found(book, steps, outcomes)
     if steps[-1].phrase == "ask" and found == book.table("ask")["nothing"]:
         return _declined(found)
-    asked = _asked(book, outcomes[-1].text) if outcomes and len(outcomes) == len(steps) else ""
-    if outcomes and not found and len(outcomes) == len(steps):
-        found = book.outcome_of(steps[-1], outcomes[-1].text)
+    is_whole = bool(outcomes) and len(outcomes) == len(steps)
+    asked = book.asked(outcomes[-1].dialog) if is_whole else ""
+    if is_whole and not found:
+        found = book.outcome_of(steps[-1], outcomes[-1])
     if any(outcome.is_dry for outcome in outcomes):
         return Reply(completion(book.rehearsed(steps, found)))
     pairs = list(zip(steps, outcomes, strict=False))
     # The last step that shows an effect. A window that closed shows nothing of what was done in it.
     shown = max((at for at, (_, one) in enumerate(pairs) if one.is_confirmed and not one.shows("closed")), default=-1)
-    doubted = [step for at, (step, one) in enumerate(pairs) if wording.is_doubted(step, one, is_followed=at < shown)]
+    doubted = [step for at, (step, one) in enumerate(pairs) if is_doubted(step, one, is_followed=at < shown)]
     for (step, _), (look, seen) in pairwise(pairs):
-        if step.phrase == "copy" and book.found(look, seen.text) == book.table(look.phrase)["nothing"]:
+        if step.phrase == "copy" and book.found(look, seen) == book.table(look.phrase)["nothing"]:
             doubted.append(step)
     if doubted:
         return Reply(speech(book.doubted(steps, doubted, f"{found} {asked}".strip()), "apologetic"), "unverified")
-    told = book.finished(steps, [outcome.proof for outcome in outcomes[shown + 1 :]], found)
+    told = book.finished(steps, outcomes[shown + 1 :], found)
     return Reply(completion(f"{told} {asked}"))
-
-
-def _asked(book: Phrasebook, echo: str) -> str:
-    """Return what an open dialog that the tool's answer names asks, and how to answer it; "" without a dialog."""
-    return told_of(echo, book.table("asking"))
 
 
 def _found(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> str:
     """Return what the plan's readings of the screen found, one after the other. Rehearsed calls have found nothing."""
-    looks = [book.found(step, one.text) for step, one in zip(steps, outcomes, strict=False) if not one.is_dry]
+    looks = [book.found(step, one) for step, one in zip(steps, outcomes, strict=False) if not one.is_dry]
     return "\n".join(clip_middle(look, _SHOWN, _SHOWN) for look in looks if look)
 
 

@@ -1,0 +1,105 @@
+"""What was said and what came of it: the wishes of a conversation, each with the outcomes of its calls, as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from app.base.facts import DialogAsks, Fact, NotAllowed, Rehearsed, Seen, WindowChanged, first
+from app.base.values import dataclass, field
+from app.protocol.message import Author, CallOutcome, Message, Role, TextPart
+
+_UNVERIFIABLE, _CONFIRMED = "unverifiable", "confirmed"
+_PROOFS = ("suspected no-op", _UNVERIFIABLE, _CONFIRMED)
+"""The proofs of receipts, the weakest first."""
+
+F = TypeVar("F", bound=Fact)
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """The outcome of one step, and what was found out."""
+
+    ok: bool
+    facts: tuple[Fact, ...] = ()
+
+    def get(self, kind: type[F]) -> F | None:
+        """Return the first fact of a kind."""
+        return first(kind, self.facts)
+
+    @property
+    def proof(self) -> str:
+        """Return the proof that the receipt claims; "" without a receipt. Of several, the weakest counts."""
+        proofs = {fact.proof for fact in self.facts if isinstance(fact, Seen)}
+        return next((proof for proof in _PROOFS if proof in proofs), "")
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.proof == _CONFIRMED
+
+    @property
+    def is_unverifiable(self) -> bool:
+        return self.proof == _UNVERIFIABLE
+
+    def shows(self, wanted: str) -> bool:
+        """Return whether a window "opened" or "closed"; True if `wanted` is ""."""
+        return not wanted or any(fact.event == wanted for fact in self.facts if isinstance(fact, WindowChanged))
+
+    @property
+    def is_dry(self) -> bool:
+        """Return whether this was a dry run."""
+        return self.get(Rehearsed) is not None
+
+    @property
+    def is_refused(self) -> bool:
+        """Return whether the person said no."""
+        refused = self.get(NotAllowed)
+        return refused is not None and refused.said_no
+
+    @property
+    def is_unattended(self) -> bool:
+        """Return whether it needed a person's answer and nobody was there."""
+        refused = self.get(NotAllowed)
+        return refused is not None and refused.is_unattended
+
+    @property
+    def dialog(self) -> DialogAsks | None:
+        """Return the dialog that stands open now."""
+        return first(DialogAsks, reversed(self.facts))
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A wish, what the person said during its execution, and the outcomes of its calls, in order."""
+
+    wishes: list[str] = field(default_factory=list)
+    outcomes: list[StepOutcome] = field(default_factory=list)
+
+    @property
+    def is_refused(self) -> bool:
+        """Return whether the person said no to the last call."""
+        return bool(self.outcomes) and self.outcomes[-1].is_refused
+
+
+def exchanges(messages: Sequence[Message]) -> list[Exchange]:
+    """Return all wishes of the conversation, the latest last.
+
+    What the person said while a call waited for their answer is a wish of its own if they then refused that call.
+    """
+    found: list[Exchange] = []
+    texts = (part for message in messages if message.role is Role.USER for part in message.parts)
+    for part in texts:
+        if not isinstance(part, TextPart) or not part.text.strip():
+            continue
+        if part.outcomes and found:
+            found[-1].outcomes.append(_of_pass(part.outcomes))
+        elif part.author is Author.MEANWHILE and found and not found[-1].is_refused:
+            found[-1].wishes.append(part.wish or part.text)
+        elif part.author is not Author.WISP:
+            found.append(Exchange([part.wish or part.text]))
+    return found
+
+
+def _of_pass(outcomes: Sequence[CallOutcome]) -> StepOutcome:
+    """Return the outcome of a pass, which makes one call; of several answers, all must be good."""
+    return StepOutcome(all(one.ok for one in outcomes), tuple(fact for one in outcomes for fact in one.facts))
