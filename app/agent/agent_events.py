@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from app.base.errors import Remedy
-from app.base.facts import Fact
+from app.base.facts import Fact, as_json
 from app.base.values import dataclass, field
 from app.protocol.call import MARKED_PART as MARKED_PART  # noqa: PLC0414 - as below
 from app.protocol.call import JsonValue
@@ -323,6 +323,7 @@ def to_json(event: AgentEvent) -> dict[str, JsonValue]:
         fields["media"] = [
             {"media_type": m.media_type, "width": m.width, "height": m.height, "label": m.label} for m in event.media
         ]
+        fields["facts"] = as_json(event.facts)
     if isinstance(event, ToolProgress):
         fields["progress"] = True
     return {"event": name, **fields}
