@@ -166,6 +166,9 @@ class ToolSpec:
     outside the workspace and fetched web pages), `command` (only what a command may have received from outside),
     `skill` (only skills that are not Wisp's own), `memory` (only past conversations, because facts are the person's own
     words). If it is empty, the effect decides.
+    `is_lasting`: what it does lasts beyond the task; `named_later` is the argument that stands in every later prompt.
+    `is_always_asked`: the person decides about each call. `is_powerless`: it is asked about, but lets Wisp do nothing
+    more later, so that a permission may name it beforehand.
     `steps` are the tool's names inside computer_batch.
     `read_back` returns a description of a call for the question to the person, or None. It never raises.
     `open` accepts any attribute (for specs read from a file, never for Wisp's own tools).
@@ -197,6 +200,10 @@ class ToolSpec:
     copied: str = ""
     opens: str = ""
     taint: str = ""
+    is_lasting: bool = False
+    named_later: str = ""
+    is_always_asked: bool = False
+    is_powerless: bool = False
     steps: tuple[str, ...] = ()
     effects_by_call: EffectsByCall | None = None
     read_back: Callable[[ToolCall], Phrase | None] | None = None

@@ -480,6 +480,7 @@ BROWSER = Family(
                 "dismiss answer a question that a page asks in a dialog of the browser."
             ),
             effect=Effect.DESKTOP,
+            taint="web",
             aim=ScreenAim.NONE,
             execute=Browsing.act,
             attrs=(

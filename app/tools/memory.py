@@ -325,6 +325,7 @@ MEMORY = Family(
                 "passwords, nothing that you only read."
             ),
             effect=Effect.WRITES,
+            is_lasting=True,
             execute=MemoryTools.remember,
             attrs=(
                 Param("kind", description="rule for what they want always or never", choices=("fact", _RULE)),
@@ -371,6 +372,7 @@ MEMORY = Family(
             name="forget",
             description="Remove remembered facts for good, when the person wants that; they are asked.",
             effect=Effect.WRITES,
+            is_lasting=True,
             execute=MemoryTools.forget,
             attrs=(
                 Param("id", description="their numbers: 12, 15", takes_json=True),

@@ -246,6 +246,7 @@ SCHEDULES = Family(
                 "not done and waits in the inbox, but for what `allow` names."
             ),
             effect=Effect.SETTINGS,
+            is_lasting=True,
             execute=ScheduleTools.cron,
             attrs=(
                 Param("action", description="add if left out", choices=("add", "list", "remove"), otherwise="add"),

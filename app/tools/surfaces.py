@@ -319,6 +319,7 @@ def _of_kind(verb: str, description: str, execute: Execute, *, is_shortcut: bool
         examples=(f"<{name} {given}" + (f">{_PAGE}</{name}>" if verb == "update" else "" if is_new else "/>"),),
         aliases=(alias,) if alias else (),
         rare=_RARE,
+        named_later="name" if is_new else "",
     )
 
 
@@ -337,6 +338,7 @@ SURFACES = Family(
             name="rename_widget",
             description="Give an app or a shortcut another name. Its id stays.",
             effect=Effect.WRITES,
+            named_later="name",
             execute=SurfaceTools.rename,
             attrs=(_ID, _NAME),
             examples=('<rename_widget id="widget-meals" name="Lunch"/>',),

@@ -275,9 +275,9 @@ def _of_files(act: Action, said: str) -> Iterator[Need]:
 
 def _of_what_lasts(call: ToolCall, spec: ToolSpec, act: Action) -> Iterator[Need]:
     """Yield what an act needs for what it keeps beyond the task, and for what the model itself warns of."""
-    if Effect.SETTINGS in act.effects or spec.name in _ALWAYS_ASKED:
+    if Effect.SETTINGS in act.effects or spec.is_always_asked:
         key = f"{spec.name}\0{sorted(map(str, call.arguments.items()))}"
-        yield Need(Subject.SETTINGS, key, spec.name, is_nameable=spec.name in _POWERLESS)
+        yield Need(Subject.SETTINGS, key, spec.name, is_nameable=spec.is_powerless)
     elif Consequence.PERSISTS in act.kinds:
         yield Need(Subject.KEEPING, spec.name, spec.name)
     if call.arguments.get("keep") is True:
@@ -291,19 +291,12 @@ def _of_what_lasts(call: ToolCall, spec: ToolSpec, act: Action) -> Iterator[Need
 _PATHS = ("path", "source", "destination", "cwd", "file")
 _CHILDREN = ("wallpaper",)
 """Children whose fields are judged like arguments of the call: what a theme's background is drawn or fetched from."""
-_KEPT = {"create_app": "name", "create_shortcut": "name", "rename_widget": "name"}
-"""Arguments that stand in every later prompt."""
-_KEEPING = ("remember", "forget", "set_theme", "reset_theme", "cron")
-_ALWAYS_ASKED = ("new_task",)
-"""A fresh conversation forgets this one: the model proposes it, the person decides."""
-_POWERLESS = (*_ALWAYS_ASKED, "reset_chat", "set_ai_name", "set_wallpaper")
-"""What is always asked for, but lets Wisp do nothing more later, so that `--allow` can name it."""
 
 
 def _of_tool(call: ToolCall, spec: ToolSpec, effects: frozenset[Effect], said: str) -> Kinds:
     """Return PERSISTS if the call keeps words for later tasks that are not the person's."""
-    kept = call.text(_KEPT.get(spec.name, ""))
-    is_kept = (spec.name in _KEEPING and effects != {Effect.READS}) or (kept and not naming.says_all(said, kept))
+    kept = call.text(spec.named_later) if spec.named_later else ""
+    is_kept = (spec.is_lasting and effects != {Effect.READS}) or (kept and not naming.says_all(said, kept))
     return frozenset({Consequence.PERSISTS} if is_kept else ())
 
 
@@ -398,7 +391,6 @@ def _fits(name: str, word: str) -> bool:
 
 
 _SOURCES = {Effect.NETWORK: "web", Effect.DESKTOP: "screen", Effect.EXECUTES: "command"}
-_SOURCES_BY_NAME = {"mcp_": "mcp", "web_": "web", "browser_": "web"}
 
 
 def source_of(act: Action, spec: ToolSpec) -> str:
@@ -406,8 +398,7 @@ def source_of(act: Action, spec: ToolSpec) -> str:
 
     "screen" counts only where a program that reaches others shows there; the gate looks for that.
     """
-    by_name = next((source for start, source in _SOURCES_BY_NAME.items() if spec.name.startswith(start)), "")
-    source = spec.taint or by_name or _SOURCES.get(act.effect, "")
+    source = spec.taint or _SOURCES.get(act.effect, "")
     if source == "outside" and act.hosts:
         return "web"
     if source in ("outside", "workspace"):

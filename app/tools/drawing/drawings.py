@@ -230,6 +230,7 @@ DRAWING = Family(
             name="set_wallpaper",
             description="Show a picture behind all windows of the desktop. The person is asked. restore takes it back.",
             effect=Effect.SETTINGS,
+            is_powerless=True,
             execute=Drawings.set_wallpaper,
             attrs=(
                 Param("path", description="a picture, SVG included", aliases=("file",)),

@@ -169,6 +169,7 @@ LOOKS = Family(
                 "get_ux_ui_strict_guidelines has the handbook."
             ),
             effect=Effect.WRITES,
+            is_lasting=True,
             execute=Looks.set_theme,
             attrs=(Param("name", description="the theme, light or dark, or both", aliases=("theme", "id")),),
             children=(
@@ -209,6 +210,7 @@ LOOKS = Family(
                 "own. The desktop shows its picture of before, too."
             ),
             effect=Effect.WRITES,
+            is_lasting=True,
             execute=Looks.reset_theme,
             examples=("<reset_theme/>",),
             rare=_APPEARANCE,
