@@ -104,8 +104,7 @@ async def _met(controller: DesktopController, call: ToolCall, aim: ScreenAim) ->
     preview = controller.preview
     if aim is ScreenAim.FOCUS:
         return [await preview.focus(tuple(dict.fromkeys(strokes(call.text("keys")))))]
-    if aim is ScreenAim.ELEMENT:
-        ref = call.text("ref")
+    if aim is ScreenAim.ELEMENT and (ref := call.text("ref")):
         if is_written(ref):
             return [PreviewedTarget(await controller.written.element(ref))]
         return [await preview.of_element(call.id, ref)]

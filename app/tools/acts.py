@@ -298,7 +298,7 @@ def _check_unmoved(controller: DesktopController, judged: Point) -> None:
 
 async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
     tree = controller.backend.accessibility
-    element = await controller.preview.element(call.id, _of_a_program(call.text("ref")))
+    element = await _element_of(controller, call)
     actions: list[str] = []
 
     async def do() -> None:
@@ -319,7 +319,7 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
 async def set_value(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     tree = controller.backend.accessibility
     text = call.text("value")
-    element = await controller.preview.element(call.id, _of_a_program(call.text("ref")))
+    element = await _element_of(controller, call)
     _check_written_back(element, text)
     held: list[str] = []
 
@@ -347,6 +347,16 @@ async def set_value(controller: DesktopController, call: ToolCall, admit: Admit)
     private = " Passwords are not read back." if element.role == SECRET else ""
     payload = element_as_json(element) | {"value": clip_line(held[-1], _SHOWN_CHARS)}
     return _done(call, payload, f"Set {_named(element)}.{private}", seen)
+
+
+async def _element_of(controller: DesktopController, call: ToolCall) -> Element:
+    """Return the element that a call names by its ref or its visible name. Raise ToolFailed if it is no control."""
+    if call.has("ref"):
+        return await controller.preview.element(call.id, _of_a_program(call.text("ref")))
+    element = (await controller.aim(target_of(call), call.id)).element
+    if element is None or is_written(element.ref):
+        raise ToolFailed(f"There is no “{call.text('target')}” that a program describes.", "Use computer_click.")
+    return element
 
 
 def _check_written_back(element: Element, text: str) -> None:

@@ -59,7 +59,6 @@ ACTIONS: Mapping[str, ActInSteps] = {
     "set_value": acts.set_value,
     "wait": _at_once(_wait),
 }
-_ON_ELEMENTS = frozenset({"press", "set_value"})
 
 
 async def in_one_go(controller: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
@@ -71,33 +70,19 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
     told: list[str] = []
     facts: list[Fact] = []
     failure = ""
-    for number, given in enumerate(steps, 1):
+    for number, step in enumerate(steps, 1):
         try:
-            step = await _on_element(controller, given)
             if refusal := await admit(step):
                 failure = f"{number}. {step.name} was not run. {refusal}"
                 break
             result = await ACTIONS[step.name](controller, step, admit)
         except (ToolMisuse, ToolFailed) as error:  # because the model must also read what was done before the failure
-            failure = f"{number}. {given.name} failed: {error}"
+            failure = f"{number}. {step.name} failed: {error}"
             break
         told.append(f"{number}. {result.llm_echo}")
         facts += result.facts
     answer = await _answer(controller, call, budget, (told, failure, len(steps)))
     return replace(answer, facts=(*facts, *([Failed(Phrase(failure))] if failure else [])))
-
-
-async def _on_element(controller: DesktopController, step: ToolCall) -> ToolCall:
-    """Return the step with the ref of the element that it names, so that the policy judges that element."""
-    if step.name not in _ON_ELEMENTS or step.has("ref") or not step.has("target"):
-        return step
-    aim = await controller.resolver.at_name(step.text("target"))
-    element = aim.element
-    if aim.beyond:
-        raise ToolFailed(f"{step.text('target')!r} is out of sight. Use click, which scrolls to it first.")
-    if element is None:
-        raise ToolFailed(f"{step.text('target')!r} is no control. Use click.")
-    return ToolCall(step.id, step.name, {**step.arguments, "ref": element.ref})
 
 
 def _steps(call: ToolCall) -> list[ToolCall]:

@@ -392,7 +392,10 @@ def _place_as_json(place: Located, space: ModelSpace) -> dict[str, JsonValue]:
     }
 
 
-_REF = Param("ref", description="the element's ref, such as e12", required=True)
+_ELEMENT = (
+    Param("ref", description="the element's ref, such as e12"),
+    Param("target", description="or its visible name"),
+)
 
 SCREEN = Family(
     ScreenReading,
@@ -441,7 +444,7 @@ SCREEN = Family(
             "Operate an element by its ref without the mouse; works also where another window covers it.",
             Effect.DESKTOP,
             ScreenReading.press,
-            attrs=(_REF,),
+            attrs=_ELEMENT,
             examples=('<press ref="e12"/>',),
             aim=ScreenAim.ELEMENT,
             gesture=Gesture.PRESS,
@@ -449,11 +452,11 @@ SCREEN = Family(
         ),
         ToolSpec(
             "set_value",
-            "Put a text into a field, or a slider to a number, by ref and without typing. Replaces what it held.",
+            "Put a text into a field, a slider to a number, or a box on or off, without typing. Replaces what it held.",
             Effect.DESKTOP,
             ScreenReading.set_value,
-            attrs=(_REF,),
-            body=Param("value", description="the text or number", required=True, short=False, aliases=("text",)),
+            attrs=_ELEMENT,
+            body=Param("value", description="text, number, on or off", required=True, short=False, aliases=("text",)),
             examples=('<set_value ref="e7">report.txt</set_value>',),
             aim=ScreenAim.ELEMENT,
             gesture=Gesture.SET,

@@ -318,10 +318,12 @@ def is_doubted(step: PlannedCall, outcome: StepOutcome, *, is_followed: bool) ->
     """Return whether a step's receipt leaves open that the step had any effect.
 
     Text and keys that changed the screen did arrive. A click that changed it may only have focused a disabled button;
-    one that closed its dialog was taken. `is_followed`: a later step is confirmed. Then only a click that changed
-    nothing at all is doubted.
+    one that closed its dialog was taken. Where no state can be read, it stays open. `is_followed`: a later step is
+    confirmed. Then only a click that changed nothing at all is doubted.
     """
     steps = known("steps")
+    if step.phrase in steps["unread"]:
+        return True
     is_click = step.phrase in steps["clicks"]
     if step.phrase in steps["silent"] or (is_followed and not is_click) or outcome.get(DialogClosed):
         return False
