@@ -20,7 +20,7 @@ from app.assistant import assembled
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.people import for_people
-from app.base.startup import stop_on_signals
+from app.base.startup import STOPPED, stop_on_signals
 from app.base.texts import clip_line, plain
 from app.base.withheld import without_secrets
 from app.commands.options import is_at_hand, on_a_display
@@ -35,6 +35,8 @@ from app.settings import store
 from app.tools.schedule import reminded_of
 
 _OUTCOMES = {Outcome.FINISHED: "done", Outcome.WAITING: "it waits for you", Outcome.STOPPED: "stopped"}
+_CODES = {"done": 0, "failed": 1, "stopped": STOPPED}
+_WAITING = 3
 _ADDING = " To allow it: --allow "
 _ADD_TO_COMMAND = re.compile(r"[^.!?:]*: --allow [^\n]*")
 _NOT_DONE = "Not done, because nobody was there to be asked:"
@@ -56,7 +58,7 @@ def run(_options: argparse.Namespace) -> int:
             due = agenda.claim(_why_occupied() if agenda.is_screen_wanted() else "")
             if due is None:
                 break
-            show(carry_out(agenda, due))
+            show(carry_out(agenda, due)[0])
         timer.set_for(agenda.next_due())
     finally:
         agenda.close()
@@ -76,8 +78,8 @@ def show(item: InboxItem) -> None:
     print(plain(f"{item.title}\n{item.body}")[0].rstrip())
 
 
-def carry_out(agenda: Agenda, due: DueRun) -> InboxItem:
-    """Run a claimed job to its end, and return the inbox message about it.
+def carry_out(agenda: Agenda, due: DueRun) -> tuple[InboxItem, int]:
+    """Run a claimed job to its end. Return the inbox message about it, and the code with which `wisp do` would exit.
 
     A reminder begins no turn: the person agreed to be told its words, whatever these ask for.
     """
@@ -94,7 +96,7 @@ def carry_out(agenda: Agenda, due: DueRun) -> InboxItem:
             outcome, told = "failed", str(error)
     item = agenda.finish(due, outcome, told[:_BODY_CHARS], title)
     asyncio.run(_notify(item))
-    return item
+    return item, _CODES.get(outcome, _WAITING)
 
 
 async def _notify(item: InboxItem) -> None:

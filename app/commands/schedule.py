@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     shared.add_yes_option(add)
     shared.add_workspace_option(add)
-    for name, purpose in (("remove", "remove a schedule"), ("run", "run one now, in its own way")):
+    now = "run one now, in its own way; exits as `wisp do` does"
+    for name, purpose in (("remove", "remove a schedule"), ("run", now)):
         what.add_parser(name, help=purpose).add_argument("id", type=shared.count, help="as the list numbers it")
     inbox = what.add_parser("inbox", help="what came of runs and what waits for you")
     inbox.add_argument("--all", action="store_true", help="also what you have read")
@@ -64,7 +65,9 @@ def _done(agenda: Agenda, options: argparse.Namespace) -> int:
         print(f"Removed: {plain(agenda.remove(find_job(agenda, options.id).id).title)[0]}")
         timer.set_for(agenda.next_due())
     elif options.what == "run":
-        show(carry_out(agenda, agenda.run_now(options.id)))
+        item, code = carry_out(agenda, agenda.run_now(options.id))
+        show(item)
+        return code
     elif options.what == "inbox":
         _inbox(agenda, everything=options.all)
     else:

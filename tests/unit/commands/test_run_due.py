@@ -51,6 +51,12 @@ def test_a_reminder_says_its_words_and_does_nothing_that_they_ask(
     assert "tea" in capsys.readouterr().out
 
 
+def test_a_task_that_fails_exits_with_failure_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    number = _scheduled("delete nothing-here.txt", tmp_path)
+    assert main(["schedule", "run", str(number)]) == 1
+    assert "nothing-here.txt" in capsys.readouterr().out.partition("\n")[2]
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -71,7 +77,7 @@ def test_no_word_of_a_call_becomes_a_name_of_its_own_that_the_person_is_offered(
     monkeypatch.setenv("WISP_SCRIPT", str(script))
     (tmp_path / "room").mkdir()
     number = _scheduled("look at the notes", tmp_path / "room")
-    assert main(["schedule", "run", str(number)]) == 0
+    assert main(["schedule", "run", str(number)]) == 3
     told = capsys.readouterr().out
     assert "it needs your answer" in told
     [way_on] = [line for line in told.splitlines() if "wisp schedule add" in line] or [""]
