@@ -13,7 +13,7 @@ from app.agent.deps import ConversationRequests, Nearby, SessionDeps
 from app.agent.inspection import DesktopInspector
 from app.agent.policy import Tier
 from app.agent.prompt import MachineFacts, ending
-from app.agent.recording import Archive
+from app.agent.recording import Archive, KeptFirst
 from app.agent.rewriting import SelectionRewriter
 from app.agent.served_tools import DeclaredServerTools
 from app.agent.session import Listener, Session, showable
@@ -146,17 +146,28 @@ class Assistant:
         self._desktop.stop()
         self.session.stop()
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether all input was stopped, and nothing was asked for since."""
+        return self._desktop.is_stopped
+
+    def on_stop(self, end: Callable[[], object]) -> None:
+        """Call `end` on the running event loop at each stop, also outside a turn."""
+        self._loop = asyncio.get_running_loop()
+        self._desktop.on_stop(lambda: self._soon(end))
+
     def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
         self.session.answer(approval_id, allow=allow, words=words, scope=scope)
 
     async def run(self, block: Block) -> ToolResult:
-        """Run one call that the person wrote, without asking for approval.
+        """Run one call that the person wrote, without asking for approval. It is refused while it cannot be recorded.
 
         Its changes are recorded under `by_hand` and this call, so that they can be undone.
         """
         audit = self._journal.audit
         context = TurnContext(admitted, block.call_id, audit=audit, turn_id=self._new_call())
-        done = await self._executor.run(block, WrittenByThePerson(audit), context)
+        gate = KeptFirst(WrittenByThePerson(audit), self._journal.record)
+        done = await self._executor.run(block, gate, context)
         if spec := self.registry.find(block.name):
             await note_outcome(audit, done, spec)
         return done.result

@@ -20,7 +20,7 @@ from app.agent.model_pass import ModelPass
 from app.agent.policy import Mode
 from app.agent.prompt import ending as closing
 from app.agent.prompt import only_announces, rendered, teaching, told
-from app.agent.recording import Entry, EntryKind, History, WrittenAhead, note
+from app.agent.recording import Entry, EntryKind, History, KeptFirst, WrittenAhead, note
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
 from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
@@ -146,7 +146,8 @@ class Loop:
         context = await self._context(turn)
         cards = Cards(turn.tell, self._parts.registry)
         turn_gate = PermissionGate(self._parts, self._approvals, turn, cards)
-        gate = WrittenAhead(turn_gate, self._parts.record)
+        written = WrittenAhead(turn_gate, self._parts.record)
+        gate = KeptFirst(written, self._parts.record)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, turn_gate, gate)
         calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
         if self._parts.nearby:
@@ -154,7 +155,7 @@ class Loop:
         calls.consultation = None if turn.follows_plan else Consultation(self._parts, turn)
         calls.record, calls.look = self._parts.record, self._parts.look
         one = ModelPass(self._parts, turn, cards, calls, has_read=self._history.holds_others_words)
-        gate.said, gate.warn = one.message, lambda sentence: turn.tell(Notice("warning", sentence))
+        written.said, gate.warn = one.message, lambda sentence: turn.tell(Notice("warning", sentence))
 
         def ask(more: tuple[Message, ...]) -> Request:
             return self._request(context, more)

@@ -207,27 +207,40 @@ class NoRecorder:
         return None
 
 
-class WrittenAhead:
-    """A gate that records each allowed call before it runs.
+class KeptFirst:
+    """A gate that lets nothing change before all that was noted is on the disk.
 
-    `said` returns the words of the pass so far; `warn` tells the person that something cannot be saved.
+    `warn` tells the person that something cannot be saved.
     """
 
     def __init__(self, gate: Gate, record: Recorder) -> None:
         self._gate = gate
         self._record = record
-        self.said: Callable[[], Message] = lambda: Message(Role.ASSISTANT, ())
         self.warn: Callable[[str], None] = lambda _: None
+
+    async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
+        refusal = await self._gate.admit(call, spec)
+        # Wait for the disk only before a change, because a call that changes nothing can be repeated after a crash.
+        if refusal or spec.effects_of(call) <= HARMLESS:
+            return refusal
+        if problem := await self._record.settled():
+            self.warn(problem)
+        return told("unrecorded") if self._record.is_held_up else ""
+
+
+class WrittenAhead:
+    """A gate that records each allowed call before it runs. `said` returns the words of the pass so far."""
+
+    def __init__(self, gate: Gate, record: Recorder) -> None:
+        self._gate = gate
+        self._record = record
+        self.said: Callable[[], Message] = lambda: Message(Role.ASSISTANT, ())
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
         refusal = await self._gate.admit(call, spec)
         if not refusal:
             self._record.call_begins(call, self.said())
-        # Wait for the disk only before a change, because a call that changes nothing can be repeated after a crash.
-        changes = not spec.effects_of(call) <= HARMLESS
-        if not refusal and changes and (problem := await self._record.settled()):
-            self.warn(problem)
-        return told("unrecorded") if not refusal and changes and self._record.is_held_up else refusal
+        return refusal
 
 
 class ExportFormat(StrEnum):

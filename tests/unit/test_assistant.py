@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from app.agent.agent_events import AgentEvent, TagStart, ToolFinished, ToolRunning
 from app.assistant import assembled
+from app.history import archive
 from app.history.archive import read_journal
 from app.protocol.call import Block
 from app.services.journal.audit import newest
+from app.services.journal.database import Database
 from app.settings.store import Settings
 
 
@@ -111,6 +116,20 @@ async def test_what_a_person_runs_by_hand_is_in_the_audit_with_who_allowed_it(tm
     found = await _audit_of(Block("c1", "write_file", args={"path": "a", "content": "x"}), folder=tmp_path)
     assert [kind for kind, _ in found] == ["allowed", "file_written", "done"]
     assert found[0][1]["by"] == "the person who started wisp tool"
+
+
+async def test_what_is_run_by_hand_changes_nothing_while_it_cannot_be_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "Database", partial(Database, busy_s=0.05, limit_s=0.1))
+    write = Block("c1", "write_file", args={"path": "a", "content": "x"})
+    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), without_screen=True) as assistant:
+        await assistant.run(Block("c0", "make_folder", args={"path": ["b"]}))
+        with closing(sqlite3.connect(archive.journal_path(), isolation_level=None)) as other:
+            other.execute("begin immediate")
+            assert not (await assistant.run(write)).ok
+            assert (await assistant.run(Block("c2", "list_files", args={"path": "."}))).ok
+        assert not (tmp_path / "a").exists()
 
 
 async def test_an_act_of_a_dry_run_is_never_recorded_as_done(tmp_path: Path) -> None:
