@@ -278,7 +278,7 @@ class Assistant:
         self._own.agenda.close()
         await asyncio.to_thread(self._own.renderer.close)
 
-    def _soon(self, act: Callable[[], None]) -> None:
+    def _soon(self, act: Callable[[], object]) -> None:
         """Run `act` on the session's event loop. Any thread may call this."""
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(act)

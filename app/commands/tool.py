@@ -4,7 +4,7 @@ Each complete call runs as soon as it closes and is answered with one JSON line,
 `{"tool","ok","event","echo","payload","media":[{"path","media_type","width","height"}],"ms"}`. A program can keep it
 open as a co-process and pays for the start once: `wisp: ready` on standard error says that the start is over. Its
 pictures are files that go when it ends; `--pictures inline` puts them into the lines instead, as `"data"` in base64.
-Exit code 1 if a call failed, 2 if there was no call at all.
+Exit code 1 if a call failed, 2 if there was no call at all, 130 if it was stopped: by the stop key, Ctrl+C or SIGTERM.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import Future
 from pathlib import Path
 
 from app.agent.calls import reach_of, side_by_side
@@ -63,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _interruptible(work: Coroutine[object, object, int]) -> int:
-    """Run the work and return its exit code. Ctrl+C or SIGTERM ends the running call, so that no key stays pressed."""
+    """Run the work and return its exit code. A stop ends the running call, so that no key stays pressed."""
     serving = asyncio.ensure_future(work)
     stop_on_signals(serving.cancel)
     try:
@@ -75,23 +77,18 @@ async def _interruptible(work: Coroutine[object, object, int]) -> int:
 
 async def _serve(options: argparse.Namespace, settings: Settings) -> int:
     async with assembled(settings, dry_run=options.dry_run, without_screen=options.no_screen) as assistant:
-        dialect = by_name(options.dialect)
         album = _Album(is_inline=options.pictures == "inline")
-        desk = _Desk(assistant, album, batches=dialect.pacing is Pacing.ONE_BATCH)
-        reader = dialect.reader(assistant.registry.specs)
-        is_stream = options.text is None
-        if is_stream:
-            print("wisp: ready", file=sys.stderr, flush=True)
+        desk = _Desk(assistant, album, batches=by_name(options.dialect).pacing is Pacing.ONE_BATCH)
+        # A task of its own, so that the stop key never cuts the closing short.
+        answering = asyncio.ensure_future(_answer_all(options, assistant, desk))
+        assistant.on_stop(answering.cancel)
         try:
-            async for piece in _pieces(options.text):
-                await desk.take(reader.feed(piece))
-                if desk.batch_done:
-                    reader = dialect.reader(assistant.registry.specs)
-                    desk.batch_done = False
-            await desk.take(reader.flush())
+            await answering
         finally:
-            if is_stream:
+            if options.text is None:
                 album.clear()
+        if assistant.is_stopped:  # because a call that sends input may have ended with the stop
+            raise asyncio.CancelledError
     if desk.answered == 0:
         otherwise = "there was no tool call in that text; `wisp tools` shows how calls are written."
         names = [spec.name for spec in assistant.registry.specs]
@@ -100,15 +97,43 @@ async def _serve(options: argparse.Namespace, settings: Settings) -> int:
     return int(desk.failed > 0)
 
 
+async def _answer_all(options: argparse.Namespace, assistant: Assistant, desk: _Desk) -> None:
+    dialect, specs = by_name(options.dialect), assistant.registry.specs
+    reader = dialect.reader(specs)
+    if options.text is None:
+        print("wisp: ready", file=sys.stderr, flush=True)
+    async for piece in _pieces(options.text):
+        await desk.take(reader.feed(piece))
+        if desk.batch_done:
+            reader = dialect.reader(specs)
+            desk.batch_done = False
+    await desk.take(reader.flush())
+
+
 async def _chunks(text: str | None) -> AsyncIterator[str]:
     """Yield the argument, or standard input as it arrives. Bytes that are no UTF-8 become U+FFFD."""
     if text is not None:
         yield text
         return
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    while data := await asyncio.to_thread(os.read, sys.stdin.fileno(), _CHUNK_BYTES):
+    while data := await _read():
         yield decoder.decode(data)
     yield decoder.decode(b"", final=True)
+
+
+async def _read() -> bytes:
+    """Return what arrives next on standard input; b"" at its end. Raises OSError."""
+    arrived: Future[bytes] = Future()  # of a thread that does not hold up the exit, as those of asyncio do
+    arrived.set_running_or_notify_cancel()
+
+    def read() -> None:
+        try:
+            arrived.set_result(os.read(sys.stdin.fileno(), _CHUNK_BYTES))
+        except OSError as error:
+            arrived.set_exception(error)
+
+    threading.Thread(target=read, name="standard input", daemon=True).start()
+    return await asyncio.wrap_future(arrived)
 
 
 async def _pieces(text: str | None) -> AsyncIterator[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.desktop.x11.virtual import VirtualDesktop
-from tests.e2e.conftest import Screen
+from tests.e2e.conftest import LIMIT_S, Screen
 from tests.support.loopback import AnthropicServer, Broken, Drop, Fault, Reply, Stall, Status
 from tests.support.sampling import first_of
 from tests.support.waiting import eventually
@@ -52,6 +52,33 @@ def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: 
     assert set(second["media"][0]) == {"path", "media_type", "width", "height"}
     assert third["event"] == "tool_error"
     assert code == 1
+
+
+@pytest.mark.parametrize("is_idle", [False, True])
+def test_the_stop_key_ends_the_call_and_the_command(screen: Screen, tmp_path: Path, *, is_idle: bool) -> None:
+    begun, call = tmp_path / "work" / "begun", '<execute_command command="touch begun; sleep 600"/>'
+    begun.parent.mkdir()
+    process = screen.start("tool", "--workspace", str(begun.parent), *([] if is_idle else [call]))
+    assert process.stderr
+    try:
+        if is_idle:
+            assert process.stderr.readline() == "wisp: ready\n"
+        else:
+            assert eventually(begun.exists)
+        subprocess.run(["xdotool", "key", "ctrl+alt+Escape"], env=screen.environment, check=True)
+        assert process.wait(LIMIT_S) == 130
+        assert "stopped" in process.stderr.read()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_what_a_program_does_with_a_tool_is_in_the_audit(screen: Screen, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    screen.wisp("tool", "--workspace", str(tmp_path / "work"), '<write_file path="a.txt">x</write_file>')
+    told = screen.wisp("audit").stdout.splitlines()
+    kinds = [line.split()[3].rstrip(":") for line in told if "write_file" in line]
+    assert sorted(kinds) == ["allowed", "done"]
 
 
 @pytest.mark.long
