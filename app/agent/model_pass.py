@@ -7,6 +7,7 @@ never runs again.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from app.agent.calls import Calls, ending
@@ -311,7 +312,7 @@ class ModelPass:
         held = self._withheld.rest()
         blocks = self._foreign_calls()
         said = "".join(part for part in split_foreign(held, self._specs) if isinstance(part, str)) if blocks else held
-        if blocks and self._has_read:
+        if self._has_read and not self._only_say(blocks):
             self._speak(held if said.strip() or self._prose else "")
             self._answer_quoted(blocks[0])
             return
@@ -321,8 +322,13 @@ class ModelPass:
         for block in blocks:
             if not self.is_cut:
                 await self._closed(block)
-        if not (blocks or self._pending or any(map(self._calls.feeds_back, self._calls.answers))):
+        if self._only_say(self._pending) and not any(map(self._calls.feeds_back, self._calls.answers)):
             self._note_unread_call()
+
+    def _only_say(self, blocks: Sequence[Block]) -> bool:
+        """Return whether the calls only talk to the person, so that they do no harm and nothing is awaited."""
+        specs = [self._parts.registry.find(block.name) for block in blocks]
+        return all(spec is not None and spec.is_speech for spec in specs)
 
     def _note_unread_call(self) -> None:
         """Tell the model if its reply ends with a call that no tool fits, unless the person spoke of markup."""

@@ -156,6 +156,7 @@ _UNREAD = [
     '<tool_call>{"name": "slide", "arguments": {"x": 1}}</tool_call>',
     '<tool_call>\n{"name": "read", "arguments": {"path": }}\n</tool_call>',
     "<function=slide><parameter=x>1</parameter></function>",
+    '<say>Now I tap it.</say><tap target="Preferences"/>',
 ]
 
 
@@ -182,6 +183,7 @@ async def test_a_reply_that_ends_with_a_call_no_tool_fits_is_sent_back(
         ("How do I tap?", 'So:\n```\n<tap_it x="1"/>\n```'),
         ("How do I tap?", 'Write `<tap_it x="1"/>`'),
         ("How do I tap?", '<tap_it x="1"/>\nIs what you write.'),
+        ("How do I tap?", '<b>So:</b> <tap_it x="1"/>'),
         ("Which XML is that?", '<tap_it x="1"/>'),
         ("Which keys?", '{"name": "slide", "arguments": {}}'),
     ],

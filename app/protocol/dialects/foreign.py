@@ -208,7 +208,8 @@ def _argument(name: str, spec: ToolSpec) -> str:
 
 
 _LAST_TAG = re.compile(
-    r"(?m)^ {0,3}<(?P<name>[A-Za-z][\w.-]*)(?P<attrs>(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*"
+    r"(?m)(?:^ {0,3}|</(?P<before>[A-Za-z][\w.-]*)>[ \t]*)<(?P<name>[A-Za-z][\w.-]*)"
+    r"(?P<attrs>(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*"
     r"(?:/>|>(?P<inside>(?s:.*?))</(?P=name)\s*>)\s*\Z"
 )
 _LAST_MARKUP = re.compile(r"(?m)^ {0,3}<(?:antml:)?(?:tool_calls?|function_calls|invoke|function)\b(?s:.*)[>}]\s*\Z")
@@ -222,9 +223,9 @@ def unread_call(text: str, specs: Sequence[ToolSpec]) -> str:
     """Return the name in a call that ends a finished reply and cannot run, as no tool has its name or its markup cannot
     be read; "" if there is none.
 
-    A tag counts if it stands on lines of its own, outside code, and looks like a call: by a name of several words on
-    one line, or by arguments that a tool of a similar name takes (or any tool, for a tag that closes itself and is no
-    HTML).
+    A tag counts if it stands on lines of its own or directly behind a tool's close tag, outside code, and looks like a
+    call: by a name of several words on one line, or by arguments that a tool of a similar name takes (or any tool, for
+    a tag that closes itself and is no HTML).
     """
     end = text[-_LONGEST_LAST:]
     markup, tag = _LAST_MARKUP.search(end), _LAST_TAG.search(end)
@@ -235,6 +236,8 @@ def unread_call(text: str, specs: Sequence[ToolSpec]) -> str:
         called = _MARKUP_NAME.search(last[0])
         return called[1] if called else "tool_call"
     name, inside = tag["name"], tag["inside"] or ""
+    if tag["before"] and tag["before"] not in names_of(specs):
+        return ""
     if name in names_of(specs):  # it has run: what cannot be read of a tool that exists is told where it is read
         return ""
     if "_" in name and "\n" not in tag[0].strip() and "<" not in inside:
