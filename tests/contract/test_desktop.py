@@ -13,7 +13,7 @@ from Xlib.ext import xtest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Button
+from app.desktop.backends import Button, Window
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
@@ -104,16 +104,20 @@ async def test_a_window_that_takes_no_keys_comes_to_the_front_and_is_not_called_
     for title, takes_keys in (("Clock", 0), ("Letter", 1)):
         window = display.screen().root.create_window(100, 100, 200, 200, 0, X.CopyFromParent)
         window.set_wm_name(title)
+        window.set_wm_normal_hints(flags=Xutil.USPosition)  # or else the window manager puts them side by side
         window.set_wm_hints(flags=Xutil.InputHint, input=takes_keys)
         window.map()
         display.sync()
 
     async def bring(controller: DesktopController) -> tuple[bool, list[str]]:
         windows = controller.backend.windows
-        await until(lambda: {"Clock", "Letter"} <= {one.title for one in windows.all()})
-        clock = next(one for one in windows.all() if one.title == "Clock")
-        focused = await windows.focus(clock.ref)
-        return focused.is_active, [one.title for one in windows.all() if one.title in ("Clock", "Letter")]
+
+        def stack() -> list[Window]:
+            return [one for one in windows.all() if one.title in ("Clock", "Letter")]
+
+        await until(lambda: [(one.title, one.is_active) for one in stack()] == [("Letter", True), ("Clock", False)])
+        focused = await windows.focus(stack()[1].ref)
+        return focused.is_active, [one.title for one in stack()]
 
     opened = open_desktop(environment=desktop.environment)
     with closing(display), closing(opened):
