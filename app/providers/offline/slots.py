@@ -25,7 +25,6 @@ _CLAUSE = re.compile(r"[,;:!?]\s|\.\s")
 _MOST_WORDS = 6
 _LIKE = 80
 _FILE = re.compile(r"[^\s/\\][^/\\\n]*\.(?=\w*[a-z])\w{1,5}", re.IGNORECASE)
-_LETTER = re.compile(r"[^\W\d_]")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[^\n]*|wisp:/[^\n]*")
 _ADDRESS = re.compile(
     r"(?P<scheme>https?://)?(?P<host>(?:[\w-]+\.)+[a-z]{2,12}|localhost(?::\d+)?)(?P<rest>[:/?#]\S*)?", re.IGNORECASE
@@ -213,7 +212,7 @@ def _point(words: Words) -> Fit:
 def _menu(words: Words) -> Fit:
     parts = [part.strip() for part in re.split(r"\s*(?:>|→|->|›|»)\s*", words.text)]
     is_way = len(parts) > 1 and all(parts) and all(len(part.split()) <= 5 for part in parts)
-    is_way = is_way and len(_LETTER.findall(parts[0])) > 1  # or else it is a comparison
+    is_way = is_way and sum(map(str.isalpha, parts[0])) > 1  # or else it is a comparison
     return (" > ".join(parts), 1.0) if is_way and not words.is_quoted else NO
 
 

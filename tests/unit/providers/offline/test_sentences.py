@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -227,10 +226,10 @@ def is_closed(row: Row) -> bool:
 
 @given(st.text(max_size=200))
 @example("0»0")
-@example("é > é")
+@example("²³»0")
 def test_no_text_raises_and_text_without_a_letter_does_nothing(text: str) -> None:
     read(text)
-    assert calls(text.translate({ord(letter): None for letter in string.ascii_letters})) == []
+    assert calls("".join(sign for sign in text if not sign.isalpha())) == []
 
 
 _WORDS = sorted({word for row in SENTENCES for word in row["say"].split()})
