@@ -60,6 +60,8 @@ pieces = st.lists(
         [
             "</any_tool>",
             "</content>",
+            "</file>",
+            "]]></file>",
             "]]>",
             "]]",
             "<![CDATA[",
@@ -132,6 +134,8 @@ def test_what_was_reported_is_never_taken_back(dialect: Dialect, text: str, cut:
 
 @dialects
 @given(many=st.lists(st.tuples(arguments, progress), min_size=1, max_size=3), size=st.integers(1, 40))
+@example(many=[({"file": "0", "name": "</any_tool>\n"}, "")], size=1)
+@example(many=[({"file": "0", "name": "</file>\n"}, "")], size=1)
 def test_a_written_call_reads_back_as_it_was(
     dialect: Dialect, many: list[tuple[dict[str, object], str]], size: int
 ) -> None:

@@ -19,10 +19,11 @@ from app.protocol.dialects.xml_children import Children
 from app.protocol.dialects.xml_payload import Call, child_of
 from app.protocol.message import Author, ImagePart, Message, Part, Role, TextPart
 from app.protocol.payload import DEFAULT_LIMITS, Limits, encode
-from app.protocol.spec import PROGRESS, Effect, Param, ToolSpec, ValueType, unbound
+from app.protocol.spec import PROGRESS, Close, Effect, Param, ToolSpec, ValueType, unbound
 
 _LONG = 120
 _TEXT = "text"
+_CDATA_CLOSED = re.compile(rf"{re.escape(payload.CDATA_END)}\s*</")
 
 
 def write_xml(calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:
@@ -87,9 +88,11 @@ def _child(param: Param, value: JsonValue) -> str | None:
 
 def _payload(text: str, close_name: str, param: Param) -> str | None:
     """Return the text written as a payload that is read back unchanged; None if it cannot be written so."""
-    if text and text == text.strip() and text[0].isalnum() and not {"<", "&"} & set(text):
+    # Not where the last close tag counts, because that may stand in a later payload, while CDATA has an end of its own.
+    is_plain = param.close is Close.FIRST and text[:1].isalnum() and not {"<", "&"} & set(text)
+    if is_plain and text == text.strip():
         return text
-    if not text or f"</{close_name}" in text:
+    if not text or f"</{close_name}" in text or _CDATA_CLOSED.search(text):
         return None
     if param.keeps_final_newline or param.is_typed:
         return f"{payload.CDATA_START}\n{text}{payload.CDATA_END}"
