@@ -50,7 +50,7 @@ def _merged(whole: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, 
 
 
 def of_wall(wall: Consequence, act: Action, language: str = "") -> str:
-    """Return the sentence that tells the model which wall denies the call, and what to do instead."""
+    """Return the sentence that says which wall denies the call."""
     words, control = words_in(language, "words"), act.control
     fields = {
         "tool": act.tool,
@@ -61,6 +61,11 @@ def of_wall(wall: Consequence, act: Action, language: str = "") -> str:
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
     }
     return str(words["walls"][wall.value]).format_map(fields)
+
+
+def instead(by: str) -> str:
+    """Return what a model may do instead of a call that a wall or the plan mode denies; "" if there is nothing."""
+    return str(words_in("", "words")["instead"].get(by, ""))
 
 
 def of_plan(act: Action, language: str = "") -> str:

@@ -20,6 +20,8 @@ from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import ASK_AT, WARN_AT, Turn
 from app.base import ids
 from app.base.errors import WispError
+from app.base.facts import Failed
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.protocol.arguments import to_call
 from app.protocol.call import CHANGED_PART, FINISHED, Block, JsonValue, ToolCall, ToolResult, tool_error
@@ -329,9 +331,9 @@ class Calls:
 
     def _halted(self, block: Block, toolset: str) -> Answer:
         reason = HALTED.get(toolset) or told("halted", toolset=toolset)
-        result = ToolResult(
-            False, "tool_error", {"tag": self._name(block), "reason": reason, "for_model": True}, reason
-        )
+        failed: tuple[Failed, ...] = (Failed(Phrase(reason), is_for_model=True),)
+        payload: dict[str, JsonValue] = {"tag": self._name(block), "reason": reason, "for_model": True}
+        result = ToolResult(False, "tool_error", payload, reason, facts=failed)
         self._cards.finished(block.call_id, result)
         return Answer(block.call_id, self._name(block), result)
 

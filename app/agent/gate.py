@@ -96,6 +96,7 @@ class Approvals:
         return answered
 
 
+_CHANGED = "What it would act on has changed meanwhile."
 _SCREEN, _WORKSPACE = "screen", "workspace"
 _UNATTENDED = "It needs your permission, and you were not there to give it."
 _ONCE = frozenset({Subject.SETTINGS, Subject.KEEPING, Subject.SENDING})
@@ -126,6 +127,16 @@ class _Case:
     spec: ToolSpec
     seen: tuple[Control, ...]
     verdict: Verdict
+
+
+def _denied(verdict: Verdict) -> GateRefusal:
+    sentence = verdict.sentence or told("denied")
+    what = (
+        Phrase("{why} {advice}", {"why": sentence, "advice": verdict.advice})
+        if verdict.advice.text
+        else Phrase(sentence)
+    )
+    return GateRefusal(f"{sentence} {verdict.hint}".rstrip(), NotAllowed(), what)
 
 
 class PermissionGate:
@@ -235,7 +246,7 @@ class PermissionGate:
         if is_meant_for_password or any(control.role == SECRET for control in case.seen):
             self._withhold(case.call, case.spec)
         if verdict.decision is Decision.DENY:
-            refusal = verdict.sentence or told("denied")
+            refusal = _denied(verdict)
         elif verdict.decision is Decision.ASK:
             by = "person" if self._approvals.attended else "nobody there"
             refusal = await self._ask(case)
@@ -306,7 +317,7 @@ class PermissionGate:
             self._turn.looping = False
             self._turn.repetition.forgive()
         if not await self._is_as_it_was(case):
-            return told("changed_meanwhile")
+            return GateRefusal(told("changed_meanwhile"), NotAllowed(), Phrase(_CHANGED))
         self._keep(case, answer.scope, trust)
         return ""
 

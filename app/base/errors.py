@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from app.base.facts import Fact, said
-from app.base.texts import Phrase
+from app.base.facts import Fact, Failed
+from app.base.texts import NO_PHRASE, Phrase
 
 
 class Remedy(StrEnum):
@@ -28,21 +28,33 @@ class Remedy(StrEnum):
 class WispError(Exception):
     """Root of all errors whose text is a sentence for the model or the person.
 
-    `what` says to both what is wrong; `hint` adds what only a model can do about it. `facts` are what was found out
-    besides. The text of the error is for models: it holds all three.
+    `what` says to both what is wrong; `hint` adds what only a model can do about it, `advice` what only a person can.
+    `argument` is the argument of the call that is at fault, which only models read. `facts` are what was found out
+    besides. The text of the error is for models; `why` holds the parts.
     """
 
     remedy = Remedy.AGAIN
+    is_for_model = False
 
-    def __init__(self, what: str | Phrase = "", hint: str = "", *, facts: Sequence[Fact] = ()) -> None:
-        self.what = what if isinstance(what, Phrase) else Phrase(what)
-        self.hint = hint
+    def __init__(
+        self,
+        what: str | Phrase = "",
+        hint: str = "",
+        *,
+        advice: Phrase = NO_PHRASE,
+        argument: str = "",
+        facts: Sequence[Fact] = (),
+    ) -> None:
+        phrase = what if isinstance(what, Phrase) else Phrase(what)
+        self.why = Failed(phrase, hint, self.is_for_model, advice, argument)
         self.facts = tuple(facts)
-        super().__init__(" ".join(filter(None, (self.what.for_models, said(self.facts), hint))))
+        super().__init__(self.why.with_facts(self.facts))
 
 
 class ToolMisuse(WispError):
     """The model called a tool wrongly: the sentence says how to repair the call."""
+
+    is_for_model = True
 
 
 class ToolFailed(WispError):
@@ -53,9 +65,16 @@ class ToolFailed(WispError):
     """
 
     def __init__(
-        self, what: str | Phrase = "", hint: str = "", *, facts: Sequence[Fact] = (), transient: bool = False
+        self,
+        what: str | Phrase = "",
+        hint: str = "",
+        *,
+        advice: Phrase = NO_PHRASE,
+        argument: str = "",
+        facts: Sequence[Fact] = (),
+        transient: bool = False,
     ) -> None:
-        super().__init__(what, hint, facts=facts)
+        super().__init__(what, hint, advice=advice, argument=argument, facts=facts)
         self.transient = transient
 
 

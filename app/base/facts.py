@@ -7,12 +7,12 @@ read it, in their language. Other programs wrote every name, title and value in 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from app.base.texts import Phrase, clip_line
+from app.base.texts import NO_PHRASE, Phrase, clip_line
 from app.base.values import dataclass, fields, replace
 
 _VALUE_CHARS = 60
@@ -331,18 +331,31 @@ class NotAllowed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Failed(Fact):
-    """Why a call failed: `what` for everybody, and in `hint` what only a model can do about it.
+    """Why a call failed: `what` for everybody. `hint` is what only a model can do about it, `advice` what a person can.
 
-    With `is_for_model`, the call itself was wrong, which means nothing to a person.
+    `argument` is the argument of the call that is at fault, if there is one: models read it in front. With
+    `is_for_model`, the call itself was wrong, which means nothing to a person.
     """
 
     what: Phrase
     hint: str = ""
     is_for_model: bool = False
+    advice: Phrase = NO_PHRASE
+    argument: str = ""
 
     @property
     def said(self) -> str:
-        return f"{self.what.for_models} {self.hint}".strip()
+        return self.with_facts(())
+
+    def with_facts(self, facts: Iterable[Fact]) -> str:
+        """Return the sentences for models, with those of other facts before the hint."""
+        at = f"{self.argument}: " if self.argument else ""
+        return " ".join(filter(None, (at + self.what.for_models, said(facts), self.hint)))
+
+    def for_people(self, words: Callable[[str], str] = str) -> str:
+        """Return what a person reads, translated by `words`."""
+        told = f"{self.what.said(words)} {self.advice.said(words)}".strip()
+        return told[:1].upper() + told[1:]
 
 
 @dataclass(frozen=True, slots=True)

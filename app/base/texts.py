@@ -145,6 +145,7 @@ def clip_middle(text: str, head: int, tail: int) -> str:
 
 
 _GIVEN = re.compile(r"\{(\w+)!r\}")
+_FOR_MODELS = re.compile(r"\{\w+!s\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,8 @@ class Phrase:
     """A text for people that can be translated by a language's table. `values` fill its braces, if there are any.
 
     A tuple among the values is a list of texts that are translated, too; so is another phrase. A value written as
-    `{name!r}` is a name that others gave: models read it as Python writes it, people between quotation marks.
+    `{name!r}` is a name that others gave: models read it as Python writes it, people between quotation marks. One
+    written as `{name!s}` is for models alone, such as a list with refs.
     """
 
     text: str
@@ -161,12 +163,17 @@ class Phrase:
     def said(self, words: Callable[[str], str] = str) -> str:
         """Return the phrase as text for people: translated by `words`, with the values filled in."""
         text = words(self.text)
-        return _GIVEN.sub(r"“{\1}”", text).format_map(self.spoken(words)) if self.values else text
+        if not self.values:
+            return text
+        return _GIVEN.sub(r"“{\1}”", _FOR_MODELS.sub("", text)).format_map(self.spoken(words))
 
     @property
     def for_models(self) -> str:
         """The phrase in English, with names as models read them."""
-        return self.text.format_map(self.spoken()) if self.values else self.text
+        named = {
+            name: one.for_models if isinstance(one, Phrase) else _spoken(one, str) for name, one in self.values.items()
+        }
+        return self.text.format_map(named) if named else self.text
 
     def spoken(self, words: Callable[[str], str] = str) -> dict[str, str]:
         """Return the values as texts, those that can be translated by `words`."""
@@ -174,6 +181,7 @@ class Phrase:
 
 
 PhraseValue = str | tuple[str | Phrase, ...] | Phrase
+NO_PHRASE = Phrase("")
 
 
 def _spoken(value: PhraseValue, words: Callable[[str], str]) -> str:

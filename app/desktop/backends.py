@@ -92,6 +92,9 @@ class Landing:
     framed: str = ""
 
 
+STAYED_BEHIND = "The window {title!r} did not come forward; another one may be holding the keyboard."
+
+
 class WindowCame(ToolFailed):
     """Raised instead of a press: the pointer is no longer over the window that the policy judged."""
 

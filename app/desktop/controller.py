@@ -13,6 +13,7 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Came, DialogAsks, DialogClosed, Fact, Named, Remark, StateNow, ValueNow, Went
 from app.base.geometry import Rect
+from app.base.texts import Phrase
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import window_names
 from app.desktop.accessibility.outline import contents_of, dialog_in_front
@@ -523,7 +524,8 @@ class DesktopController:
             found = self.find_window(window)
             area = found.area.overlap(extent)
             if area is None or found.is_minimised:
-                raise ToolFailed(f"The window {found.title!r} is not on the screen; use focus_window first.")
+                what = Phrase("The window {title!r} is not on the screen.", {"title": found.title})
+                raise ToolFailed(what, "Use focus_window first.")
             return area
         if monitor == 0:
             return extent

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from app.base.errors import ToolFailed
 from app.base.facts import Fact
 from app.base.geometry import ModelSpace, Point, Rect
+from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -48,6 +49,13 @@ class Element:
 
     def is_(self, state: str) -> bool:
         return state in self.states
+
+    def called(self, name_chars: int = 0) -> Phrase:
+        """Return what a person calls it. For models, its ref and role stand around the name."""
+        name = clip_line(self.name, name_chars) if name_chars else self.name
+        if not name:
+            return Phrase("{ref!s}{role}{end!s}", {"ref": f"{self.ref} (", "role": self.role, "end": " '')"})
+        return Phrase("{ref!s}{name!r}{end!s}", {"ref": f"{self.ref} ({self.role} ", "name": name, "end": ")"})
 
 
 GOOD = 0.8
@@ -209,8 +217,8 @@ class OutOfSight:
 class NoLongerInSight(ToolFailed):
     """Raised if the element of a ref is gone or scrolled out of sight; `name` is its last known name."""
 
-    def __init__(self, sentence: str, name: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, what: Phrase, hint: str, name: str) -> None:
+        super().__init__(what, hint)
         self.name = name
 
 
@@ -355,7 +363,8 @@ class NoAccessibility:
         return Outline("", silent=())
 
     async def element(self, ref: str) -> Element:
-        raise ToolFailed(f"{self._reason} There is no element {ref!r}; use coordinates of a capture.")
+        hint = f"There is no element {ref!r}; use coordinates of a capture."
+        raise ToolFailed(self._reason, hint)
 
     async def obstacle(self, ref: str, point: Point) -> str:  # noqa: ARG002
         return ""

@@ -213,7 +213,7 @@ class _Windows:
     def _find(self, ref: str) -> Window:
         found = next((window for window in self._desktop.opened if window.ref == ref), None)
         if found is None:
-            raise ToolFailed("That window is gone; list_windows shows what is there.")
+            raise ToolFailed("That window is gone.", "list_windows shows what is there.")
         return found
 
     async def focus(self, ref: str) -> Window:

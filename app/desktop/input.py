@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, points_along
+from app.base.texts import Phrase, PhraseValue
 from app.base.values import replace
 from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Press, Window, WindowCame
 from app.desktop.keys import (
@@ -121,7 +122,12 @@ class InputController:
                     with self._pressing(press.button, first.place):
                         pass
                 except WindowCame as error:
-                    raise ToolFailed(f"{number} of {press.count} presses were made. {error} {_LOOK}") from None
+                    values: dict[str, PhraseValue] = {
+                        "done": str(number),
+                        "count": str(press.count),
+                        "why": error.why.what,
+                    }
+                    raise ToolFailed(Phrase("{done} of {count} presses were made. {why}", values), _LOOK) from None
         self._last_click = (at, press.button, self._clock.now())
 
     async def _landing(self, at: Point, check: Check | None) -> Landing:
@@ -192,9 +198,11 @@ class InputController:
     def _check_still(self, at: Point, first: Landing, done: int, count: int) -> None:
         """Raise ToolFailed if the first click opened a window here: the next click must not land in it."""
         if self._backend.windows.under(at).window != first.window:
-            raise ToolFailed(
-                f"Another window came up there: {done} of {count} presses were made there, the others were not. {_LOOK}"
+            what = Phrase(
+                "Another window came up there: {done} of {count} presses were made there, the others were not.",
+                {"done": str(done), "count": str(count)},
             )
+            raise ToolFailed(what, _LOOK)
 
     async def _drop(self, path: Sequence[Point], check: Callable[[], None]) -> None:
         """Check the last point before the button is released. If that is forbidden, move back to the first point."""
@@ -325,7 +333,8 @@ class InputController:
                 try:
                     await self._checks.still()
                 except ToolFailed as error:
-                    raise ToolFailed(f"{chord} was sent, and let go of before its time. {error} {_LOOK}") from None
+                    what = "{keys} was sent, and let go of before its time. {why}"
+                    raise ToolFailed(Phrase(what, {"keys": str(chord), "why": error.why.what}), _LOOK) from None
             await asyncio.sleep(min(left, _HOLD_STEP_S))
 
     async def type_text(self, text: str, before: BeforeText = nothing_to_check) -> tuple[Route, ...]:
@@ -422,7 +431,9 @@ class InputController:
         if not there:
             return ToolFailed("No window has the keyboard now.")
         other = next((one for one in windows.all() if one.ref == there != self._judged.window), None)
-        return ToolFailed(f"The keyboard went to {other.title!r}.") if other else KeyboardMoved()
+        if other is None:
+            return KeyboardMoved()
+        return ToolFailed(Phrase("The keyboard went to {title!r}.", {"title": other.title}))
 
     async def _type_exactly(self, text: str) -> bool:
         """Paste the text, or type it with remapped keys. Returns False if the layout's keys should type it."""
@@ -510,5 +521,15 @@ def apart(at: Point, inside: Rect) -> Point:
 def _stopped(done: int, whole: int, what: str, why: ToolFailed) -> ToolFailed:
     """Return an error that says how much was sent. The keys are not named: they may be part of a password."""
     if not done:
-        return ToolFailed(f"None of the {what} were sent. {why}")
-    return ToolFailed(f"The first {done} of {whole} {what} were sent, the other {whole - done} were not. {why} {_LOOK}")
+        return ToolFailed(
+            Phrase("None of the {what} were sent. {why}", {"what": (what,), "why": why.why.what}), why.why.hint
+        )
+    text = "The first {done} of {whole} {what} were sent, the other {left} were not. {why}"
+    values: dict[str, PhraseValue] = {
+        "done": str(done),
+        "whole": str(whole),
+        "left": str(whole - done),
+        "what": (what,),
+        "why": why.why.what,
+    }
+    return ToolFailed(Phrase(text, values), f"{why.why.hint} {_LOOK}".lstrip())

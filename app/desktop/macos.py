@@ -139,7 +139,7 @@ class MacWindows:
     async def _find(self, ref: str) -> Window:
         found = next((window for window in await self.look() if window.ref == ref), None)
         if found is None:
-            raise ToolFailed("That window is gone; list_windows shows what is there.")
+            raise ToolFailed("That window is gone.", "list_windows shows what is there.")
         return found
 
     async def _do(self, action: str, ref: str, *more: str) -> None:

@@ -19,7 +19,7 @@ from mss.exception import ScreenShotError
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.desktop.backends import Button, Frame
 from app.desktop.keys import UNCHECKED, Chord, KeyChecks
 
@@ -263,7 +263,8 @@ class PortablePointer:
         mouse = button_driver()
         known = next((found for name in _EXTRA[button] if (found := getattr(mouse.Button, name, None))), None)
         if known is None:
-            raise ToolFailed(f"This system's mouse has no {button.value} button; use the program's own control.")
+            what = Phrase("This system's mouse has no {button} button.", {"button": button.value})
+            raise ToolFailed(what, "Use the program's own control.")
         controller = mouse.Controller()
         (controller.press if down else controller.release)(known)
 

@@ -31,7 +31,7 @@ _PATIENCE_S = 2.0
 """How long the policy waits for a program. After that, the control there counts as unknown."""
 _LOOK_AGAIN_S = 0.05
 _NOWHERE = Scene()
-_NOT_JUDGED = "What is there now is not what was there when this was allowed. Look again before acting."
+_NOT_JUDGED = ("What is there now is not what was there when this was allowed.", "Look again before acting.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class TargetPreview(Generic[H]):
         aim = await self._find(target)
         met = await self.met_by(aim)
         if not _is_same(met, kept.met):
-            raise ToolFailed(_NOT_JUDGED)
+            raise ToolFailed(*_NOT_JUDGED)
         return await self._reached(replace(aim, window=met.window), kept.met)
 
     async def _reached(self, aim: Aim, judged: PreviewedTarget) -> Aim:
@@ -149,7 +149,7 @@ class TargetPreview(Generic[H]):
         reached = await self._reach(aim)
         met = await self.met_by(reached)
         if not _is_same(met, judged):
-            raise ToolFailed(_NOT_JUDGED)
+            raise ToolFailed(*_NOT_JUDGED)
         return replace(reached, window=met.window)
 
     async def met_by(self, aim: Aim) -> PreviewedTarget:
@@ -212,7 +212,7 @@ class TargetPreview(Generic[H]):
             raise kept.error
         element, met = await self._by_ref(ref)
         if not _is_same(met, kept.met):
-            raise ToolFailed(_NOT_JUDGED)
+            raise ToolFailed(*_NOT_JUDGED)
         return element
 
     async def _by_ref(self, ref: str) -> tuple[Element, PreviewedTarget]:

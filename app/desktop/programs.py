@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.desktop.backends import App, Backend, Launched, Owner, Window
 from app.desktop.takeover import StopFlag
@@ -57,7 +58,7 @@ def choose(
     """
     found = _chosen(name, apps, command, preferred)
     if _OWN_NAME in (found.name.lower(), stem(found), *found.words):
-        raise ToolFailed("That is Wisp itself, which runs already. Only the person opens its window.")
+        raise ToolFailed("That is Wisp itself, which runs already.", "Only the person opens its window.")
     return found
 
 
@@ -68,7 +69,7 @@ class NoProgram(ToolFailed):
 def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferred) -> App:
     wanted = _plain(name)
     if not wanted:
-        raise ToolFailed(f"Which program? {_offer(apps)}")
+        raise ToolFailed(Phrase("Which program? {near}", {"near": _offer(apps)}))
     called, of_sort = _called(wanted, apps), _sort_of(wanted, apps)
     own = _own_choice(wanted, of_sort, preferred) if not called or called[0] in of_sort else []
     for candidates in (own, called, of_sort, _known_as(wanted, apps)):
@@ -79,7 +80,8 @@ def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferr
     likely = _like(wanted, apps)
     if likely and likely[0][1] >= _SURE and (len(likely) == 1 or likely[0][1] - likely[1][1] >= _CLEAR_LEAD):
         return likely[0][0]
-    raise NoProgram(f"No program called {name!r} is installed. {_suggested(likely) or _offer(apps)}")
+    near = _suggested(likely) or _offer(apps)
+    raise NoProgram(Phrase("No program called {name!r} is installed. {near}", {"name": name, "near": near}))
 
 
 def owner_of(app: App, called: str = "") -> Owner:
@@ -195,22 +197,24 @@ def _like(wanted: str, apps: Iterable[App]) -> list[tuple[App, float]]:
     return sorted(((a, s) for a, s in scored if s >= _LOWEST_LIKENESS), key=lambda pair: (-pair[1], pair[0].name))
 
 
-def _suggested(likely: Iterable[tuple[App, float]]) -> str:
-    """Return a sentence that suggests the probable program, or the nearest ones; "" if none is near."""
+def _suggested(likely: Iterable[tuple[App, float]]) -> Phrase | None:
+    """Return a sentence that suggests the probable program, or the nearest ones; None if none is near."""
     offered = [(app, score) for app, score in likely if app.is_offered]
     if not offered:
-        return ""
+        return None
     best, likeness = offered[0]
     second = next((score for app, score in offered if app.name != best.name), 0)
     if likeness >= _PROBABLE and likeness - second >= _CLEAR_LEAD:
-        return f"Did you mean {best.name}?"
+        return Phrase("Did you mean {name}?", {"name": best.name})
     names = dict.fromkeys(app.name for app, _score in offered)
-    return f"The nearest are: {', '.join(list(names)[:_SUGGESTIONS])}."
+    return Phrase("The nearest are: {names}.", {"names": ", ".join(list(names)[:_SUGGESTIONS])})
 
 
-def _offer(apps: Sequence[App]) -> str:
+def _offer(apps: Sequence[App]) -> Phrase:
     names = sorted({app.name for app in apps if app.is_offered})[: _SUGGESTIONS * 3]
-    return f"Installed are: {', '.join(names)}." if names else "No programs with a desktop entry are installed."
+    if not names:
+        return Phrase("No programs with a desktop entry are installed.")
+    return Phrase("Installed are: {names}.", {"names": ", ".join(names)})
 
 
 def _aliases() -> tuple[_Alias, ...]:

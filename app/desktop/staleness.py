@@ -18,7 +18,7 @@ from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass
 from app.desktop.backends import Backend, Frame, Landing, Window
 from app.desktop.capture import Capture, part_of
@@ -114,8 +114,9 @@ class StalenessCheck:
         before = _ref_at(self._stacks.get(capture.id, ()), point)
         if capture.id in self._stacks and now[0] != before[0]:
             await self._refuse(point, now[0])
+            title = clip_line(now[1], _TITLE_CHARS)
             raise TargetChanged(
-                f"Another window is there now, {clip_line(now[1], _TITLE_CHARS)!r}. Nothing was clicked."
+                Phrase("Another window is there now, {title!r}. Nothing was clicked.", {"title": title})
             )
         area = _patch(point).overlap(capture.geometry.region)
         if area is None:

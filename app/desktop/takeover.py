@@ -17,6 +17,7 @@ from app.base import own_files, paths
 from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point
+from app.base.texts import Phrase
 from app.desktop.backends import Backend
 from app.desktop.keys import Chord, chord
 
@@ -149,20 +150,21 @@ class InputGuard:
         down = {self._place(name) for name in (*held, key)}
         for one in self._chords():
             if {self._place(name) for name in one.keys} <= down:
-                raise ToolFailed(f"{one} belongs to the person alone: it stops or summons Wisp. No tool presses it.")
+                what = Phrase("{keys} stops or summons Wisp.", {"keys": str(one)})
+                raise ToolFailed(what, "It belongs to the person alone. No tool presses it.")
 
     def check_keyboard(self) -> None:
         """Check where text goes before it is typed."""
         if self._backend.windows.keyboard().is_own:
             raise ToolFailed(
-                "The keyboard is in one of Wisp's own windows, and there only the person types. "
-                "Bring the program forward that is meant, with focus_window."
+                "The keyboard is in one of Wisp's own windows.",
+                "There only the person types. Bring the program forward that is meant, with focus_window.",
             )
 
     def check_press(self, at: Point) -> None:
         """Check a place before a button is pressed there, or released after a drag."""
         if self._backend.windows.under(at).is_own:
-            raise ToolFailed("A window of Wisp is there, and in it only the person presses. Act somewhere else.")
+            raise ToolFailed("A window of Wisp is there.", "In it only the person presses. Act somewhere else.")
 
     def _place(self, name: str) -> str:
         """Return the name of the physical key; left and right modifiers have the same name."""

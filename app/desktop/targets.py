@@ -13,7 +13,7 @@ from typing import TypeAlias
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Candidate, Missing, Named, Several
 from app.base.geometry import ModelSpace, Point, Rect
-from app.base.texts import clip_line
+from app.base.texts import NO_PHRASE, Phrase, PhraseValue, clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.accessibility.outline import is_greyed
@@ -27,6 +27,7 @@ _WINDOWS_READ = 3
 _TOLD = 6
 _LONGEST_NAME = 60
 _LOOK_AGAIN_S = 0.1
+_NOTHING = "Nothing on the screen fits {name!r}."
 
 
 _Unread: TypeAlias = tuple[Window, tuple[Rect | None, ...]]
@@ -59,8 +60,7 @@ class Located:
         inside = f" in {clip_line(one.window, _LONGEST_NAME)!r}" if one.window else ""
         return f"{one.ref} {one.role} {name!r} {at}{inside}"
 
-    def named(self, space: ModelSpace) -> Candidate:
-        """Return what the place is called, and where it is."""
+    def candidate(self, space: ModelSpace) -> Candidate:
         one = self.element
         return Candidate(one.ref, Named(one.role, one.name), space.point(self.point), one.window)
 
@@ -71,10 +71,11 @@ class Ambiguous(ToolFailed):
     def __init__(self, description: str, candidates: Sequence[Located], space: ModelSpace) -> None:
         told = "; ".join(candidate.told(space) for candidate in candidates[:_TOLD])
         more = f" and {len(candidates) - _TOLD} more" if len(candidates) > _TOLD else ""
+        values = {"count": str(len(candidates)), "description": description, "list": f": {told}{more}"}
         super().__init__(
-            f"{len(candidates)} things fit {description!r}: {told}{more}. "
+            Phrase("{count} things fit {description!r}{list!s}.", values),
             "Name one by its ref or more exactly, or ask which one is meant.",
-            facts=[Several(tuple(candidate.named(space) for candidate in candidates[:_TOLD]))],
+            facts=[Several(tuple(candidate.candidate(space) for candidate in candidates[:_TOLD]))],
         )
         self.candidates = tuple(candidates)
 
@@ -82,10 +83,15 @@ class Ambiguous(ToolFailed):
 class NotFound(ToolFailed):
     """Raised if nothing matches `name`. The target is most likely in `area` (screen pixels), if it is there at all."""
 
-    def __init__(self, description: str, sentence: str, area: Rect) -> None:
-        super().__init__(sentence, facts=[Missing(description)])
-        self.name = description
+    def __init__(self, what: Phrase, hint: str, area: Rect, *, advice: Phrase = NO_PHRASE, name: str = "") -> None:
+        super().__init__(what, hint, advice=advice, facts=[Missing(name)] if name else ())
         self.area = area
+
+    def with_hint(self, sentence: str) -> NotFound:
+        """Return the same with another sentence for models at the end."""
+        changed = NotFound(self.why.what, f"{self.why.hint} {sentence}".lstrip(), self.area, advice=self.why.advice)
+        changed.facts = self.facts
+        return changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +129,16 @@ class Locator:
                 found = await rung(search)
             except ToolFailed as error:
                 # Only note the trouble, because the next way may still find the target.
-                trouble = f" {error}"
+                trouble = str(error)
                 continue
             if winner := _decided(search.description, self._in_front(found), self._space()):
                 return replace(winner, runners_up=(*winner.runners_up, *near)[:_TOLD])
             near += found
-        told = _not_found(search.description, near, await self._accessibility.silent(), self._space())
-        raise NotFound(search.description, told + trouble, search.area or self._front())
+        silent = ", ".join(await self._accessibility.silent())
+        quiet = Phrase("{programs} did not answer and may show it.", {"programs": silent}) if silent else NO_PHRASE
+        hint = " ".join(filter(None, (_nearest(near, self._space()), quiet.for_models, trouble)))
+        what = Phrase(_NOTHING, {"name": search.description})
+        raise NotFound(what, hint, search.area or self._front(), advice=quiet, name=search.description)
 
     def _in_front(self, found: Sequence[Located]) -> Sequence[Located]:
         """Drop places behind a dialog that has the keyboard, if the dialog contains an equally good match."""
@@ -269,16 +278,15 @@ def _apart(places: Sequence[Located]) -> list[Located]:
     return kept
 
 
-def _not_found(description: str, near: Sequence[Located], silent: Sequence[str], space: ModelSpace) -> str:
+def _nearest(near: Sequence[Located], space: ModelSpace) -> str:
     ranked = _apart(sorted(near, key=lambda place: -place.score))[:_TOLD]
-    names = f" Nearest: {'; '.join(place.told(space) for place in ranked)}." if ranked else ""
-    quiet = f" {', '.join(silent)} did not answer and may show it." if silent else ""
-    return f"Nothing on the screen fits {description!r}.{names}{quiet}"
+    return f"Nearest: {'; '.join(place.told(space) for place in ranked)}." if ranked else ""
 
 
 _APPEARS_S = 1.0
 """How long to search again for a name that is not visible yet."""
 _NAME_CHARACTERS = 80
+_FIRST = "Look again first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,8 +325,8 @@ class TargetMoved(OutOfReach):
     LibreOffice reports wrong positions until the pointer is in its window for the first time.
     """
 
-    def __init__(self, sentence: str, now: Element) -> None:
-        super().__init__(sentence)
+    def __init__(self, what: Phrase, hint: str, now: Element) -> None:
+        super().__init__(what, hint)
         self.now = now
 
 
@@ -374,9 +382,8 @@ class TargetResolver:
         if now is None and await self._has_wheeled_to(aim.beyond):
             now = (await self._locator.locate(Search(aim.beyond))).element
         if now is None or (now.role, now.name, now.pid) != (before.role, before.name, before.pid):
-            raise OutOfReach(
-                f"{_told(before)} is out of sight and could not be scrolled to. Scroll there, and look again."
-            )
+            what = Phrase("{thing} is out of sight and could not be scrolled to.", {"thing": _told(before)})
+            raise OutOfReach(what, "Scroll there, and look again.")
         return await self._aimed(now, aim.route, aim.score)
 
     async def _has_wheeled_to(self, target: str) -> bool:
@@ -405,7 +412,8 @@ class TargetResolver:
     async def _aimed(self, element: Element, route: str, score: float) -> Aim:
         shown = element.box.overlap(self._backend.screen.extent())
         if shown is None:
-            raise ToolFailed(f"{_told(element)} lies off the screen; scroll or move its window first.")
+            what = Phrase("{thing} lies off the screen.", {"thing": _told(element)})
+            raise ToolFailed(what, "Scroll or move its window first.")
         aim = Aim(shown.center, route, element, score)
         if not self._is_in_front(aim.point, element):
             window = next((w for w in self._backend.windows.all() if _is_in(w, element)), None)
@@ -419,10 +427,8 @@ class TargetResolver:
             await self._check_element(aim.element, aim.point)
         top = self._top_at(aim.point)
         if aim.window is not None and top is not None and not _is_of_one_program(top, aim.window):
-            raise OutOfReach(
-                f"{_window_called(top)} is there now, not {_window_called(aim.window)}. "
-                "Nothing was done. Look again first."
-            )
+            values: dict[str, PhraseValue] = {"now": _window_called(top), "window": _window_called(aim.window)}
+            raise OutOfReach(Phrase("{now} is there now, not {window}. Nothing was done.", values), _FIRST)
 
     def check_drop(self, aims: Sequence[Aim]) -> None:
         """Check, before the button is released, that no other window opened at the last point. Raises OutOfReach.
@@ -433,10 +439,12 @@ class TargetResolver:
         there = self._backend.windows.under(aims[-1].point).window
         if judged and there and there not in judged:
             title = next((window.title for window in self._backend.windows.all() if window.ref == there), "")
-            raise OutOfReach(
-                f"The window {clip_line(title, _NAME_CHARACTERS)!r} came up at the end of the way. Nothing was "
-                "dropped: the pointer went back to where it began. Look again first."
+            what = Phrase(
+                "The window {title!r} came up at the end of the way. Nothing was dropped: the pointer went back to "
+                "where it began.",
+                {"title": clip_line(title, _NAME_CHARACTERS)},
             )
+            raise OutOfReach(what, _FIRST)
 
     async def _check_element(self, element: Element, point: Point) -> None:
         obstacle = ""
@@ -444,26 +452,30 @@ class TargetResolver:
             obstacle = await self._backend.accessibility.obstacle(element.ref, point)
             now = await self.check_name(element)
             if now.box.size.area and element.box.contains(point) and not now.box.contains(point):
-                raise TargetMoved(f"{_told(element)} has moved. Nothing was clicked. Look again first.", now)
+                what = Phrase("{thing} has moved. Nothing was clicked.", {"thing": _told(element)})
+                raise TargetMoved(what, _FIRST, now)
             if is_greyed(now):
-                raise OutOfReach(GREYED.format(role=now.role, name=clip_line(now.name, _NAME_CHARACTERS)))
+                raise OutOfReach(Phrase(GREYED, {"role": now.role, "name": clip_line(now.name, _NAME_CHARACTERS)}))
         if obstacle:
-            raise OutOfReach(f"{_told(element)} cannot be clicked: {obstacle} Nothing was clicked.")
+            blocked = "{thing} cannot be clicked: {why} Nothing was clicked."
+            raise OutOfReach(Phrase(blocked, {"thing": _told(element), "why": obstacle}))
         if not self._is_in_front(point, element):
             top = self._top_at(point)
-            where = f"is covered by {_window_called(top)}" if top else "is not shown there"
-            raise OutOfReach(
-                f"{_told(element)} {where}. Nothing was clicked. Use focus_window on its window, and look again."
-            )
+            text = "{thing} is covered by {window}." if top else "{thing} is not shown there."
+            values: dict[str, PhraseValue] = {"thing": _told(element), "window": _window_called(top) if top else ""}
+            hint = "Use focus_window on its window, and look again."
+            raise OutOfReach(Phrase(f"{text} Nothing was clicked.", values), hint)
 
     async def check_name(self, element: Element) -> Element:
         """Read the element again and return it. Raises OutOfReach if it has another role or name now."""
         now = await self._backend.accessibility.element(element.ref)
         if (now.role, now.name) != (element.role, element.name):
-            raise OutOfReach(
-                f'{_told(element)} is now the {now.role} "{clip_line(now.name, _NAME_CHARACTERS)}". '
-                "Nothing was done. Look again first."
-            )
+            values: dict[str, PhraseValue] = {
+                "thing": _told(element),
+                "role": now.role,
+                "name": clip_line(now.name, _NAME_CHARACTERS),
+            }
+            raise OutOfReach(Phrase("{thing} is now the {role} {name!r}. Nothing was done.", values), _FIRST)
         return now
 
     def _is_in_front(self, point: Point, element: Element) -> bool:
@@ -503,10 +515,10 @@ def _is_in(window: Window, element: Element) -> bool:
     return bool(element.pid) and window.pid == element.pid
 
 
-def _window_called(window: Window) -> str:
-    return f"the window {clip_line(window.title or window.app, _NAME_CHARACTERS)!r}"
+def _window_called(window: Window) -> Phrase:
+    return Phrase("the window {title!r}", {"title": clip_line(window.title or window.app, _NAME_CHARACTERS)})
 
 
-def _told(element: Element) -> str:
-    name = clip_line(element.name, _NAME_CHARACTERS)
-    return f'{element.ref} {element.role} "{name}" in "{element.window}"'
+def _told(element: Element) -> Phrase:
+    values = {"ref": f"{element.ref} {element.role} ", "name": clip_line(element.name, _NAME_CHARACTERS)}
+    return Phrase("{ref!s}{name!r} in {window!r}", values | {"window": element.window})

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import App, Backend, Formats, Frame, Landing, Launched, Window, landing
+from app.base.texts import Phrase
+from app.desktop.backends import STAYED_BEHIND, App, Backend, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.elements import NoAccessibility
 from app.desktop.keys import Chord
 from app.desktop.portable import (
@@ -152,9 +153,7 @@ class Win32Windows:
         # Check the result, because Windows refuses background programs:
         # https://docs.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-allowsetforegroundwindow
         if not await _until(lambda: int(_user32.GetForegroundWindow() or 0) == handle):
-            raise ToolFailed(
-                f"The window {window.title!r} did not come forward; another one may be holding the keyboard."
-            )
+            raise ToolFailed(Phrase(STAYED_BEHIND, {"title": window.title}))
         return self._find(ref)
 
     async def close(self, ref: str) -> bool:
@@ -192,7 +191,7 @@ class Win32Windows:
     def _find(self, ref: str) -> Window:
         found = next((window for window in self.all() if window.ref == ref), None)
         if found is None:
-            raise ToolFailed("That window is gone; list_windows shows what is there.")
+            raise ToolFailed("That window is gone.", "list_windows shows what is there.")
         return found
 
 
@@ -247,4 +246,6 @@ def _handle(ref: str) -> int:
     try:
         return int(ref.removeprefix("w"), 16)
     except ValueError:
-        raise ToolFailed(f"There is no window {ref!r}; list_windows shows what is there.") from None
+        raise ToolFailed(
+            "That window is not there.", f"There is no window {ref!r}; list_windows shows what is there."
+        ) from None

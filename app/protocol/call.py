@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from app.base.facts import Fact, Failed, NotAllowed, said
-from app.base.texts import Phrase
+from app.base.errors import ToolFailed
+from app.base.facts import Fact, Failed, NotAllowed
+from app.base.texts import NO_PHRASE, Phrase
 from app.base.values import dataclass, field
 
 JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
@@ -62,7 +63,7 @@ def tool_error(tool: str, reason: str, *, for_model: bool = False) -> ToolResult
 
 def failed(tool: str, why: Failed, *facts: Fact) -> ToolResult:
     """Return the result of a failed call, with why and what else was found out."""
-    reason = " ".join(filter(None, (why.what.for_models, said(facts), why.hint)))
+    reason = why.with_facts(facts)
     payload: dict[str, JsonValue] = {"tag": tool, "reason": reason}
     if why.is_for_model:
         payload["for_model"] = True
@@ -106,6 +107,15 @@ def not_run(tool: str, sentence: str) -> ToolResult:
         told = ((ALLOWING, sentence.refused.rule), ("asked", sentence.asked))
         payload |= {name: text for name, text in told if text}
     return ToolResult(False, "tool_error", payload, f"{tool}: not run. {sentence}", facts=facts)
+
+
+def barred(refusal: str, before: Phrase = NO_PHRASE) -> ToolFailed:
+    """Return the error for a step of a call that may not run. `before` says which one it was."""
+    what = refusal.what if isinstance(refusal, GateRefusal) else Phrase(refusal)
+    barrier = refusal.refused if isinstance(refusal, GateRefusal) else NotAllowed()
+    begin = f"{before.for_models} " if before.text else ""
+    told = Phrase("{told!s}", {"told": f"{begin}{refusal}"})
+    return ToolFailed(told, advice=Phrase("{step} {why}", {"step": before, "why": what}), facts=[barrier])
 
 
 @dataclass(frozen=True, slots=True)

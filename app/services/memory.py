@@ -15,11 +15,13 @@ from pathlib import Path
 
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.texts import Phrase
 from app.base.values import dataclass, replace
 from app.services import fact_search
 from app.services.fact_search import Question, ranked, read, scored, stems_of
 from app.services.journal.database import open_private, transaction
 
+_LISTING = "`wisp memory` lists the facts with their numbers."
 MOST_FACTS = 200_000
 """A further fact is refused with a sentence, so that nothing is lost silently."""
 _BUSY_S = 10.0
@@ -110,7 +112,8 @@ class FactStore:
                 self._remove(db, old, fact.turn)
                 return self._found(db, [same[0]])[0], old
             if db.execute("select count(*) from facts").fetchone()[0] >= MOST_FACTS:
-                raise ToolFailed(f"The memory is full ({MOST_FACTS} facts). Ask the person which of them to forget.")
+                what = Phrase("The memory is full ({most} facts).", {"most": str(MOST_FACTS)})
+                raise ToolFailed(what, "Ask the person which of them to forget.", advice=Phrase(_LISTING))
             self._remove(db, old, fact.turn)
             return self._add(db, replace(fact, at=fact.at or self._clock.wall())), old
 
@@ -270,7 +273,8 @@ class FactStore:
     def _found(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[Fact]:
         found = {fact.id: fact for fact in self._by_id(db, ids)}
         if missing := [f"#{one}" for one in ids if one not in found]:
-            raise ToolFailed(f"There is no fact {', '.join(missing)}. recall lists the facts with their numbers.")
+            what = Phrase("There is no fact {ids}.", {"ids": ", ".join(missing)})
+            raise ToolFailed(what, "recall lists the facts with their numbers.", advice=Phrase(_LISTING))
         return [found[one] for one in dict.fromkeys(ids)]
 
     def _by_id(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[Fact]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from app.base import paths, resources
 from app.base.errors import ToolFailed, WispError
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass
 from app.services import fact_search
 from app.services.files import origins, places
@@ -64,7 +64,10 @@ class Skill:
     def file(self, name: str) -> str:
         """Return the text of one of its files. Raises ToolFailed for an unknown name, a secret, or no text."""
         if name not in self.files():
-            raise ToolFailed(f"file: the skill {self.name!r} has no file {name!r}. It has: {_listed(self.files())}")
+            values = {"skill": self.name, "file": name, "files": _listed(self.files())}
+            raise ToolFailed(
+                Phrase("the skill {skill!r} has no file {file!r}. It has: {files}", values), argument="file"
+            )
         path = self.folder / name
         if places.is_local_secret(path) or places.is_private_key(path):
             raise ToolFailed(f"{path} holds keys or passwords; it is left alone.")
@@ -89,7 +92,9 @@ class FoundSkills:
         found = next((skill for skill in self.skills if _known_as(skill.name) == wanted), None)
         if found is None:
             near = ", ".join(skill.name for skill in self.fitting(name.replace("-", " "), 3)) or "none is like it"
-            raise ToolFailed(f"name: there is no skill {name!r} ({near}). Without a name, use_skill lists them.")
+            what = Phrase("there is no skill {name!r} ({near}).", {"name": name, "near": (near,)})
+            advice = Phrase("`wisp skills` lists them.")
+            raise ToolFailed(what, "Without a name, use_skill lists them.", argument="name", advice=advice)
         return found
 
     def fitting(self, words: str, limit: int) -> list[Skill]:
@@ -171,7 +176,8 @@ def add(source: Path) -> Skill:
     name = re.sub(r"[^\w]+|_+", "-", skill.name.lower()).strip("-")[:_NAME_CHARS].strip("-")
     target = own_folder() / name
     if not name or name in shipped_names() or target.exists():
-        raise WispError(f"A skill called {name!r} is there already: rename the new one in its {FILE}.")
+        what = "A skill called {name!r} is there already: rename the new one in its {file}."
+        raise WispError(Phrase(what, {"name": name, "file": FILE}))
     if any(one.is_symlink() for one in source.rglob("*")):
         raise WispError(f"{source} holds links, which may lead anywhere: replace them by what they lead to.")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ from app.desktop.screen_capture import Spot
 from app.desktop.staleness import KeyTarget
 from app.desktop.targets import Aim
 from app.desktop.verification import Patience, Proof, Proving, Receipt, Standing
-from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
+from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult, barred
 from app.tools.registry import Admit
 
 Act = Callable[[DesktopController, ToolCall], Awaitable[ToolResult]]
@@ -82,7 +82,7 @@ class Steps:
         if now != self._judged or (last and (last.may_open_menu or is_choice)):
             self._check_move(self._judged, now, may_move)
             if refusal := await self._admit(rest):
-                raise ToolFailed(refusal)
+                raise barred(refusal)
             was, self._judged = self._judged, targets.take(rest.id) or await targets.now(now)
             self._check_move(was, self._judged, may_move)  # because it may have gone while the gate looked
         if not targets.is_still(self._judged):
@@ -103,7 +103,8 @@ class Steps:
         if not was.is_elsewhere(now) or may_move is Move.ANYWHERE:
             return
         if may_move is Move.NOWHERE or self._pid(was) != self._pid(now) or not self._pid(now):
-            raise ToolFailed(f"The keyboard went from {was.title!r} to {now.title!r}.")
+            what = "The keyboard went from {was!r} to {now!r}."
+            raise ToolFailed(Phrase(what, {"was": was.title, "now": now.title}))
 
     def _pid(self, target: KeyTarget) -> int:
         windows = self._controller.backend.windows.all()
@@ -293,7 +294,7 @@ async def button(controller: DesktopController, call: ToolCall, *, down: bool) -
 def _check_unmoved(controller: DesktopController, judged: Point) -> None:
     """Raise ToolFailed if the pointer is no longer where the policy judged it: the person moved it."""
     if controller.backend.pointer.position() != judged:
-        raise ToolFailed("The pointer was moved meanwhile. Nothing was done. Say where, or look again.")
+        raise ToolFailed("The pointer was moved meanwhile. Nothing was done.", "Say where, or look again.")
 
 
 async def press(controller: DesktopController, call: ToolCall) -> ToolResult:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_middle, named_in_short
+from app.base.texts import Phrase, clip_middle, named_in_short
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
 from app.services.files import documents, parsing, reading
@@ -160,9 +160,9 @@ def _charset_told(argument: str, codec: str) -> Iterator[None]:
 def _text_of(data: bytes, place: Place) -> tuple[str, str]:
     found = reading.decoded(data)
     if found is None:
-        raise ToolFailed(
-            f"path: {place.shown!r} is {reading.kind_of(data)} and no text; it cannot be edited by blocks."
-        )
+        values = {"path": place.shown, "kind": reading.kind_of(data)}
+        what = Phrase("{path!r} is {kind} and no text; it cannot be edited by blocks.", values)
+        raise ToolFailed(what, argument="path")
     return found
 
 

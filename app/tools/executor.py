@@ -14,8 +14,9 @@ from typing import Protocol, runtime_checkable
 
 from app.base import facts, texts
 from app.base.clock import Clock, backoff_s
-from app.base.errors import Cancelled, NeedsPerson, Remedy, ToolFailed, ToolMisuse, WispError
+from app.base.errors import Cancelled, NeedsPerson, Remedy, ToolFailed, WispError
 from app.base.facts import Fact, Failed, Rehearsed, Undoable
+from app.base.texts import Phrase
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, failed, not_run, tool_error
@@ -212,15 +213,14 @@ def _translated(tool: str, error: Exception) -> ToolResult:
         if error.remedy is Remedy.EXTRA:
             payload["remedy"] = error.remedy.value
         echo = f"{tool}: {error} Only the person can do this: tell them, and wait."
-        return ToolResult(False, "tool_error", payload, echo, facts=(*error.facts, Failed(error.what, error.hint)))
+        return ToolResult(False, "tool_error", payload, echo, facts=(*error.facts, error.why))
     if isinstance(error, WispError):
-        why = Failed(error.what, error.hint, is_for_model=isinstance(error, ToolMisuse))
-        told = failed(tool, why, *error.facts)
+        told = failed(tool, error.why, *error.facts)
         is_stop = isinstance(error, Cancelled)  # which is no failure of the call
         return replace(told, payload={**told.payload, "interrupted": True}) if is_stop else told
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
-        return tool_error(tool, "It took too long and was given up. Look at what has happened before trying again.")
+        why = Failed(Phrase("It took too long and was given up."), "Look at what has happened before trying again.")
+        return failed(tool, why)
     _log.error("The tool %s raised.", tool, exc_info=error)
-    return tool_error(
-        tool, f"It failed for a reason of its own ({type(error).__name__}), not because of the call. Try another way."
-    )
+    what = "It failed for a reason of its own ({kind}), not because of the call."
+    return failed(tool, Failed(Phrase(what, {"kind": type(error).__name__}), "Try another way."))

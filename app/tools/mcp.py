@@ -16,9 +16,9 @@ from functools import partial
 from app.base import ids, own_files, paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Brought
-from app.base.texts import clip_line, clip_middle, counted
+from app.base.texts import Phrase, clip_line, clip_middle, counted
 from app.base.values import replace
-from app.protocol.call import JsonValue, Media, ToolCall, ToolResult, not_run, question_result
+from app.protocol.call import JsonValue, Media, ToolCall, ToolResult, barred, not_run, question_result
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.files import contents, origins, parsing
 from app.services.mcp.configuration import ServerEntry
@@ -168,7 +168,7 @@ class McpTools:
             try:
                 await _ask(turn, entry, {"changed": tool.name, "why": why, "now": page[:_CARD_CHARS]})
             except _NotAllowed as refusal:
-                raise ToolFailed(str(refusal.args[0])) from None
+                raise barred(refusal.args[0]) from None
             await asyncio.to_thread(pins.accept_page, entry.pin, tool.page, page)
         return page
 
@@ -236,7 +236,8 @@ class McpTools:
         self._questions[entry.pin, tool.name] = question, len(turn.messages)
         if wants_secret(question):
             await self._servers.reply(entry, tool.name, None)
-            raise ToolFailed(f"{entry.name} asked the person for a password, key or card; that was refused.")
+            what = Phrase("{server} asked for a password, key or card; that was refused.", {"server": entry.name})
+            raise ToolFailed(what)
         fields = ", ".join(question.fields) or "yes or no"
         place = f" It names this address, to open or not: {question.url}" if question.url else ""
         form = " Answer with a line for each, as in “name: value”: " + fields if len(question.fields) > 1 else ""

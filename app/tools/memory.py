@@ -19,6 +19,11 @@ from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueT
 from app.services.memory import Fact, FactStore
 from app.tools.registry import Family, TurnContext
 
+_NOT_YET = "Nothing was forgotten yet."
+_FITS = (
+    "Only this one fits in part. Name it in its own words, or remove it by its number with `wisp memory forget`: {fact}"
+)
+_FIT = "Several fit, so name one of them, or remove it by its number with `wisp memory forget`:\n{facts}"
 _FACT_CHARS = 500
 _QUOTE_CHARS = 200
 _FOUND = 8
@@ -156,9 +161,11 @@ class MemoryTools:
         if not found:
             raise ToolFailed("Nothing of that is remembered, so nothing was forgotten.")
         if len(found) == 1:
-            raise ToolFailed(f"Nothing was forgotten yet. Say by id that this one is meant:\n{found[0].line()}")
+            hint = f"Say by id that this one is meant:\n{found[0].line()}"
+            raise ToolFailed(_NOT_YET, hint, advice=Phrase(_FITS, {"fact": found[0].line()}))
         listed = "\n".join(fact.line() for fact in whole or found)
-        raise ToolFailed(f"Nothing was forgotten yet. Say by id which of these, or all of them:\n{listed}")
+        hint = f"Say by id which of these, or all of them:\n{listed}"
+        raise ToolFailed(_NOT_YET, hint, advice=Phrase(_FIT, {"facts": listed}))
 
 
 class Reminders:
@@ -258,7 +265,7 @@ def _check(text: str) -> None:
     if len(text) > _FACT_CHARS:
         raise ToolMisuse(f"text has {len(text)} characters, and a fact has at most {_FACT_CHARS}: say it shorter.")
     if without_secrets(text) != text:
-        raise ToolFailed("Passwords, keys and card numbers are not remembered. Tell the person so.")
+        raise ToolFailed("Passwords, keys and card numbers are not remembered.", "Tell the person so.")
 
 
 def _source(text: str, quote: str, said: str | None) -> tuple[str, str]:

@@ -58,7 +58,8 @@ async def to_point_in(
     )
     picture = shown(call, capture, f"{call.name}: {missing} Or point in this picture, by x and y, where you see it.")
     payload = {**picture.payload, "tag": call.name, "reason": str(missing)}
-    return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
+    facts = (*missing.facts, missing.why)
+    return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media, facts=facts)
 
 
 async def to_look_anew(
@@ -73,7 +74,7 @@ async def to_look_anew(
     capture = await controller.screen_capture.capture(controller.region_of(0, ""), "screen", sight.budget)
     picture = shown(call, capture, f"{call.name}: {changed} This is how it looks now.")
     payload = {**picture.payload, "tag": call.name, "reason": str(changed)}
-    return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
+    return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media, facts=(changed.why,))
 
 
 async def with_changed_part(controller: DesktopController, result: ToolResult, sight: ModelSight) -> ToolResult:

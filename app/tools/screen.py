@@ -95,7 +95,7 @@ class ScreenReading:
         area, target = missing.area, call.text("target")
         region = f"{area.x},{area.y},{area.right},{area.bottom}"
         if refusal := await turn.admit(ToolCall(call.id, _PICTURE_STEP, {"region": region, "space": "screen"})):
-            raise NotFound(missing.name, f"{missing} No picture of it may be taken: {refusal}", area)
+            raise missing.with_hint(f"No picture of it may be taken: {refusal}")
         places: list[_Sighting] = []
         try:
             capture, picture = await self._desktop.run(_photographed, area, "label", self._sight)
@@ -107,8 +107,7 @@ class ScreenReading:
         except (ProviderError, ToolMisuse):
             pass  # because the model at work can still point in the picture itself
         if places:
-            maybe = _say("maybe", places="; ".join(place.told for place in places))
-            missing = NotFound(missing.name, f"{missing} {maybe}", area)
+            missing = missing.with_hint(_say("maybe", places="; ".join(place.told for place in places)))
         return await self._desktop.run(to_point_in, call, missing, self._sight)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from app.base import resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.facts import Listed, Made
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.base.values import replace
 from app.protocol.call import JsonValue, ToolCall, ToolResult, question_result
 from app.protocol.spec import Close, Effect, Execute, Param, RareFamily, ToolSpec, ValueType
@@ -78,9 +78,9 @@ class SurfaceTools:
         surface, name = await self._found(call), call.text("name")
         free, there = await asyncio.to_thread(self._store.free_name, "", name)
         if there and there.id != surface.id:
-            raise ToolFailed(
-                f"name: {there.name!r} is the name of {there.id} already. Choose another one, such as {free!r}."
-            )
+            what = "{name!r} is the name of {id} already. Choose another one, such as {free!r}."
+            values = {"name": there.name, "id": there.id, "free": free}
+            raise ToolFailed(Phrase(what, values), argument="name")
         renamed = await asyncio.to_thread(self._store.rename, surface, name, _origin(call, turn))
         await turn.audit("surface_renamed", {"id": surface.id, "from": surface.name, "to": renamed.name})
         await self._engine.tell(surface.id, "reload")
@@ -142,7 +142,8 @@ class SurfaceTools:
         except (ToolFailed, NeedsPerson) as error:  # because a model would otherwise make it again
             launch = call.name.replace("create", "launch")
             then = f"Its id is {surface.id}: use {launch} then, not {call.name} again."
-            raise type(error)(f"{surface.name!r} was made, but not opened. {error} {then}") from error
+            what = Phrase("{name!r} was made, but not opened. {why}", {"name": surface.name, "why": error.why.what})
+            raise type(error)(what, f"{error.why.hint} {then}".lstrip(), advice=error.why.advice) from error
         if surface.is_app and HAS_MENU and not surface.is_in_menu:
             remarks += " Its entry in the menu of programs could not be written."
         text = f"Created {surface.name!r} as {surface.id}. {opened}{remarks}"

@@ -18,7 +18,7 @@ from app.desktop.keys import chords
 from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
 from app.desktop.targets import Aim, Ambiguous, NotFound
 from app.desktop.verification import Patience
-from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
 from app.services.surfaces.client import NoSuchSurface
@@ -75,7 +75,8 @@ class WindowTools:
         try:
             name, told = await self._own(call.text("name"))
         except NoSuchSurface as near:
-            raise ToolFailed(f"{error}{near}") from None
+            values = {"program": error.why.what, "apps": near.why.what}
+            raise ToolFailed(Phrase("{program} {apps}", values) if str(near) else error.why.what) from None
         payload: dict[str, JsonValue] = {"name": name, "title": name, "window": ""}
         return ToolResult(True, call.name, payload, f"Opened {name!r}, an app that Wisp made. {told}")
 
@@ -237,14 +238,16 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
             held = await _close_menus(controller, depth)
             if not depth:
                 raise
-            raise ToolFailed(f"{part!r} names no single entry of {parts[depth - 1]!r}. {held}") from missing
+            what = Phrase("{name!r} names no single entry of {menu!r}.", {"name": part, "menu": parts[depth - 1]})
+            raise ToolFailed(what, held) from missing
         except ToolFailed:  # Close the open menus, or else they keep the keyboard.
             await _close_menus(controller, depth)
             raise
         seen = await controller.act(partial(controller.press, aim, Press()), aim.place)
     if _leads_on(aim.element):
         held = await _close_menus(controller, len(parts))
-        raise ToolFailed(f"{parts[-1]!r} is a menu, so nothing was chosen. {held} Go on with one of them.")
+        what = Phrase("{name!r} is a menu, so nothing was chosen.", {"name": parts[-1]})
+        raise ToolFailed(what, f"{held} Go on with one of them.")
     payload: dict[str, JsonValue] = {"path": parts}
     echo = f"Chose {' > '.join(parts)}. {seen.sentence}"
     result = ToolResult(True, call.name, payload | seen_in(seen), echo, facts=seen.facts)
@@ -273,9 +276,10 @@ async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_first: bool
         return
     # GTK 4.8 does not say that the entries of a menu bar open menus, so the gate judges the first one as a press.
     if not is_last and not is_first:
-        raise ToolFailed(f"{entry.name!r} is an entry and not a menu, so the way ends there. Nothing was chosen.")
+        what = "{name!r} is an entry and not a menu, so the way ends there. Nothing was chosen."
+        raise ToolFailed(Phrase(what, {"name": entry.name}))
     if not leads_on and (refusal := await admit(ToolCall(call.id, "choose", {"ref": entry.ref}))):
-        raise ToolFailed(f"The entry that was found is {entry.name!r}. It was not chosen: {refusal}")
+        raise barred(refusal, Phrase("The entry that was found is {name!r}. It was not chosen:", {"name": entry.name}))
 
 
 async def _read_clipboard(controller: DesktopController, call: ToolCall) -> ToolResult:

@@ -30,6 +30,7 @@ from app.agent.policy.values import (
     Verdict,
 )
 from app.base.clock import Clock, SystemClock
+from app.base.texts import Phrase
 from app.base.values import dataclass, field, replace
 from app.desktop.backends import Owner
 from app.protocol.call import ToolCall
@@ -40,6 +41,8 @@ YOLO_S = 1800.0
 """As long as a turn may take."""
 _COMPOUND = frozenset(";|&$`()<>\n\r\\{}#")
 """Signs that make one command several, or another: a pattern never allows those."""
+_PLAN = "plan"
+_OTHER_MODE = "Choose another mode to let it run (`wisp do --mode ask`)."
 _LONGEST_CHARS = 2000
 _SHALLOW = 2
 """Parts of a path that holds too much to be allowed as a whole, such as / and /home."""
@@ -137,14 +140,16 @@ class Policy:
         mode, by = self.mode, f"mode {self.mode.value}"
         by_itself, needs, wall = decision.decide(mode, act, self._with_lasting(act, trust))
         if wall is not None:
-            return Verdict(Decision.DENY, asking.of_wall(wall, act, self.language), wall.value, act=act)
+            sentence = asking.of_wall(wall, act, self.language)
+            return Verdict(Decision.DENY, sentence, wall.value, act=act, hint=asking.instead(wall.value))
         for then in (Decision.DENY, Decision.ASK):
             if rule := next((rule for rule in self._book.of(then) if self._fits(rule, act)), None):
                 return self._by_rule(rule, act)
         if self._book.broken and not act.effects <= HARMLESS:
             return Verdict(Decision.ASK, self._book.broken, "broken rules", needs=_whole(act), act=act)
         if by_itself is Decision.DENY:
-            return Verdict(Decision.DENY, asking.of_plan(act, self.language), by, act=act)
+            sentence, advice = asking.of_plan(act, self.language), Phrase(_OTHER_MODE)
+            return Verdict(Decision.DENY, sentence, by, act=act, hint=asking.instead(_PLAN), advice=advice)
         if by_itself is Decision.ALLOW:
             return Verdict(Decision.ALLOW, "", by, act=act)
         if not trust.secrets and (rule := next((r for r in self._book.of(Decision.ALLOW) if self._fits(r, act)), None)):

@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
 
-from app.base.texts import Phrase
+from app.base.texts import NO_PHRASE, Phrase
 from app.base.values import dataclass, field
 from app.desktop.backends import Owner
 from app.protocol.call import JsonValue, Media, ToolCall
@@ -245,7 +245,8 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The policy's decision on a call. `sentence` says why, to the person who is asked or to the model that is denied.
+    """The policy's decision on a call. `sentence` says why, in the person's language; of a denied call, `hint` tells
+    the model what to do instead, and `advice` the person.
 
     `rule` names the wall, mode or rule that decided; `where` is the rule's file. `needs` are what a yes would grant.
     """
@@ -256,6 +257,8 @@ class Verdict:
     where: str = ""
     needs: tuple[Need, ...] = ()
     act: Action | None = None
+    hint: str = ""
+    advice: Phrase = NO_PHRASE
 
 
 class TargetInspector(Protocol):

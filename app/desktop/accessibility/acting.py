@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
@@ -71,7 +71,9 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
     """
     names = await _actions(bus, key)
     if not names:
-        raise ToolFailed(f"{_called(element)} offers no action of its own. Click it instead: {_click(element)}.")
+        raise ToolFailed(
+            _that(element, "{thing} offers no action of its own."), f"Click it instead: {_click(element)}."
+        )
     index = next((names.index(name) for name in _DEFAULT_ACTIONS if name in names), 0)
     try:
         async with asyncio.timeout(_LIMIT_S):
@@ -79,11 +81,11 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
     except TimeoutError:  # because the program may be busy with the action itself, such as a modal dialog
         return names[index]
     except CallRefused as refused:
-        raise ToolFailed(
-            f"{_called(element)} refused to be pressed ({refused}). Click it: {_click(element)}."
-        ) from refused
+        what = _that(element, "{thing} refused to be pressed ({why}).", why=str(refused))
+        raise ToolFailed(what, f"Click it: {_click(element)}.") from refused
     if not done:
-        raise ToolFailed(f"{_called(element)} did not take the action {names[index]!r}. Click it: {_click(element)}.")
+        what = _that(element, "{thing} did not take the action {action!r}.", action=names[index])
+        raise ToolFailed(what, f"Click it: {_click(element)}.")
     return names[index]
 
 
@@ -132,17 +134,14 @@ async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
         async with asyncio.timeout(_LIMIT_S):
             taken = await _taken(bus, key, element, text)
     except TimeoutError as late:
-        raise ToolFailed(
-            f"{element.app} did not answer in {_LIMIT_S:g} s; look at the screen before trying again."
-        ) from late
+        what = Phrase("{app} did not answer in {limit} s.", {"app": element.app, "limit": f"{_LIMIT_S:g}"})
+        raise ToolFailed(what, "Look at the screen before trying again.") from late
     except CallRefused as refused:
-        raise TakesNoValue(
-            f"{_called(element)} takes no text directly ({refused}). Click it and type instead."
-        ) from refused
+        what = _that(element, "{thing} takes no text directly ({why}).", why=str(refused))
+        raise TakesNoValue(what, "Click it and type instead.") from refused
     if not taken:
-        raise TakesNoValue(
-            f"{_called(element)} did not take that. Click it ({_click(element)}) and choose or type instead."
-        )
+        hint = f"Click it ({_click(element)}) and choose or type instead."
+        raise TakesNoValue(_that(element, "{thing} did not take that."), hint)
 
 
 async def _taken(bus: Bus, key: Key, element: Element, text: str) -> bool:
@@ -181,7 +180,7 @@ async def _set_number(bus: Bus, key: Key, element: Element, text: str) -> bool:
     try:
         number = float(text)
     except ValueError:
-        raise ToolFailed(f"{_called(element)} takes a number, not {text!r}.") from None
+        raise ToolFailed(_that(element, "{thing} takes a number, not {text!r}.", text=text)) from None
     return await _put(bus, key, number)
 
 
@@ -202,8 +201,8 @@ async def _actions(bus: Bus, key: Key) -> list[str]:
         return []
 
 
-def _called(element: Element) -> str:
-    return f"{element.ref} ({element.role} {element.name!r})"
+def _that(element: Element, said: str, **values: str) -> Phrase:
+    return Phrase(said, {"thing": element.called(), **values})
 
 
 def _click(element: Element) -> str:

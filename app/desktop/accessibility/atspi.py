@@ -9,7 +9,7 @@ from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass
 from app.desktop.accessibility import acting, matching, objects, scenes, text_editing
 from app.desktop.accessibility import constants as spi
@@ -45,6 +45,7 @@ _CLEAR = 0.97
 _ELSEWHERE = 0.98
 """The factor for a match outside the active window: of two equal names, the active window's is meant."""
 _COVERED = 0.9
+_NAME_CHARACTERS = 60
 """The factor for a match that another window hides."""
 _MOST_MATCHES, _SCROLL_LIMIT_S, _LOOK_AGAIN_S, _FOLLOW_LIMIT_S = 50, 2.0, 0.03, 0.3
 _HELD_LIMIT_S = 0.25
@@ -242,7 +243,7 @@ class AtSpi:
     async def press(self, ref: str) -> str:
         key, element = await self._live(ref)
         if not element.is_("sensitive"):
-            raise ToolFailed(GREYED.format(role=element.role, name=element.name))
+            raise ToolFailed(Phrase(GREYED, {"role": element.role, "name": element.name}))
         return await acting.press(self._bus, key, element)
 
     async def set_value(self, ref: str, text: str) -> None:
@@ -329,15 +330,15 @@ class AtSpi:
             raise ToolMisuse(f"There is no element {ref!r}. Refs come from read_screen; read the screen again.")
         now = await self._reader.again(seen, self._stack())
         if now is None:
-            raise NoLongerInSight(await self._gone(seen.element), seen.element.name)
+            raise await self._gone(seen.element)
         return now.key, self._refs.renewed(ref, now)
 
-    async def _gone(self, before: Element) -> str:
+    async def _gone(self, before: Element) -> NoLongerInSight:
         near = await self.find(before.name or before.role, limit=3)
-        said = f"{before.ref} ({before.role} {clip_line(before.name, 60)!r}) is no longer on the screen."
-        if not near:
-            return f"{said} Read the screen again."
-        return f"{said} Nearest now: {', '.join(_named(match.element) for match in near)}."
+        nearest = ", ".join(_named(match.element) for match in near)
+        hint = f"Nearest now: {nearest}." if near else "Read the screen again."
+        what = Phrase("{thing} is no longer on the screen.", {"thing": before.called(_NAME_CHARACTERS)})
+        return NoLongerInSight(what, hint, before.name)
 
     def _match(self, candidate: _Candidate, stack: Stack) -> Match:
         program, window, node = candidate.program, candidate.window, candidate.node
@@ -410,7 +411,7 @@ def _has_area(node: Node) -> bool:
 
 
 def _named(element: Element) -> str:
-    return f"{element.ref} {element.role} {clip_line(element.name, 60)!r}"
+    return f"{element.ref} {element.role} {clip_line(element.name, _NAME_CHARACTERS)!r}"
 
 
 def _without_echoes(found: Sequence[_Candidate]) -> list[_Candidate]:

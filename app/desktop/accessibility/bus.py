@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import ToolFailed
+from app.base.texts import Phrase
 from app.desktop.accessibility import constants as spi
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ class BusLost(ToolFailed):
     """Raised if the bus itself cannot be reached. The next call connects again."""
 
     def __init__(self, why: str) -> None:
+        again = "programs started after at-spi2-core is running again can be read again."
         super().__init__(
-            f"The accessibility bus does not answer ({why}). Use coordinates of a capture meanwhile; "
-            "programs started after at-spi2-core is running again can be read again."
+            Phrase("The accessibility bus does not answer ({why}).", {"why": why}),
+            f"Use coordinates of a capture meanwhile; {again}",
+            advice=Phrase(again[0].upper() + again[1:]),
         )
 
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.facts import Candidate, Named, Several
+from app.base.facts import Candidate, Missing, Named, Several
+from app.base.texts import Phrase
 from app.desktop.backends import Window
 from app.desktop.programs import is_of_sort
 
 _ALIKE = 78
+_NONE = "No window is open."
 _TOLD = 8
 _APART_PX = 40
 """Windows whose middles are nearer to each other than this are told apart by what lies in front."""
@@ -32,11 +34,11 @@ def find(title: str, windows: Sequence[Window], made: Collection[str]) -> Window
     if len(found) == 1:
         return found[0]
     if found:
-        places = _places(found)
-        several = Several(tuple(map(_candidate, found, places)))
-        told = f"Several windows fit {title!r}: {_listed(found, places)}. Name one by its ref."
-        raise ToolFailed(told, facts=[several])
-    raise ToolFailed(f"No window is called {title!r}. {_open_now(windows)}")
+        listed = _listed(found, _places(found))
+        what = Phrase("Several windows fit {title!r}{list!s}.", {"title": title, "list": f": {listed}"})
+        raise ToolFailed(what, "Name one by its ref.", facts=[_several(found)])
+    what = Phrase("No window is called {title!r}.", {"title": title})
+    raise ToolFailed(what, _open_now(windows), advice=Phrase("" if windows else _NONE), facts=[Missing(title)])
 
 
 def _fitting(wanted: str, windows: Sequence[Window], tests: Sequence[Callable[[Window, str], bool]]) -> list[Window]:
@@ -70,10 +72,6 @@ def _places(windows: Sequence[Window]) -> list[str]:
     return ["front", "behind"]
 
 
-def _candidate(window: Window, place: str) -> Candidate:
-    return Candidate(window.ref, Named("window", window.title), place)
-
-
 def _is_called(window: Window, wanted: str) -> bool:
     return wanted in (window.ref, window.title.lower())
 
@@ -104,4 +102,9 @@ def _listed(windows: Sequence[Window], places: Sequence[str] = ()) -> str:
 
 
 def _open_now(windows: Sequence[Window]) -> str:
-    return f"Open are: {_listed(windows)}." if windows else "No window is open."
+    return f"Open are: {_listed(windows)}." if windows else _NONE
+
+
+def _several(windows: Sequence[Window]) -> Several:
+    places = zip(windows, _places(windows), strict=True)
+    return Several(tuple(Candidate(one.ref, Named("window", one.title), place) for one, place in places))

@@ -14,7 +14,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Fact
 from app.base.geometry import Point, Rect
 from app.base.ids import counter
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import Description, normal
@@ -128,7 +128,8 @@ class OcrElements:
             raise ToolMisuse(f"There is no text {ref!r}. Refs come from read_screen; read the screen again.")
         window = next((window for window in self._showing() if window.ref == known.window), None)
         if window is None:
-            raise ToolFailed(f"{_said(known.element)} is gone: its window is closed or minimised.")
+            what = "{thing} is gone: its window is closed or minimised."
+            raise ToolFailed(Phrase(what, {"thing": known.element.called(_NAME_CHARACTERS)}))
         if await self._stands_still(known, window):
             return replace(known.element, box=_moved(known.within, window.area))
         return await self._found_anew(ref, known, window)
@@ -186,7 +187,7 @@ class OcrElements:
         same = [element for element, score in found if score >= _SURE]
         there = [element for element in same if _is_near(element.box, place)] or same
         if len(there) != 1:
-            raise ToolFailed(_gone(known.element, [element for element, _ in found]))
+            raise _gone(known.element, [element for element, _ in found])
         self._lines[ref] = replace(self._lines[there[0].ref], element=replace(there[0], ref=ref))
         return self._lines[ref].element
 
@@ -371,11 +372,8 @@ def _looks(frame: Frame) -> bytes:
     return hashlib.blake2b(frame.bgrx, digest_size=16).digest()
 
 
-def _said(element: Element) -> str:
-    return f"{element.ref} (text {clip_line(element.name, _NAME_CHARACTERS)!r})"
-
-
-def _gone(before: Element, near: Sequence[Element]) -> str:
+def _gone(before: Element, near: Sequence[Element]) -> ToolFailed:
     names = ", ".join(f"{one.ref} {clip_line(one.name, _NAME_CHARACTERS)!r}" for one in near[:_NEAREST])
     hint = f"Nearest now: {names}." if names else "Read the screen again."
-    return f"{_said(before)} no longer stands there. {hint}"
+    what = Phrase("{thing} no longer stands there.", {"thing": before.called(_NAME_CHARACTERS)})
+    return ToolFailed(what, hint)

@@ -15,6 +15,7 @@ from typing import Protocol
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.startup import worker_command
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.desktop.backends import Frame
 from app.desktop.ocr import worker
@@ -42,6 +43,7 @@ class Ocr(Protocol):
 
 
 _LIMIT_S = 45.0
+_ENDED = "Text recognition does not run here: its process ended."
 _IDLE_S = 30.0  # because the models take half a gigabyte while the process lives
 _REMEMBERED = 64
 _SMALLEST_PX = 8
@@ -99,11 +101,10 @@ class RapidOcr:
             async with asyncio.timeout(_LIMIT_S):
                 answer = await asyncio.to_thread(_exchange, self._running(), frame)
         except TimeoutError as late:
-            raise ToolFailed(f"Reading text off the screen took over {_LIMIT_S:g} s. Try a smaller region.") from late
+            what = Phrase("Reading text off the screen took over {limit} s.", {"limit": f"{_LIMIT_S:g}"})
+            raise ToolFailed(what, "Try a smaller region.") from late
         except (EOFError, OSError) as ended:
-            raise ToolFailed(
-                "Text recognition does not run here: its process ended. Look with screen_capture."
-            ) from ended
+            raise ToolFailed(_ENDED, "Look with screen_capture.") from ended
         finally:
             self._dropping = asyncio.get_running_loop().call_later(_IDLE_S, self._drop)
             if sys.exception():

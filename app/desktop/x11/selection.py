@@ -19,6 +19,7 @@ from Xlib.protocol.event import SelectionNotify
 from Xlib.protocol.request import SetSelectionOwner
 
 from app.base.errors import ToolFailed
+from app.base.texts import Phrase
 from app.desktop.backends import Formats, KeyboardMoved
 from app.desktop.keys import UNCHECKED, Check, KeyChecks, slices
 from app.desktop.keys import chord as read_chord
@@ -484,7 +485,8 @@ class X11ExactTyping:
         lent = await self._lend(list(symbols.values()))
         count = next((n for n, c in enumerate(text) if c in foreign and c not in symbols), len(text))
         if not count:
-            raise ToolFailed(f"The keyboard has no spare key for {text[0]!r}. Write the text to a file instead.")
+            what = Phrase("The keyboard has no spare key for {sign!r}.", {"sign": text[0]})
+            raise ToolFailed(what, "Write the text to a file instead.")
         sent_chars = 0
         for is_foreign, run in groupby(text[:count], symbols.__contains__):
             for part in slices("".join(run)):

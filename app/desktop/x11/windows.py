@@ -16,8 +16,9 @@ from Xlib.xobject.drawable import Window as XWindow
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.ids import WINDOW_MARK
+from app.base.texts import Phrase
 from app.base.values import replace
-from app.desktop.backends import Frame, Landing, Window
+from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
 from app.desktop.x11.connection import Connection, Marks, read_marks
 from app.desktop.x11.window_facts import (
     client_below,
@@ -298,9 +299,7 @@ class X11Windows:
             self._connection.display.sync()
         is_there = self.is_in_front if _takes_no_keys(self._connection, window) else self.has_keyboard
         if not await self.until(lambda: is_there(ref), _LIMIT_S):
-            raise ToolFailed(
-                f"The window {found.title!r} did not come forward; another one may be holding the keyboard."
-            )
+            raise ToolFailed(Phrase(STAYED_BEHIND, {"title": found.title}))
         return self._by_ref(ref)
 
     def has_keyboard(self, ref: str) -> bool:
@@ -371,7 +370,7 @@ class X11Windows:
     def _by_ref(self, ref: str) -> Window:
         found = next((window for window in self.all() if window.ref == ref), None)
         if found is None:
-            raise ToolFailed("That window is gone; list_windows shows what is there.")
+            raise ToolFailed("That window is gone.", "list_windows shows what is there.")
         return found
 
     async def picture(self, ref: str) -> Frame | None:
@@ -465,4 +464,6 @@ def _number(ref: str) -> int:
     try:
         return int(ref.removeprefix("w"), 16)
     except ValueError:  # because the model invents refs or takes them from other tools
-        raise ToolFailed(f"There is no window {ref!r}; list_windows shows what is there.") from None
+        raise ToolFailed(
+            "That window is not there.", f"There is no window {ref!r}; list_windows shows what is there."
+        ) from None

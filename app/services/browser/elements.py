@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Missing
+from app.base.texts import Phrase
 from app.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -125,7 +127,7 @@ class FoundElement:
         await self.check()
         chosen = await self.handle.select_option(label=option, timeout=ACT_MS)
         if not chosen:
-            raise ToolFailed(f"It has no choice {option!r}.")
+            raise ToolFailed(Phrase("It has no choice {option!r}.", {"option": option}))
 
     async def choice(self, name: str) -> FoundElement:
         """Open a list that the page itself draws, and return its choice of that name, wherever the page has put it.
@@ -148,7 +150,8 @@ class FoundElement:
                     await self.handle.fill(name, timeout=ACT_MS)
             await wanted.first.wait_for(timeout=ACT_MS)
         except TooLate:
-            raise ToolFailed(f"It shows no choice {name!r}. Read the page; it lists those that are open.") from None
+            what = Phrase("It shows no choice {name!r}.", {"name": name})
+            raise ToolFailed(what, "Read the page; it lists those that are open.") from None
         if await wanted.count() > 1:
             raise ToolMisuse(f"text: several choices are called {name!r}. Read the page and click one by its ref.")
         handle = await wanted.element_handle(timeout=ACT_MS)
@@ -229,7 +232,8 @@ async def _called(page: Page, target: str) -> ElementHandle:
     texts = page.get_by_text(target, exact=True)
     if await texts.count() == 1 and (handle := await _first(texts)):
         return handle
-    raise ToolFailed(f"Nothing on the page is called {target!r}. Read the page and give a ref.")
+    what = Phrase("Nothing on the page is called {name!r}.", {"name": target})
+    raise ToolFailed(what, "Read the page and give a ref.", facts=[Missing(target)])
 
 
 async def _first(found: Locator) -> ElementHandle | None:

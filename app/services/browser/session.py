@@ -360,7 +360,7 @@ class BrowserSession:
                 raise ToolFailed("The page has closed itself. Launch again.")
             self._page = others[-1]
         if self.is_attached and not is_web(self._page):
-            raise ToolFailed("That tab of the person's browser shows no page of the web; it is left alone.")
+            raise ToolFailed("That tab of the attached browser shows no page of the web; it is left alone.")
         return self._page
 
     async def settle(self) -> None:
@@ -482,7 +482,7 @@ class BrowserSession:
     async def download(self, begin: Callable[[], Awaitable[object]]) -> PageDownload:
         """Run `begin`, which starts a download, and wait until it is finished. Raises ToolFailed."""
         if self.is_attached:
-            raise ToolFailed("In the person's own browser nothing is downloaded: launch the page without attach.")
+            raise ToolFailed("In an attached browser nothing is downloaded.", "Launch the page without attach.")
         return await self._downloads.fetch(begin)
 
     async def open_download(self, url: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.services.browser.elements import settings as known_settings
 from app.services.web import addresses
@@ -178,7 +179,7 @@ async def in_front(pages: Sequence[Page]) -> Page:
             if await asyncio.wait_for(page.evaluate("document.visibilityState === 'visible'"), _ANSWER_S):
                 return page
     if not shown:
-        raise ToolFailed("The person's browser shows no page of the web. Launch with a url.")
+        raise ToolFailed("The attached browser shows no page of the web.", "Launch with a url.")
     return shown[-1]
 
 
@@ -191,9 +192,10 @@ def checked(url: str, own_ports: Callable[[], Collection[int]]) -> str:
         return addresses.read(url).url
     if not addresses.is_own_server(url, own_ports):
         port = urlsplit(url.strip()).port or 80
+        what = "Nothing that this conversation started listens on port {port} of this machine."
         raise ToolFailed(
-            f"Nothing that this conversation started listens on port {port} of this machine. Start the server "
-            'with execute_command and background="true", and open the address that it answers.'
+            Phrase(what, {"port": str(port)}),
+            'Start the server with execute_command and background="true", and open the address that it answers.',
         )
     return url.strip()
 

@@ -27,6 +27,7 @@ import psutil
 
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.services.files import moving
 from app.services.files.checkpoints import ARRANGING, COMMAND, SURFACES, Change, Checkpoints, digest_of
@@ -156,10 +157,11 @@ class Changes:
             with open_file(self._workspace, place) as file:
                 size = os.fstat(file.fileno()).st_size
                 if size > MOST_EDITED_BYTES:
-                    raise ToolFailed(
-                        f"{place.argument}: {place.shown!r} has {size} bytes; files over {MOST_EDITED_BYTES} are not "
-                        "edited by blocks. Use a command such as sed."
+                    what = Phrase(
+                        "{path!r} has {size} bytes; files over {most} are not edited by blocks.",
+                        {"path": place.shown, "size": str(size), "most": str(MOST_EDITED_BYTES)},
                     )
+                    raise ToolFailed(what, "Use a command such as sed.", argument=place.argument)
                 before = file.read()
             self._workspace.check_writable(place)
             after = change(before)
@@ -214,11 +216,13 @@ class Changes:
         known = self._checkpoints.changes()
         own = [change for change in known if turns is None or change.turn.partition("/")[0] in turns]
         if known and not own:
-            raise ToolFailed(
-                f"This conversation has changed no file that can be taken back. The newest change is of "
-                f"{self._workspace.locate(known[-1].path).shown!r} and was made elsewhere; it is left as it is. "
-                "The person takes it back with `wisp undo`."
+            what = Phrase(
+                "This conversation has changed no file that can be taken back. The newest change is of {path!r} and "
+                "was made elsewhere; it is left as it is.",
+                {"path": self._workspace.locate(known[-1].path).shown},
             )
+            advice = Phrase("`wisp undo` takes it back.")
+            raise ToolFailed(what, "The person takes it back with `wisp undo`.", advice=advice)
         return own
 
     def restore(self, turn: str) -> tuple[list[Change], list[str]]:
@@ -248,7 +252,8 @@ class Changes:
         if stat.S_ISDIR(old.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(old.st_mode):
-            raise ToolFailed(f"{place.argument}: {place.shown!r} is not a regular file; it is left alone.")
+            what = Phrase("{path!r} is not a regular file; it is left alone.", {"path": place.shown})
+            raise ToolFailed(what, argument=place.argument)
         if not os.access(place.path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return old
@@ -299,9 +304,11 @@ class Changes:
             went_along = change.tool in ARRANGING
             (self._workspace.check_carried if went_along else self._workspace.check_writable)(place)
         if now != change.after:
-            raise ToolFailed(f"{place.shown!r} was changed by somebody else since; it is left as it is.")
+            what = "{path!r} was changed by somebody else since; it is left as it is."
+            raise ToolFailed(Phrase(what, {"path": place.shown}))
         if not change.kept:
-            raise ToolFailed(f"{place.shown!r} was too big to be kept; its change cannot be undone.")
+            what = "{path!r} was too big to be kept; its change cannot be undone."
+            raise ToolFailed(Phrase(what, {"path": place.shown}))
 
     def _put_back(self, place: Place, change: Change) -> None:
         *folders, name = _parts(place)
@@ -441,10 +448,8 @@ def _take_over(handle: int, old: os.stat_result | None, mode: int | None) -> Non
 
 def _remove(folder: Folder, name: str, place: Place, *, kept: bool) -> None:
     if not kept:
-        raise ToolFailed(
-            f"{place.argument}: {place.shown!r} is too big to be kept for undo and there is no trash for it; "
-            "it was not deleted."
-        )
+        what = "{path!r} is too big to be kept for undo and there is no trash for it; it was not deleted."
+        raise ToolFailed(Phrase(what, {"path": place.shown}), argument=place.argument)
     folder.unlink(name)
 
 

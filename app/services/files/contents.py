@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from app.base.errors import ToolFailed
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.services.files import parsing
 from app.services.files.places import Place, Workspace
@@ -54,7 +55,9 @@ def load(file: BinaryIO, shown: str) -> Picture:
         with Image.open(file) as image:
             width, height = image.size
             if width * height > _MOST_PIXELS:  # Check the size first, because a small file can decode to gigabytes.
-                raise ToolFailed(f"path: {shown!r} has {width} x {height} pixels; that is too much to look at.")
+                values = {"path": shown, "width": str(width), "height": str(height)}
+                what = Phrase("{path!r} has {width} x {height} pixels; that is too much to look at.", values)
+                raise ToolFailed(what, argument="path")
             kind = _AS_THEY_ARE.get(image.format or "")
             if kind and max(width, height) <= _LONGEST_PX:
                 file.seek(0)
@@ -67,7 +70,8 @@ def load(file: BinaryIO, shown: str) -> Picture:
             image.convert("RGBA" if image.has_transparency_data else "RGB").save(out, "PNG")
             return Picture(out.getvalue(), "image/png", image.width, image.height, width, height)
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise ToolFailed(f"path: {shown!r} is a damaged picture and cannot be shown.") from error
+        what = Phrase("{path!r} is a damaged picture and cannot be shown.", {"path": shown})
+        raise ToolFailed(what, argument="path") from error
 
 
 def packed(picture: Picture) -> bytes:
@@ -99,14 +103,16 @@ def texts(file: BinaryIO, name: str, shown: str) -> Iterator[str]:
     assert reader is not None, name
     size = os.fstat(file.fileno()).st_size
     if size > _MOST_DOCUMENT_BYTES:
-        raise ToolFailed(f"path: {shown!r} has {size} bytes; documents over {_MOST_DOCUMENT_BYTES} are not read.")
+        values = {"path": shown, "size": str(size), "most": str(_MOST_DOCUMENT_BYTES)}
+        raise ToolFailed(
+            Phrase("{path!r} has {size} bytes; documents over {most} are not read.", values), argument="path"
+        )
     try:
         yield from reader(file)
     except _broken() as error:
         reason = str(error).strip().rstrip(".") or type(error).__name__
-        raise ToolFailed(
-            f"path: {shown!r} is a damaged or protected document and cannot be read ({reason})."
-        ) from error
+        what = "{path!r} is a damaged or protected document and cannot be read ({reason})."
+        raise ToolFailed(Phrase(what, {"path": shown, "reason": reason}), argument="path") from error
 
 
 def _broken() -> tuple[type[Exception], ...]:

@@ -31,6 +31,8 @@ _FORM = "Each block is: `------- SEARCH`, the old lines, `=======`, the new line
 class EditRefused(ToolFailed):
     """Raised if a diff cannot be applied; the file stays as it is. `code` is a stable name for tests and cards."""
 
+    is_for_model = True
+
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
         self.code = code

@@ -19,7 +19,9 @@ from itertools import takewhile
 from pathlib import Path
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
+from app.base.facts import Missing
 from app.base.ids import unique
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.services.files import places
 from app.services.files.checkpoints import Change, Checkpoints
@@ -109,7 +111,7 @@ class Moves:
             self._workspace.check_writable(place)
             self._workspace.check_new_names(place)
             if place.exists() and not place.is_folder():
-                raise ToolFailed(f"path: {place.shown!r} is a file.")
+                raise ToolFailed(Phrase("{path!r} is a file.", {"path": place.shown}), argument="path")
         fresh = [place for place in located if not place.exists()]
         for place in fresh:
             with told("path", place.shown):
@@ -137,14 +139,16 @@ class Moves:
         place = self._workspace.locate(text, "source", judged)
         last = Path(text.rstrip("/")).name
         if last not in ("", ".", "..", "~") and last != place.path.name:
-            raise ToolFailed(
-                f"source: {text!r} is a link to {place.shown!r}; links are left alone. Name the thing itself."
+            what = Phrase(
+                "{path!r} is a link to {place!r}; links are left alone.", {"path": text, "place": place.shown}
             )
+            raise ToolFailed(what, "Name the thing itself.", argument="source")
         return place
 
     def _step(self, source: Place, target: Place, *, copies: bool) -> Step:
         if not source.exists():
-            raise ToolFailed(f"source: there is no {source.shown!r}. list_files shows what there is.")
+            what = Phrase("there is no {shown!r}.", {"shown": source.shown})
+            raise ToolFailed(what, "list_files shows what there is.", argument="source", facts=[Missing(source.shown)])
         if not source.inner:
             raise ToolMisuse(f"source: {source.shown!r} is a folder that Wisp works in; it stays where it is.")
         (self._workspace.check_readable if copies else self._workspace.check_writable)(source)
@@ -153,14 +157,14 @@ class Moves:
         named = target if target.path.name != source.path.name else _parent(self._workspace, target)
         self._workspace.check_new_names(named)
         if os.path.lexists(target.path):
-            raise ToolFailed(
-                f"destination: {target.shown!r} is there already. Nothing is overwritten: choose another name."
-            )
+            taken = "{path!r} is there already. Nothing is overwritten: choose another name."
+            raise ToolFailed(Phrase(taken, {"path": target.shown}), argument="destination")
         if target.path.is_relative_to(source.path):
             raise ToolMisuse(f"destination: {target.shown!r} lies in {source.shown!r} itself.")
         if not source.is_folder():
             if not source.is_file():
-                raise ToolFailed(f"source: {source.shown!r} is neither a file nor a folder; it is left alone.")
+                what = Phrase("{path!r} is neither a file nor a folder; it is left alone.", {"path": source.shown})
+                raise ToolFailed(what, argument="source")
             return Step(source, target, False, source.path.stat().st_size)
         inner = tuple(self._checked(source, target, copies=copies))
         size = sum((source.path / name).lstat().st_size for name in inner if not name.endswith("/"))
@@ -170,10 +174,14 @@ class Moves:
         """Yield the entries below a folder. Raises for one that may not be read or changed; then nothing is moved."""
         for number, name in enumerate(_below(source.path)):
             if number >= MOST_ENTRIES:
-                raise ToolFailed(f"source: {source.shown!r} holds more than {MOST_ENTRIES} entries. Take parts of it.")
+                values = {"path": source.shown, "most": str(MOST_ENTRIES)}
+                what = Phrase("{path!r} holds more than {most} entries.", values)
+                raise ToolFailed(what, "Take parts of it.", argument="source")
             if (source.path / name).is_symlink():
                 if copies:
-                    raise ToolFailed(f"source: {source.shown!r} holds a link, {name!r}; links are not copied.")
+                    values = {"path": source.shown, "name": name}
+                    what = Phrase("{path!r} holds a link, {name!r}; links are not copied.", values)
+                    raise ToolFailed(what, argument="source")
                 self._check_link(source, name)
                 self._check_link(target, name)
                 continue
@@ -187,7 +195,9 @@ class Moves:
     def _check_link(self, folder: Place, name: str) -> None:
         """Raise NeedsPerson if a link with this name would be a start-up file, whatever it points to."""
         if places.starts_by_itself((folder.path / name).parts):
-            raise NeedsPerson(f"{folder.argument}: {folder.shown!r} would hold {name!r}, a link that starts by itself.")
+            values = {"path": folder.shown, "name": name}
+            what = Phrase("{path!r} would hold {name!r}, a link that starts by itself.", values)
+            raise NeedsPerson(what, argument=folder.argument)
 
     def _one(self, step: Step, origin: tuple[str, str], done: list[Change], *, copies: bool) -> None:
         self._make(_parent(self._workspace, step.target), origin, done)
@@ -260,7 +270,8 @@ def take_back(workspace: Workspace, change: Change) -> bool:
     old = workspace.locate(before, judged=(before,))
     workspace.check_writable(old)
     if os.path.lexists(old.path):
-        raise ToolFailed(f"{old.shown!r} is there again, so {place.shown!r} was not moved back.")
+        values = {"old": old.shown, "path": place.shown}
+        raise ToolFailed(Phrase("{old!r} is there again, so {path!r} was not moved back.", values))
     _renamed(place, old)
     return True
 
@@ -275,9 +286,8 @@ def _renamed(source: Place, target: Place) -> None:
             # because a rename across disks would have to copy: https://man7.org/linux/man-pages/man2/rename.2.html
             if error.errno != errno.EXDEV:
                 raise
-            raise ToolFailed(
-                f"destination: {target.shown!r} is on another disk. Copy it there, then delete it here."
-            ) from error
+            what = Phrase("{path!r} is on another disk.", {"path": target.shown})
+            raise ToolFailed(what, "Copy it there, then delete it here.", argument="destination") from error
         folder.sync()
         to.sync()
 

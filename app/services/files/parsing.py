@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.startup import worker_command
+from app.base.texts import Phrase
 from app.services.files import parsing_worker
 
 LIMIT_S = 40.0
@@ -110,7 +111,7 @@ def _judge(code: int, said: bytes, job: str, shown: str) -> None:
     if code == parsing_worker.REFUSED and sentence:
         raise ToolFailed(sentence)
     if job == "make":
-        raise ToolFailed(
-            f"{shown!r} cannot be made: it takes more memory or time than it may have. Write several smaller files."
-        )
-    raise ToolFailed(f"{shown!r} cannot be read: it is damaged, or needs more memory or time than it may have.")
+        what = "{path!r} cannot be made: it takes more memory or time than it may have."
+        raise ToolFailed(Phrase(what, {"path": shown}), "Write several smaller files.")
+    what = "{path!r} cannot be read: it is damaged, or needs more memory or time than it may have."
+    raise ToolFailed(Phrase(what, {"path": shown}))

@@ -23,7 +23,7 @@ from typing import Any
 
 from app.base import paths, resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
-from app.base.texts import is_joiner, masked, revealed
+from app.base.texts import Phrase, is_joiner, masked, revealed
 from app.base.texts import plain as plain_text
 from app.base.values import dataclass
 from app.services.files.safe_open import told
@@ -274,7 +274,7 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
 _SHOWN_CHARS = 120
-_LEADS_ELSEWHERE = "leads elsewhere than when it was judged: a link is on its way now. Nothing was done. Look again."
+_LEADS_ELSEWHERE = "leads elsewhere than when it was judged: a link is on its way now. Nothing was done."
 _NAME_BYTES = 255  # because Linux file systems allow no longer name
 _PATH_CHARS = 4_096
 
@@ -358,7 +358,8 @@ class Workspace:
         with told(argument, _cut(text)):
             path = Path(os.path.realpath(absolute))
         if judged is not None and str(path) not in judged:
-            raise ToolFailed(f"{argument}: {_cut(text)!r} {_LEADS_ELSEWHERE}")
+            what = Phrase(f"{{path!r}} {_LEADS_ELSEWHERE}", {"path": _cut(text)})
+            raise ToolFailed(what, "Look again.", argument=argument)
         roots = [root for root in self._zones if path.is_relative_to(root)]
         root = max(roots, key=lambda root: len(root.parts), default=None)
         if root is None:
@@ -369,7 +370,8 @@ class Workspace:
         """Return an entry of a folder, by its path in it. Raises ToolFailed if a link leads from there elsewhere."""
         found = self.locate(str(folder.path / name), folder.argument)
         if found.path != folder.path / name:
-            raise ToolFailed(f"{folder.argument}: {name!r} in {folder.shown!r} {_LEADS_ELSEWHERE}")
+            what = Phrase(f"{{path!r}} in {{folder!r}} {_LEADS_ELSEWHERE}", {"path": name, "folder": folder.shown})
+            raise ToolFailed(what, "Look again.", argument=folder.argument)
         return found
 
     def private_below(self, place: Place) -> list[Path]:
@@ -380,29 +382,31 @@ class Workspace:
     def check_readable(self, place: Place) -> None:
         """Raise ToolFailed for keys and passwords, Wisp's own included, and for pseudo-files of processes."""
         if any(place.path.is_relative_to(folder) for folder in _SYSTEM):
-            raise ToolFailed(f"{place.argument}: {place.shown!r} is no file but a part of the running system.")
+            what = Phrase("{path!r} is no file but a part of the running system.", {"path": place.shown})
+            raise ToolFailed(what, argument=place.argument)
         if self._is_secret(place) or self._is_own(place):
-            raise ToolFailed(
-                f"{place.argument}: {place.shown!r} holds keys, passwords or settings of Wisp; it is left alone."
-            )
+            told = "{path!r} holds keys, passwords or settings of Wisp; it is left alone."
+            raise ToolFailed(Phrase(told, {"path": place.shown}), argument=place.argument)
 
     def check_writable(self, place: Place) -> None:
         """Raise NeedsPerson outside the allowed folders, and ToolFailed for protected names."""
         self.check_carried(place)
         if starts_here(place.path):
-            raise NeedsPerson(
-                f"{place.argument}: {place.shown!r} is protected, because the system or git runs it without asking. "
-                "Tell the person what to change there."
-            )
+            what = "{path!r} is protected, because the system or git runs it without asking."
+            hint = "Tell the person what to change there."
+            raise NeedsPerson(Phrase(what, {"path": place.shown}), hint, argument=place.argument)
 
     def check_carried(self, place: Place) -> None:
         """Check a file that moves with its folder, as `check_writable`, but it may be one that starts by itself."""
         self.check_readable(place)
         if place.is_outside:
-            raise NeedsPerson(
-                f"{place.argument}: {place.shown!r} is outside the folders that may be changed (the workspace, home, "
-                "wisp:/ and the temporary folder). Choose a place in one of them, or ask the person to do it."
+            what = Phrase(
+                "{path!r} is outside the folders that may be changed (the workspace, home, wisp:/ and the temporary "
+                "folder).",
+                {"path": place.shown},
             )
+            hint = "Choose a place in one of them, or ask the person to do it."
+            raise NeedsPerson(what, hint, argument=place.argument)
 
     def check_new_names(self, place: Place) -> None:
         """Raise ToolMisuse if a file or folder that does not exist yet would get a name that hides something.

@@ -13,6 +13,7 @@ from locale import getencoding
 from typing import BinaryIO
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.services.files.places import Place, Workspace
 from app.services.files.safe_open import hold, told
@@ -258,7 +259,8 @@ def open_file(workspace: Workspace, place: Place) -> BinaryIO:
         os.close(handle)
         if stat.S_ISDIR(kind):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    raise ToolFailed(f"{place.argument}: {place.shown!r} is no regular file (a pipe or a device); it is not read.")
+    what = "{path!r} is no regular file (a pipe or a device); it is not read."
+    raise ToolFailed(Phrase(what, {"path": place.shown}), argument=place.argument)
 
 
 def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, most: int) -> Slice:
@@ -268,7 +270,10 @@ def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, 
     if charset is None:
         size = os.fstat(file.fileno()).st_size
         kind = kind_of(file.read(SAMPLE_BYTES))
-        raise ToolFailed(f"{place.argument}: {place.shown!r} is {kind}, {size} bytes, and no text.")
+        what = Phrase(
+            "{path!r} is {kind}, {size} bytes, and no text.", {"path": place.shown, "kind": kind, "size": str(size)}
+        )
+        raise ToolFailed(what, argument=place.argument)
     return sliced(_texts(file, charset.codec), first, last, most, charset)
 
 

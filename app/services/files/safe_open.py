@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
+from app.base.facts import Missing
+from app.base.texts import Phrase
 
 _HELD = os.open in os.supports_dir_fd
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
@@ -152,15 +154,15 @@ def _openat2(base: Folder, relative: str) -> int | None:
     return fd if fd >= 0 else None
 
 
-_FULL = (NeedsPerson, "there is no room left to write {shown!r}; nothing was changed. Make room first.")
-_DENIED = (NeedsPerson, "there is no permission for {shown!r}. The person can change its permissions.")
-_SENTENCES: dict[int, tuple[type[WispError], str]] = {
-    errno.ENOENT: (ToolFailed, "there is no {shown!r}. list_files shows what there is."),
-    errno.EISDIR: (ToolMisuse, "{shown!r} is a folder; give a file."),
-    errno.ENOTDIR: (ToolMisuse, "a part of {shown!r} is a file and not a folder."),
-    errno.ENAMETOOLONG: (ToolMisuse, "a name in '{short}…' is longer than the file system allows (255 bytes)."),
-    errno.ELOOP: (ToolFailed, "{shown!r} is reached through a symbolic link that may not be followed."),
-    errno.EROFS: (ToolFailed, "{shown!r} is on a disk that is read-only."),
+_FULL = (NeedsPerson, "there is no room left to write {shown!r}; nothing was changed. Make room first.", "")
+_DENIED = (NeedsPerson, "there is no permission for {shown!r}.", "The person can change its permissions.")
+_SENTENCES: dict[int, tuple[type[WispError], str, str]] = {
+    errno.ENOENT: (ToolFailed, "there is no {shown!r}.", "list_files shows what there is."),
+    errno.EISDIR: (ToolMisuse, "{shown!r} is a folder; give a file.", ""),
+    errno.ENOTDIR: (ToolMisuse, "a part of {shown!r} is a file and not a folder.", ""),
+    errno.ENAMETOOLONG: (ToolMisuse, "a name in '{short}…' is longer than the file system allows (255 bytes).", ""),
+    errno.ELOOP: (ToolFailed, "{shown!r} is reached through a symbolic link that may not be followed.", ""),
+    errno.EROFS: (ToolFailed, "{shown!r} is on a disk that is read-only.", ""),
     errno.EACCES: _DENIED,
     errno.EPERM: _DENIED,
     errno.ENOSPC: _FULL,
@@ -180,6 +182,7 @@ def told(argument: str, shown: str) -> Iterator[None]:
 
 def complaint(error: OSError, argument: str, shown: str) -> WispError:
     """Return the error as a WispError that names the argument and the file. Only used before anything is written."""
-    kind, sentence = _SENTENCES.get(error.errno or 0, (ToolFailed, "{shown!r} cannot be used ({reason})."))
-    reason = error.strerror or str(error)
-    return kind(f"{argument}: " + sentence.format(shown=shown, short=shown[:40], reason=reason))
+    kind, what, hint = _SENTENCES.get(error.errno or 0, (ToolFailed, "{shown!r} cannot be used ({reason}).", ""))
+    values = {"shown": shown, "short": shown[:40], "reason": error.strerror or str(error)}
+    facts = [Missing(shown)] if error.errno == errno.ENOENT else ()
+    return kind(Phrase(what, values), hint, argument=argument, facts=facts)

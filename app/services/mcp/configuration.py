@@ -172,14 +172,14 @@ class Configuration:
         """Switch a server of the person's own file on or off. Raises NeedsPerson if it is not there."""
         with self._changed() as servers:
             if not isinstance(told := servers.get(name), Mapping):
-                raise NeedsPerson(f"{self.own_file} has no server {name!r}.")
+                raise NeedsPerson(Phrase("{file} has no server {name!r}.", {"file": str(self.own_file), "name": name}))
             servers[name] = {**told, "disabled": not is_on}
 
     def remove(self, name: str) -> None:
         """Remove a server from the person's own file. Raises NeedsPerson if it is not there."""
         with self._changed() as servers:
             if servers.pop(name, None) is None:
-                raise NeedsPerson(f"{self.own_file} has no server {name!r}.")
+                raise NeedsPerson(Phrase("{file} has no server {name!r}.", {"file": str(self.own_file), "name": name}))
 
     @contextmanager
     def _changed(self) -> Iterator[dict[str, Any]]:
@@ -277,13 +277,15 @@ def _servers(tree: Mapping[str, Any]) -> Mapping[str, Any]:
 def entry_of(name: str, told: Any, *, is_own: bool, home: str) -> ServerEntry:
     """Return one server of a file. Raises NeedsPerson, with the fault, if its entry is not usable."""
     if not _NAME.fullmatch(name):
-        raise NeedsPerson(f"{clip_line(name, 64)!r} is no name for a server: use letters, digits, dots and dashes.")
+        what = "{name!r} is no name for a server: use letters, digits, dots and dashes."
+        raise NeedsPerson(Phrase(what, {"name": clip_line(name, 64)}))
     if not isinstance(told, dict):
         raise NeedsPerson(f"{name} is no object.")
     url = next((told[key] for key in ("url", "serverUrl", "httpUrl") if key in told), "")
     kind = str(told.get("type") or ("http" if url else "stdio"))
     if kind not in ("stdio", *_HTTP):
-        raise NeedsPerson(f"{name} has the type {clip_line(kind, 40)!r}; known are stdio, {', '.join(_HTTP)}.")
+        values = {"name": name, "kind": clip_line(kind, 40), "known": ", ".join(_HTTP)}
+        raise NeedsPerson(Phrase("{name} has the type {kind!r}; known are stdio, {known}.", values))
     is_process = kind == "stdio"
     entry = ServerEntry(
         name,
@@ -316,7 +318,8 @@ def _check(name: str, entry: ServerEntry) -> None:
         raise NeedsPerson(f"{name} has '..' in its command or folders: write the whole path.")
     for variable in entry.env:
         if not _VARIABLE_NAME.fullmatch(variable):
-            raise NeedsPerson(f"{name}: env has {clip_line(variable, 40)!r}, which is no name of a variable.")
+            values = {"name": name, "variable": clip_line(variable, 40)}
+            raise NeedsPerson(Phrase("{name}: env has {variable!r}, which is no name of a variable.", values))
         if not entry.is_own and not entry.sandbox and _LOADED.fullmatch(variable):
             raise NeedsPerson(f"{name} has no sandbox and sets {variable}, by which it could load other programs.")
     if not is_process and not entry.url.startswith(("http://", "https://")):

@@ -20,7 +20,7 @@ from typing import Any
 
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.startup import worker_command
-from app.base.texts import clip_line, plain
+from app.base.texts import NO_PHRASE, Phrase, clip_line, plain
 from app.services.mcp import reach
 from app.services.mcp.configuration import ServerEntry
 
@@ -164,8 +164,8 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 
 
 _FAULTS = {
-    "dead": "{name} ended while it was asked; whether it did what was wanted is not known. Look before trying again.",
-    "silent": "{name} did not answer within {limit:g} s, and was told to stop. What it has done by then is not known.",
+    "dead": "{name} ended while it was asked; whether it did what was wanted is not known.",
+    "silent": "{name} did not answer within {limit} s, and was told to stop. What it has done by then is not known.",
     "refused": "{name} refused: {words}",
     "damaged": "{name} does not speak the protocol as it should ({words}).",
     "unstarted": "{name} cannot be started: {words}",
@@ -182,10 +182,8 @@ _AT_START = {
     "dead": "{name} ended as soon as it was started.",
     "silent": "{name} was asked but said nothing.",
 }
-_TOO_SLOW = (
-    "{name} was still starting after {limit:g} s, and was ended. If it needs longer, the person can allow that by the "
-    "setting chat.server_start_s."
-)
+_TOO_SLOW = "{name} was still starting after {limit} s, and was ended."
+_LONGER = "If it needs longer, {}allow that by the setting chat.server_start_s."
 
 
 def explained(
@@ -201,22 +199,25 @@ def explained(
         return NeedsPerson(f"{entry.name} wants you to sign in. Do it once: wisp mcp sign-in {entry.name}")
     table = {**_FAULTS, **_AT_START} if is_start else _FAULTS
     told = _TOO_SLOW if is_slow else table.get(fault.fault, "{name}: {words}")
-    sentence = told.format(name=entry.name, words=fault, limit=start_s if is_slow else entry.limit_s)
+    values = {"name": entry.name, "words": str(fault), "limit": f"{start_s if is_slow else entry.limit_s:g}"}
+    if is_slow:
+        return ToolFailed(Phrase(told, values), _LONGER.format("the person can "), advice=Phrase(_LONGER.format("")))
     said = [clip_line(plain(line)[0], _SAID_CHARS) for line in fault.said.splitlines() if line.strip()]
     # Some programs end with a trace or their version, and say before it what is wrong.
     telling = next((line for line in reversed(said) if _TELLING.search(line)), said[-1] if said else "")
-    last = f" Its last words: {telling!r}." if said else ""
+    last = " Its last words: {telling!r}." if said else ""
     is_sandboxed = entry.kind == "stdio" and entry.sandbox
-    hint = _lacking(entry, workspace) if workspace and fault.fault == "dead" and is_sandboxed else ""
-    return ToolFailed(f"{sentence}{last}{hint}")
+    lack = _lacking(entry, workspace) if workspace and fault.fault == "dead" and is_sandboxed else NO_PHRASE
+    hint = "Look before trying again." if fault.fault == "dead" and not is_start else ""
+    return ToolFailed(Phrase(f"{told}{last}{{lack}}", values | {"telling": telling, "lack": lack}), hint)
 
 
-def _lacking(entry: ServerEntry, workspace: Path) -> str:
+def _lacking(entry: ServerEntry, workspace: Path) -> Phrase:
     """Return what may have kept a server from starting in its sandbox, and what helps."""
     if unseen := reach.unseen(entry, workspace):
         options = " ".join(f"--folder {shlex.quote(str(path))}" for path in unseen)
-        return _UNSEEN.format(paths=", ".join(map(str, unseen)), options=options)
+        return Phrase(_UNSEEN, {"paths": ", ".join(map(str, unseen)), "options": options})
     if entry.network:
-        return ""
+        return NO_PHRASE
     loader = reach.loader((entry.command, *entry.args))
-    return _LOADS.format(loader=loader) if loader else _SHUT
+    return Phrase(_LOADS, {"loader": loader}) if loader else Phrase(_SHUT)

@@ -18,6 +18,7 @@ from app.base import own_files
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
+from app.base.texts import Phrase
 from app.base.values import dataclass, field, fields
 from app.base.withheld import without_secrets
 from app.services.processes import forwarding, starting
@@ -316,7 +317,8 @@ class Processes:
         if not run.record.pty:
             raise ToolMisuse(f"run_id: {run.id} was started without a terminal. Start it again with pty=true.")
         if run.terminal is None or not await asyncio.to_thread(run.terminal.write, data):
-            raise ToolFailed(f"run_id: {run.id} has ended; it takes no input any more.")
+            what = Phrase("{run} has ended; it takes no input any more.", {"run": run.id})
+            raise ToolFailed(what, argument="run_id")
 
     def _enclose(self, run: Run, wishes: SandboxRequest) -> SandboxedCommand | None:
         """Return the sandboxed command; None if it may run outside, or if there is no sandbox."""

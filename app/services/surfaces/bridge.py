@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from app.base.errors import ToolFailed, ToolMisuse, WispError
-from app.base.texts import clip_line, plain
+from app.base.texts import Phrase, clip_line, plain
 from app.base.values import dataclass
 from app.services.notifications import DesktopNotification, DesktopNotifier
 from app.services.surfaces import state
@@ -198,7 +198,7 @@ class Bridge:
         try:
             found = await asyncio.to_thread(self._store.find, wanted)
         except WispError:  # whose sentence names all surfaces, which is no business of a page
-            raise ToolFailed(f"There is no app {clip_line(wanted, 40)!r}.") from None
+            raise ToolFailed(Phrase("There is no app {name!r}.", {"name": clip_line(wanted, 40)})) from None
         if found.id == surface.id:
             raise ToolFailed("It is open already.")
         await self._open(found.id)

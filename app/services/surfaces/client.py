@@ -18,6 +18,7 @@ from typing import Any
 from app.base import paths
 from app.base.errors import NeedsExtra, NeedsPerson, ToolFailed
 from app.base.startup import worker_command
+from app.base.texts import Phrase
 from app.services.files.changes import ChangeOrigin
 from app.services.surfaces.bridge import SurfaceWish
 from app.services.surfaces.chromium import CONTROL, settings
@@ -52,8 +53,11 @@ class NoSuchSurface(ToolFailed):
     """Raised where no surface is called so. Its text lists the names that are near; it is empty if none is."""
 
     def __init__(self, near: Sequence[str]) -> None:
-        told = " and ".join(map(repr, near))
-        super().__init__(f" Of Wisp's own apps: {told}." if near else "")
+        phrases = tuple(Phrase("{name!r}", {"name": name}) for name in near)
+        named = (
+            Phrase("{one} and {other}", dict(zip(("one", "other"), phrases, strict=True))) if len(near) > 1 else phrases
+        )
+        super().__init__(Phrase("Of Wisp's own apps: {names}.", {"names": named}) if near else "")
 
 
 class SurfaceEngine:
@@ -99,7 +103,8 @@ class SurfaceEngine:
             raise NoSuchSurface([names[one] for one in near])
         if len(called) > 1:
             ids = " and ".join(repr(one.id) for one in called)
-            raise ToolFailed(f"Several apps are called {called[0].name!r}. launch_app opens one by its id: {ids}.")
+            what = Phrase("Several apps are called {name!r}.", {"name": called[0].name})
+            raise ToolFailed(what, f"launch_app opens one by its id: {ids}.")
         return called[0].name, await self.open(called[0].id)
 
     def page_stamp(self, surface_id: str) -> int:

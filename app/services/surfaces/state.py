@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 
 MOST_BYTES = 1_000_000
 _MOST_DEPTH = 32
@@ -49,9 +49,11 @@ def resolve(value: Any, pointer: str) -> Any:
     try:
         found = JsonPointer(pointer).resolve(value)
     except JsonPointerException as error:
-        raise ToolFailed(clip_line(f"There is nothing at {pointer[:_SHOWN]!r}: {error}.", _TOLD_CHARS)) from None
+        values = {"pointer": pointer[:_SHOWN], "why": clip_line(str(error), _TOLD_CHARS)}
+        raise ToolFailed(Phrase("There is nothing at {pointer!r}: {why}.", values)) from None
     if isinstance(found, EndOfList):
-        raise ToolFailed(f"There is nothing at {pointer[:_SHOWN]!r}: - is the place after a list's last item.")
+        what = "There is nothing at {pointer!r}: - is the place after a list's last item."
+        raise ToolFailed(Phrase(what, {"pointer": pointer[:_SHOWN]}))
     return found
 
 

@@ -19,7 +19,8 @@ from typing import Any
 
 from app.base import ids, own_files, paths
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
-from app.base.texts import clip_line
+from app.base.facts import Missing
+from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass
 from app.services import svg
 from app.services.files.changes import ChangeOrigin, Changes
@@ -37,6 +38,7 @@ APP, SHORTCUT = "app", "widget"
 """The kinds, as ids begin."""
 MOST_SURFACES = 200
 _MOST_VERSIONS = 30
+_LISTED = 20
 _NAME_CHARS = 60
 _DOC_BYTES, _PICTURE_BYTES = 100_000, 200_000
 _ID = re.compile(r"(?:app|widget)-[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?")
@@ -119,8 +121,7 @@ class SurfaceStore:
         named = [one for one in there if _plain(one.name) == _plain(wanted)]
         if len(named) == 1:
             return named[0]
-        listed = ", ".join(f"{one.id} ({one.name})" for one in (named or there)[:20]) or "there are none yet"
-        raise ToolFailed(f"id: {'several are' if named else 'nothing is'} called {clip_line(wanted, 40)!r}: {listed}.")
+        raise _unclear(clip_line(wanted, 40), named, there)
 
     def create(self, kind: str, name: str, written: Written, origin: ChangeOrigin, *, in_menu: bool = True) -> Surface:
         """Save a new surface. An app stands in the menu of programs then, unless that cannot be written.
@@ -312,6 +313,19 @@ def titled(doc: str, name: str) -> str:
     """Return the description with `name` as its heading; a heading that it has already is replaced."""
     heading = _HEADING.match(doc)
     return f"# {name}\n\n{doc[heading.end() :] if heading else doc}".rstrip() + "\n"
+
+
+def _unclear(wanted: str, named: Sequence[Surface], there: Sequence[Surface]) -> ToolFailed:
+    """Return the error for a name that no surface has, or several have. People read no ids if a name is enough."""
+    listed = ", ".join(f"{one.id} ({one.name})" for one in (named or there)[:_LISTED]) or "there are none yet"
+    values = {"name": wanted, "list": f": {listed}"}
+    if named:
+        which = Phrase("Say which by its id: {ids}.", {"ids": listed})
+        return ToolFailed(Phrase("several are called {name!r}{list!s}.", values), argument="id", advice=which)
+    names = tuple(Phrase("{name!r}", {"name": one.name}) for one in there[:_LISTED])
+    advice = Phrase("There are: {names}.", {"names": names}) if names else Phrase("There are none yet.")
+    what = Phrase("nothing is called {name!r}{list!s}.", values)
+    return ToolFailed(what, argument="id", advice=advice, facts=[Missing(wanted)])
 
 
 def _in_one(origin: ChangeOrigin) -> ChangeOrigin:

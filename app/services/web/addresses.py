@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import urlsplit
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.texts import Phrase
 from app.base.values import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -223,10 +224,9 @@ async def public_addresses(
     for address in found:
         reason = why_refused(address)
         if reason and not (loopback and is_loopback(address)) and not (is_own and is_nearby(address)):
-            raise ToolFailed(
-                f"{target.host} leads to {reason} ({address}); only the public web is fetched. If the person wants "
-                "that page, open it in their browser instead."
-            )
+            values = {"host": target.host, "what": reason, "address": str(address)}
+            what = Phrase("{host} leads to {what} ({address}); only the public web is fetched.", values)
+            raise ToolFailed(what, "If the person wants that page, open it in their browser instead.")
     if not found:
         raise ToolFailed(f"{target.host} has no address.")
     return found[:_MOST_TRIED]

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 
 from app.base.errors import ToolFailed
+from app.base.texts import Phrase
 from app.base.values import dataclass, field
 from app.services.web.addresses import Address, Resolve, WebTarget, public_addresses, read, resolve
 
@@ -202,7 +203,8 @@ async def _decoded(response: httpx2.Response, most_bytes: int) -> AsyncIterator[
             yield piece
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise ToolFailed(f"The server answered in an encoding that was not asked for ({encoding[:40]!r}).")
+        what = "The server answered in an encoding that was not asked for ({encoding!r})."
+        raise ToolFailed(Phrase(what, {"encoding": encoding[:40]}))
     # 32 detects gzip and zlib headers: https://docs.python.org/3/library/zlib.html#zlib.decompress
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     async for piece in response.aiter_raw():

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.base.errors import ToolFailed
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.services.files import contents, parsing
 from app.services.files.contents import Picture
@@ -104,7 +105,9 @@ def _text(fetched: Fetched) -> str:
         return "".join(parsing.texts("document", options, fetched.data, fetched.url))
     if not kind or kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml")):
         return _plain(fetched)
-    raise ToolFailed(f"{fetched.url} is {kind}, {len(fetched.data)} bytes, and no text. Tell the person where it is.")
+    values = {"url": fetched.url, "kind": kind, "size": str(len(fetched.data))}
+    what = Phrase("{url} is {kind}, {size} bytes, and no text.", values)
+    raise ToolFailed(what, "Tell the person where it is.")
 
 
 def _plain(fetched: Fetched) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
-from app.base.texts import clip_line
+from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass, replace
 from app.services.extras import is_there
 from app.services.web.addresses import read, why_refused
@@ -46,9 +46,9 @@ _WHY = {
     429: "its limit is reached",
     432: "its limit is reached",
 }
-_NONE = (
-    "No search engine is set up. Tell the person: put the address of a SearXNG into the setting web.searxng, or a key "
-    "into the settings ({keys}), or install the one that needs neither: pip install ddgs."
+_SET_UP = (
+    "ut the address of a SearXNG into the setting web.searxng, or a key into the settings ({keys}), or install the one "
+    "that needs neither: pip install ddgs."
 )
 
 
@@ -107,7 +107,11 @@ class WebSearch:
         engines, failures = await asyncio.to_thread(self.engines)
         if not engines and not failures:
             keyed = ", ".join(row.label for row in searchers().values() if row.key)
-            raise NeedsPerson(_NONE.format(keys=keyed))
+            raise NeedsPerson(
+                "No search engine is set up.",
+                f"Tell the person: p{_SET_UP.format(keys=keyed)}",
+                advice=Phrase(f"P{_SET_UP}", {"keys": keyed}),
+            )
         for row, key in engines:
             try:
                 hits = await self._asked(row, key, wish)
