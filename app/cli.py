@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.base import logs, output, paths
-from app.base.errors import ToolFailed, WispError
+from app.base.errors import WispError
 from app.base.startup import STOPPED
 
 FAILED = 1
@@ -126,13 +126,6 @@ def _version() -> str:
         return f"wisp {project['project']['version']}{from_where}"
 
 
-def _spoken(error: WispError) -> str:
-    """Return the error's sentence as the person reads it, even if it was written for a model."""
-    from app.base.people import for_people
-
-    return (for_people(str(error)) if isinstance(error, ToolFailed) else "") or str(error)
-
-
 def _guarded(options: argparse.Namespace) -> int:
     """Run the chosen command. Any error becomes one printed sentence and an exit code."""
     try:
@@ -142,7 +135,7 @@ def _guarded(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return STOPPED
     except WispError as error:
-        print(f"wisp: {_spoken(error)}", file=sys.stderr)
+        print(f"wisp: {error.for_people()}", file=sys.stderr)
         return FAILED
     except OSError as error:
         print(f"wisp: {error.strerror or error}: {error.filename or 'standard input or output'}", file=sys.stderr)

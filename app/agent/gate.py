@@ -23,7 +23,7 @@ from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
 from app.base.errors import NeedsPerson, WispError
 from app.base.facts import NotAllowed
-from app.base.texts import Phrase, PhraseValue, shell_word
+from app.base.texts import Phrase, shell_word
 from app.base.values import dataclass, replace
 from app.base.withheld import WITHHELD
 from app.desktop.elements import SECRET
@@ -131,12 +131,7 @@ class _Case:
 
 def _denied(verdict: Verdict) -> GateRefusal:
     sentence = verdict.sentence or told("denied")
-    what = (
-        Phrase("{why} {advice}", {"why": sentence, "advice": verdict.advice})
-        if verdict.advice.text
-        else Phrase(sentence)
-    )
-    return GateRefusal(f"{sentence} {verdict.hint}".rstrip(), NotAllowed(), what)
+    return GateRefusal(f"{sentence} {verdict.hint}".rstrip(), NotAllowed(), Phrase(sentence), verdict.advice)
 
 
 class PermissionGate:
@@ -329,11 +324,11 @@ class PermissionGate:
         words = " ".join(f"--allow {shell_word(name)}" for name in names)
         said = told("unattended_why", refusal=refusal, why=case.verdict.sentence)
         barrier = NotAllowed(is_unattended=True, rule="\n".join(names))
-        given: dict[str, PhraseValue] = {"why": (case.verdict.sentence,), "names": words}
+        given = {"why": case.verdict.sentence, "names": words}
         if not names:
-            return GateRefusal(said, barrier, Phrase(f"{_UNATTENDED} {{why}}", given), asked)
-        what = Phrase("It needs your permission. {why} To allow it: {names}", given)
-        return GateRefusal(f"{said} {told('allowing', names=words)}", barrier, what, asked)
+            return GateRefusal(said, barrier, Phrase(f"{_UNATTENDED} {{why}}", given), asked=asked)
+        what, advice = Phrase("It needs your permission. {why}", given), Phrase("To allow it: {names}", given)
+        return GateRefusal(f"{said} {told('allowing', names=words)}", barrier, what, advice, asked)
 
     async def _is_as_it_was(self, case: _Case) -> bool:
         """Return whether the call would still act on what the person saw. The screen may have changed."""

@@ -6,7 +6,7 @@ is a bug and rises to its border.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from app.base.facts import Fact, Failed
@@ -49,6 +49,10 @@ class WispError(Exception):
         self.why = Failed(phrase, hint, self.is_for_model, advice, argument)
         self.facts = tuple(facts)
         super().__init__(self.why.with_facts(self.facts))
+
+    def for_people(self, words: Callable[[str], str] = str) -> str:
+        """Return what a person reads, translated by `words`."""
+        return self.why.for_people(words)
 
 
 class ToolMisuse(WispError):

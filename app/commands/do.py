@@ -32,14 +32,14 @@ from app.agent.policy.unattended import check_names
 from app.assistant import assembled
 from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
-from app.base.people import for_people
+from app.base.facts import Failed, first
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.withheld import cleaned
 from app.commands import options as shared
 from app.commands.options import on_a_display
 from app.protocol.call import JsonValue, Media
 from app.providers import profiles
-from app.providers.offline.wording import ENGLISH, language_of, phrasebook
+from app.providers.offline.wording import language_of
 from app.services.files.workspace import why_moved, workspace_of
 from app.settings import catalog
 from app.settings.store import Settings
@@ -225,8 +225,7 @@ class TurnPrinter:
     """
 
     def __init__(self, prefix: str = "", language: str = "") -> None:
-        self._texts, self._prefix = resources.texts_of(language), prefix
-        self._language = language if self._texts else ENGLISH
+        self._translated, self._prefix = resources.words_in(language), prefix
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
@@ -294,17 +293,13 @@ class TurnPrinter:
             self._say(held)
 
     def _why(self, event: ToolFinished) -> str:
-        """Return why a call failed, in the language of the task if the reason has a translation."""
-        if event.ok or event.payload.get("for_model"):
+        """Return why a call failed, in the language of the task if the sentence has a translation."""
+        failed = first(Failed, event.facts)
+        if failed is None or failed.is_for_model:
             return ""
-        why = for_people(event.echo.removeprefix(f"{event.tool}: "))
-        if event.payload.get("denied"):
-            begin = "" if "asked" in event.payload else f"{self._translated('Not run.')} "
-            why = f"{begin}{why.removeprefix('Not run. ')}"
-        return phrasebook(self._language).word(why)
-
-    def _translated(self, text: str) -> str:
-        return self._texts.get(text, text)
+        is_bare = event.payload.get("denied") and "asked" not in event.payload
+        begin = f"{self._translated('Not run.')} " if is_bare else ""
+        return begin + failed.for_people(self._translated)
 
     def _say(self, text: str) -> None:
         """Print speech, each new line with the prefix."""

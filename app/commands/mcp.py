@@ -15,7 +15,6 @@ from typing import Any
 
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson
-from app.base.people import for_people
 from app.base.texts import clip_line
 from app.commands import options as shared
 from app.services.files.workspace import workspace_of
@@ -185,7 +184,7 @@ def _list(servers: McpServers) -> None:
         words = [state.state, *(["trusted"] if state.is_trusted else []), *([] if entry.is_own else ["workspace"])]
         print(f"{entry.name:<20} {', '.join(words):<20} {clip_line(entry.line, _LINE_CHARS)}\n{'':<20} {entry.reach}")
         if state.state == "failed":
-            print(f"{'':<20} {for_people(state.failure)}")
+            print(f"{'':<20} {state.failure}")
     for problem in servers.configuration.read().problems:
         print(f"wisp: {problem}", file=sys.stderr)
 

@@ -10,23 +10,23 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import re
 import sys
+from collections.abc import Sequence
 
 from app.agent.agent_events import AgentEvent, Outcome, ToolFinished, TurnEnded
 from app.agent.policy.unattended import check_names, command_to_add
 from app.assembly import agenda as open_agenda
 from app.assistant import assembled
+from app.base import resources
 from app.base.clock import SystemClock
 from app.base.errors import WispError
-from app.base.people import for_people
+from app.base.facts import Failed, NotAllowed, first
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.texts import clip_line, plain
 from app.base.withheld import without_secrets
 from app.commands.options import is_at_hand, on_a_display
 from app.desktop.choose import why_occupied
-from app.protocol.call import ALLOWING
-from app.providers.offline.wording import ENGLISH, language_of, phrasebook
+from app.providers.offline.wording import language_of
 from app.services import timer
 from app.services.agenda import Agenda, DueRun, InboxItem, Job
 from app.services.notifications import DesktopNotification, DesktopNotifier, DeviceNotifier
@@ -37,8 +37,6 @@ from app.tools.schedule import reminded_of
 _OUTCOMES = {Outcome.FINISHED: "done", Outcome.WAITING: "it waits for you", Outcome.STOPPED: "stopped"}
 _CODES = {"done": 0, "failed": 1, "stopped": STOPPED}
 _WAITING = 3
-_ADDING = " To allow it: --allow "
-_ADD_TO_COMMAND = re.compile(r"[^.!?:]*: --allow [^\n]*")
 _NOT_DONE = "Not done, because nobody was there to be asked:"
 _NEXT_TIME = "So that it is done without a question, plan it with what it may do:"
 _BODY_CHARS, _REMINDER_CHARS = 4_000, 80
@@ -93,7 +91,7 @@ def carry_out(agenda: Agenda, due: DueRun) -> tuple[InboxItem, int]:
             with on_a_display(needed=True):
                 outcome, told = asyncio.run(_turn(due))
         except WispError as error:
-            outcome, told = "failed", str(error)
+            outcome, told = "failed", error.for_people(resources.words_in(language_of(due.job.task)))
     item = agenda.finish(due, outcome, told[:_BODY_CHARS], title)
     asyncio.run(_notify(item))
     return item, _CODES.get(outcome, _WAITING)
@@ -116,11 +114,11 @@ async def _notify(item: InboxItem) -> None:
 
 async def _turn(due: DueRun) -> tuple[str, str]:
     """Return the outcome, and what came of the run."""
-    refused: list[tuple[str, str]] = []
+    refused: list[ToolFinished] = []
 
     def note(event: AgentEvent) -> None:
-        if isinstance(event, ToolFinished) and event.payload.get("denied"):
-            refused.append((event.echo, str(event.payload.get(ALLOWING, ""))))
+        if isinstance(event, ToolFinished) and first(NotAllowed, event.facts):
+            refused.append(event)
 
     check_names(due.job.allowed)
     settings = store.load().with_values(trust__mode="ask", files__workspace=due.job.workspace)
@@ -131,21 +129,21 @@ async def _turn(due: DueRun) -> tuple[str, str]:
     return _told(ended, refused, due.job)
 
 
-def _told(ended: TurnEnded, refused: list[tuple[str, str]], job: Job) -> tuple[str, str]:
+def _told(ended: TurnEnded, refused: Sequence[ToolFinished], job: Job) -> tuple[str, str]:
     """Return the outcome, and a text for the person: the result, what was not done, and how to allow that."""
     outcome = _OUTCOMES.get(ended.outcome, "failed")
     if not refused:
         return outcome, ended.text
-    book = phrasebook(language_of(job.task) or ENGLISH)
-    names = list(dict.fromkeys(name for _, offered in refused for name in offered.splitlines()))
-    text = _ADD_TO_COMMAND.sub("", ended.text).strip()
-    whys = [for_people(echo).partition(_ADDING)[0] for echo, _ in refused]
-    told = dict.fromkeys(book.word(why.removeprefix("Not run. ")).strip() for why in whys)
-    listed = [f"- {why}" for why in told if why not in text]
-    lines = [text, *([book.word(_NOT_DONE), *listed] if listed else [])]
+    words = resources.words_in(language_of(job.task))
+    barriers = (barrier for event in refused if (barrier := first(NotAllowed, event.facts)))
+    names = list(dict.fromkeys(name for barrier in barriers for name in barrier.rule.splitlines()))
+    text = ended.text.strip()
+    whys = (why.what.said(words).strip() for event in refused if (why := first(Failed, event.facts)))
+    listed = [f"- {why}" for why in dict.fromkeys(whys) if why not in text]
+    lines = [text, *([words(_NOT_DONE), *listed] if listed else [])]
     if names:
         allowed = [*job.allowed, *names]
         kept = 0 if job.when.kind == "once" else job.id  # because one that ran once is no longer there
         way_on = command_to_add(spoken(job.when), job.task, allowed, job.until, job.workspace, instead_of=kept)
-        lines.append(f"{book.word(_NEXT_TIME)} {way_on}")
+        lines.append(f"{words(_NEXT_TIME)} {way_on}")
     return "it needs your answer", "\n".join(filter(None, lines))

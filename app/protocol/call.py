@@ -81,16 +81,20 @@ def question_result(question: str, options: Iterable[str], echo: str) -> ToolRes
 class GateRefusal(str):
     """Why a call may not run, as a sentence for models. `refused` says by whom it was not let in.
 
-    `what` tells a person why. `asked` is the question that nobody was there to answer, in the person's language.
+    `what` tells a person why, and `advice` what they can do. `asked` is the question that nobody was there to
+    answer, in the person's language.
     """
 
     refused: NotAllowed
     what: Phrase
+    advice: Phrase
     asked: str
 
-    def __new__(cls, sentence: str, refused: NotAllowed, what: Phrase, asked: str = "") -> GateRefusal:
+    def __new__(
+        cls, sentence: str, refused: NotAllowed, what: Phrase, advice: Phrase = NO_PHRASE, asked: str = ""
+    ) -> GateRefusal:
         made = super().__new__(cls, sentence)
-        made.refused, made.what, made.asked = refused, what, asked
+        made.refused, made.what, made.advice, made.asked = refused, what, advice, asked
         return made
 
 
@@ -103,7 +107,7 @@ def not_run(tool: str, sentence: str) -> ToolResult:
     payload: dict[str, JsonValue] = {"tag": tool, "reason": str(sentence), "denied": True}
     facts: tuple[Fact, ...] = (NotAllowed(), Failed(Phrase(str(sentence))))
     if isinstance(sentence, GateRefusal):
-        facts = (sentence.refused, Failed(sentence.what))
+        facts = (sentence.refused, Failed(sentence.what, advice=sentence.advice))
         told = ((ALLOWING, sentence.refused.rule), ("asked", sentence.asked))
         payload |= {name: text for name, text in told if text}
     return ToolResult(False, "tool_error", payload, f"{tool}: not run. {sentence}", facts=facts)
@@ -111,11 +115,10 @@ def not_run(tool: str, sentence: str) -> ToolResult:
 
 def barred(refusal: str, before: Phrase = NO_PHRASE) -> ToolFailed:
     """Return the error for a step of a call that may not run. `before` says which one it was."""
-    what = refusal.what if isinstance(refusal, GateRefusal) else Phrase(refusal)
-    barrier = refusal.refused if isinstance(refusal, GateRefusal) else NotAllowed()
-    begin = f"{before.for_models} " if before.text else ""
-    told = Phrase("{told!s}", {"told": f"{begin}{refusal}"})
-    return ToolFailed(told, advice=Phrase("{step} {why}", {"step": before, "why": what}), facts=[barrier])
+    why = refusal if isinstance(refusal, GateRefusal) else GateRefusal(refusal, NotAllowed(), Phrase(refusal))
+    told = Phrase("{told!s}", {"told": f"{before.for_models} {why}".lstrip()})
+    advice = Phrase("{step} {why} {advice}", {"step": before, "why": why.what, "advice": why.advice})
+    return ToolFailed(told, advice=advice, facts=[why.refused])
 
 
 @dataclass(frozen=True, slots=True)

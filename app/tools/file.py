@@ -104,7 +104,7 @@ class Files:
             place = self._workspace.locate(name, judged=turn.judged())
             return _shown("read_batch", place, await self._look(place, WantedLines(most=_BATCH_LINES)))
         except WispError as error:  # because one unreadable file must not hide the others
-            return ToolResult(False, "read_batch", {"path": name, "reason": str(error)}, str(error))
+            return ToolResult(False, "read_batch", {"path": name, "reason": str(error)}, str(error), facts=(error.why,))
 
 
 def _texts(value: JsonValue) -> list[str]:

@@ -15,7 +15,7 @@ from functools import partial
 
 from app.base import ids, own_files, paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.facts import Brought
+from app.base.facts import Brought, Failed
 from app.base.texts import Phrase, clip_line, clip_middle, counted
 from app.base.values import replace
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult, barred, not_run, question_result
@@ -377,7 +377,10 @@ async def _result(tool: str, entry: ServerEntry, answer: ServerAnswer, told: Map
     if answer.is_error:
         reason = f"{entry.name} reports an error: {clip_line(text, _LINE_CHARS)}"
         failed: dict[str, JsonValue] = {**payload, "tag": tool, "reason": reason}
-        return ToolResult(False, "tool_error", failed, _fenced(f"{tool}: {entry.name} reports an error.", text), media)
+        values = {"server": entry.name, "text": clip_line(text, _LINE_CHARS)}
+        why = Failed(Phrase("{server} reports an error: {text}", values))
+        echo = _fenced(f"{tool}: {entry.name} reports an error.", text)
+        return ToolResult(False, "tool_error", failed, echo, media, facts=(why,))
     return ToolResult(True, tool, payload, _fenced(f"{entry.name} answered:", text), media)
 
 

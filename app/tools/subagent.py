@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from app.base.errors import ToolMisuse
-from app.base.texts import clip_line
+from app.base.facts import Failed
+from app.base.texts import Phrase, clip_line
 from app.desktop.capture import Capture
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
@@ -51,12 +52,13 @@ class Goals:
         }
         if not pursued.is_reached:
             payload |= {"tag": call.name, "reason": pursued.text}
+        facts = () if pursued.is_reached else (Failed(Phrase(pursued.text)),)
         event = call.name if pursued.is_reached else "tool_error"
         if not self._sight.takes_pictures():
-            return ToolResult(pursued.is_reached, event, payload, _account(pursued))
+            return ToolResult(pursued.is_reached, event, payload, _account(pursued), facts=facts)
         picture = shown(call, await self._desktop.run(_looked, self._sight), _account(pursued))
         told = {**picture.payload, **payload}
-        return ToolResult(pursued.is_reached, event, told, picture.llm_echo, picture.llm_media)
+        return ToolResult(pursued.is_reached, event, told, picture.llm_echo, picture.llm_media, facts=facts)
 
 
 async def _looked(controller: DesktopController, sight: ModelSight) -> Capture:

@@ -145,7 +145,7 @@ class Phrasebook:
         failed = outcome.get(Failed)
         if failed is None:
             return ""
-        why = failed.what.said(self.word)
+        why = failed.for_people(self.word)
         is_search = bool(failed.hint) and step.phrase in known("steps")["on_screen"]
         return f"{why} {self.table('failed')['instead']}" if is_search else why
 

@@ -376,7 +376,7 @@ class McpServers:
             if isinstance(error, ServerFault):
                 failure = explained(entry, error, self._workspace, self._start_s)
                 self._note_end(live, error.said)
-            await asyncio.to_thread(self.pins.note_start, entry.pin, without_secrets(str(failure)))
+            await asyncio.to_thread(self.pins.note_start, entry.pin, without_secrets(failure.for_people()))
             raise failure from None
         await asyncio.to_thread(self.pins.note_start, entry.pin, "")
         live.is_legacy = told["legacy"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
-from app.base.people import for_people
+from app.base.facts import Failed, first
 from app.base.texts import clip_line, terminal_text
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
@@ -203,7 +203,6 @@ _DRAWN_CHARS = 500_000
 _SENTENCE_CHARS = 400
 _OUTPUT_NAMES = ("output", "text", "chunk", "line", "stdout")
 _UNPROVEN = ("unverifiable", "suspected no-op")
-_SENTENCE_NAMES = ("reason", "error", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,9 +298,9 @@ class CardSteps:
         if event.ok:
             code = event.payload.get("exit_code")
             return self.words("It ended with status {code}.").format(code=code) if code else ""
-        if event.payload.get("for_model") is True:
-            return ""
-        return clip_line(for_people(_first_text(event.payload, _SENTENCE_NAMES)), _SENTENCE_CHARS)
+        failed = first(Failed, event.facts)
+        is_meant = failed is not None and not failed.is_for_model
+        return clip_line(failed.for_people(self.words), _SENTENCE_CHARS) if failed and is_meant else ""
 
     def _object(self, card: Card, known: Mapping[str, object]) -> str:
         """Return the words for what the call acts on, filled with the `known` values. If some are missing, keep the

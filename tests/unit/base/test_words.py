@@ -12,7 +12,7 @@ import pytest
 
 from app.base import paths
 from app.base.errors import NeedsPerson
-from app.base.people import for_people
+
 from app.base.texts import clip_line, clip_middle, counted
 
 
