@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from app.agent.agent_events import Notice
 from app.agent.deps import SessionDeps
-from app.agent.prompt import ending, told
+from app.agent.prompt import cut_off, ending, told
 from app.agent.recording import Entry, EntryKind, History, note
 from app.agent.streaming import SideAnswer
 from app.agent.turn import Turn, Words
@@ -20,7 +20,7 @@ from app.base import resources
 from app.base.errors import PictureRefused, ProviderError
 from app.base.texts import clip_middle
 from app.base.values import dataclass
-from app.protocol.call import Media, ToolCall, ToolResult, tool_error
+from app.protocol.call import Media, ToolCall, ToolResult, failed
 from app.protocol.dialects.api import Answer, Pacing
 from app.protocol.message import (
     Author,
@@ -326,7 +326,7 @@ def _feeds_back(call: ToolCall, parts: SessionDeps) -> bool:
 
 def _result(begun: BegunCall) -> ToolResult:
     if begun.outcome is None:
-        return tool_error(begun.call.name, told("ended_call"))
+        return failed(begun.call.name, cut_off())
     return ToolResult(True, begun.call.name, {}, begun.outcome)
 
 
@@ -341,7 +341,7 @@ def _answered(entries: Sequence[Entry]) -> list[Entry]:
         following = entries[number + 1].message if number + 1 < len(entries) else user("")
         known = {part.call_id for part in following.parts if isinstance(part, ResultPart)}
         missing = tuple(
-            ResultPart(part.id, told("ended_call"), is_error=True, toolset=part.toolset)
+            ResultPart(part.id, cut_off().said, is_error=True, toolset=part.toolset)
             for part in asked
             if part.id not in known
         )

@@ -15,7 +15,8 @@ from typing import Any, Protocol
 
 from app.base import resources, texts
 from app.base.clock import Clock
-from app.base.texts import clip_line
+from app.base.facts import Failed
+from app.base.texts import Phrase, clip_line
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue
@@ -151,6 +152,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!:\u2026])\s+|(?<=[\u3002\uff01\uff1a])")
 
 def _tables() -> dict[str, dict[str, str]]:
     return resources.table("prompts/loop.toml", dict[str, dict[str, str]])
+
+
+def cut_off() -> Failed:
+    """Return what a call came to that still ran when Wisp was ended."""
+    return Failed(Phrase(told("ended_call")), told("look_before"))
 
 
 def told(name: str, **values: str) -> str:

@@ -144,6 +144,7 @@ def clip_middle(text: str, head: int, tail: int) -> str:
     return f"{text[:head]}\n[… {gone} characters left out …]\n{text[len(text) - tail :]}"
 
 
+_QUOTED = "“{name}”"
 _GIVEN = re.compile(r"\{(\w+)!r\}")
 _FOR_MODELS = re.compile(r"\{\w+!s\}")
 
@@ -165,7 +166,8 @@ class Phrase:
         text = words(self.text)
         if not self.values:
             return text
-        return _GIVEN.sub(r"“{\1}”", _FOR_MODELS.sub("", text)).format_map(self.spoken(words))
+        quoted = words(_QUOTED).replace("{name}", r"{\1}")
+        return _GIVEN.sub(quoted, _FOR_MODELS.sub("", text)).format_map(self.spoken(words))
 
     @property
     def for_models(self) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SECRET = "password text"
 """The role of a field whose content is never read."""
-GREYED = "The {role} “{name}” is greyed out: nothing was pressed. Something else must come first."
+_GREYED = "The {role!s}{name!r} is greyed out: nothing was pressed. Something else must come first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,11 @@ class Element:
         if not name:
             return Phrase("{ref!s}{role}{end!s}", {"ref": f"{self.ref} (", "role": self.role, "end": " '')"})
         return Phrase("{ref!s}{name!r}{end!s}", {"ref": f"{self.ref} ({self.role} ", "name": name, "end": ")"})
+
+    def greyed(self, name_chars: int = 0) -> Phrase:
+        """Return that it cannot be pressed now."""
+        name = clip_line(self.name, name_chars) if name_chars else self.name
+        return Phrase(_GREYED, {"role": f"{self.role} ", "name": name})
 
 
 GOOD = 0.8

@@ -18,7 +18,7 @@ from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.accessibility.outline import is_greyed
 from app.desktop.backends import Backend, Window
-from app.desktop.elements import GOOD, GREYED, Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import GOOD, Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
 from app.desktop.ocr.elements import SIZEABLE, OcrElements, is_written
 
 _ASGOOD = 0.005
@@ -455,7 +455,7 @@ class TargetResolver:
                 what = Phrase("{thing} has moved. Nothing was clicked.", {"thing": _told(element)})
                 raise TargetMoved(what, _FIRST, now)
             if is_greyed(now):
-                raise OutOfReach(Phrase(GREYED, {"role": now.role, "name": clip_line(now.name, _NAME_CHARACTERS)}))
+                raise OutOfReach(now.greyed(_NAME_CHARACTERS))
         if obstacle:
             blocked = "{thing} cannot be clicked: {why} Nothing was clicked."
             raise OutOfReach(Phrase(blocked, {"thing": _told(element), "why": obstacle}))

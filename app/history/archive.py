@@ -30,7 +30,7 @@ from app.agent.agent_events import (
     to_json,
 )
 from app.agent.context import BegunCall, Remains
-from app.agent.prompt import ending, told
+from app.agent.prompt import cut_off, ending
 from app.agent.recording import ExportFormat, PastConversation, Spent, entry_of, event_of, message_of
 from app.agent.session import Session
 from app.base import paths
@@ -240,9 +240,9 @@ def _closed(stored: Sequence[StoredEvent], *, is_open: bool) -> list[AgentEvent]
 
 
 def _cut_off(turn: str, open_cards: dict[str, str]) -> list[AgentEvent]:
-    why = told("ended_call")
+    why = cut_off()
     closed = [
-        ToolFinished(call_id, tool, False, "tool_error", {"tag": tool, "reason": why}, why)
+        ToolFinished(call_id, tool, False, "tool_error", {"tag": tool, "reason": why.said}, why.said, facts=(why,))
         for call_id, tool in open_cards.items()
     ]
     open_cards.clear()

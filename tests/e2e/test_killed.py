@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from app.agent.agent_events import Outcome, ToolFinished, TurnEnded
-from app.agent.prompt import told
+from app.agent.prompt import cut_off, told
 from app.assistant import assembled
 from app.base import paths
 from app.base.clock import SystemClock
@@ -80,9 +80,9 @@ async def test_a_task_killed_in_the_middle_is_gone_on_with(tmp_path: Path) -> No
             if isinstance(part, TextPart)
         ]
     (card,) = [event for event in shown if isinstance(event, ToolFinished)]
-    assert (card.tool, card.ok, card.echo) == ("execute_command", False, told("ended_call"))
+    assert (card.tool, card.ok, card.echo) == ("execute_command", False, cut_off().said)
     assert [event.outcome for event in shown if isinstance(event, TurnEnded)] == [Outcome.STOPPED]
-    assert (history[0], told("ended_call") in history[2], history[3]) == ("Mark it.", True, told("ended_turn"))
+    assert (history[0], cut_off().said in history[2], history[3]) == ("Mark it.", True, told("ended_turn"))
     assert mark.read_text() == "once\n"
 
 

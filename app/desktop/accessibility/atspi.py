@@ -24,7 +24,6 @@ from app.desktop.accessibility.scenes import marked_item, scene_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
     GOOD,
-    GREYED,
     Editing,
     Element,
     FollowedChanges,
@@ -243,7 +242,7 @@ class AtSpi:
     async def press(self, ref: str) -> str:
         key, element = await self._live(ref)
         if not element.is_("sensitive"):
-            raise ToolFailed(Phrase(GREYED, {"role": element.role, "name": element.name}))
+            raise ToolFailed(element.greyed())
         return await acting.press(self._bus, key, element)
 
     async def set_value(self, ref: str, text: str) -> None:

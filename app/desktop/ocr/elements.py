@@ -31,6 +31,7 @@ _SURE = 0.9
 _NEAR_PX = 8
 _NAME_CHARACTERS = 60
 _NEAREST = 3
+_TEXT = "text"
 _ROW_PX, _LINE_PX = 160, 24
 """How far to read around a change, sideways and vertically: OCR finds no lines at the edge of a picture."""
 _MOST_PX = 500_000  # because reading a larger region takes longer than a receipt may wait
@@ -129,7 +130,7 @@ class OcrElements:
         window = next((window for window in self._showing() if window.ref == known.window), None)
         if window is None:
             what = "{thing} is gone: its window is closed or minimised."
-            raise ToolFailed(Phrase(what, {"thing": known.element.called(_NAME_CHARACTERS)}))
+            raise ToolFailed(Phrase(what, {"thing": replace(known.element, role=_TEXT).called(_NAME_CHARACTERS)}))
         if await self._stands_still(known, window):
             return replace(known.element, box=_moved(known.within, window.area))
         return await self._found_anew(ref, known, window)
@@ -375,5 +376,5 @@ def _looks(frame: Frame) -> bytes:
 def _gone(before: Element, near: Sequence[Element]) -> ToolFailed:
     names = ", ".join(f"{one.ref} {clip_line(one.name, _NAME_CHARACTERS)!r}" for one in near[:_NEAREST])
     hint = f"Nearest now: {names}." if names else "Read the screen again."
-    what = Phrase("{thing} no longer stands there.", {"thing": before.called(_NAME_CHARACTERS)})
+    what = Phrase("{thing} no longer stands there.", {"thing": replace(before, role=_TEXT).called(_NAME_CHARACTERS)})
     return ToolFailed(what, hint)

@@ -11,6 +11,8 @@ from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
+from app.base.facts import Failed
+from app.base.texts import Phrase
 from app.ui.composer.attachments import Attached
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
@@ -109,7 +111,7 @@ def cards() -> Events:
         "computer_click",
         {"target": "Save as"},
         ok=False,
-        payload={"reason": "There is no “Save as” in this window. Nearest: “Save”, “Save a Copy…”."},
+        facts=(Failed(Phrase("There is no {name!r} in this window.", {"name": "Save as"})),),
     )
     made += [
         agent.TagStart("4", "write_file", {"path": "notes/plan.md"}),

@@ -11,14 +11,14 @@ import pytest
 
 from app.agent.agent_events import AgentEvent, Outcome, TagStart, ToolFinished, TurnEnded
 from app.agent.policy import Mode
-from app.agent.prompt import ending, told
+from app.agent.prompt import cut_off, ending, told
 from app.protocol.message import CallPart, Message, ResultPart, Role
 from app.providers.api import OpaqueBlock
 from app.providers.scripted import Reply, native_call
 from tests.support.archived import Kept
 from tests.support.stage import texts
 
-LOOK_FIRST = told("ended_call")
+LOOK_FIRST = cut_off().said
 
 
 async def _killed(folder: Path, dialect: str, *replies: Reply, meanwhile: str = "", finished: str = "") -> Path:

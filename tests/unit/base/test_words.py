@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app.base import paths
-from app.base.errors import NeedsPerson
-
-from app.base.texts import clip_line, clip_middle, counted
+from app.base import paths, resources
+from app.base.errors import NeedsPerson, ToolFailed
+from app.base.texts import Phrase, clip_line, clip_middle, counted
 
 
 @pytest.mark.parametrize(
@@ -54,38 +53,18 @@ def test_a_folder_that_cannot_be_made_says_how_to_name_another(tmp_path: Path, m
         paths.data_dir()
 
 
-@pytest.mark.parametrize(
-    ("told", "read"),
-    [
-        (
-            "web_search: This needs the person's permission and nobody is there to give it. Go on without it, or say "
-            "what is missing. You have not named a.example. To allow it: --allow a.example --allow 'Text Editor'",
-            "It needs your permission. You have not named a.example. "
-            "To allow it: --allow a.example --allow 'Text Editor'",
-        ),
-        (
-            "In plan mode nothing that acts on the desktop may run. Say what you would do instead of doing it.",
-            "In plan mode nothing that acts on the desktop may run. "
-            "Choose another mode to let it run (`wisp do --mode ask`).",
-        ),
-        (
-            "There is no fact #99. recall lists the facts with their numbers.",
-            "There is no fact #99. `wisp memory` lists the facts with their numbers.",
-        ),
-        (
-            "name: there is no skill 'nosuch' (none is like it). Without a name, use_skill lists them.",
-            "There is no skill “nosuch” (none is like it). `wisp skills` lists them.",
-        ),
-        ("The person said no.", "You said no."),
-        (
-            "Nothing was forgotten yet. Say by id that this one is meant:\n#1 My train leaves at 7:42.",
-            "Nothing was forgotten yet. Only this one fits in part. Name it in its own words, or remove it by its "
-            "number with `wisp memory forget`: #1 My train leaves at 7:42.",
-        ),
-    ],
-)
-def test_what_is_written_for_a_model_has_a_sentence_for_people(told: str, read: str) -> None:
-    assert for_people(told) == read
+def test_people_read_a_failure_without_what_is_for_models() -> None:
+    what = Phrase("{name!r} is no control{where!s}.", {"name": "Save", "where": " at (3, 4)"})
+    error = ToolFailed(what, "Give a ref.", argument="target", advice=Phrase("Move it."))
+    assert str(error) == "target: 'Save' is no control at (3, 4). Give a ref."
+    assert error.for_people() == "“Save” is no control. Move it."
+
+
+def test_a_failure_is_said_in_another_language() -> None:
+    words = resources.words_in("de")
+    error = ToolFailed(Phrase("there is no {shown!r}.", {"shown": "a.txt"}), argument="path")
+    assert (str(error), error.for_people()) == ("path: there is no 'a.txt'.", "There is no “a.txt”.")
+    assert error.for_people(words) == "„a.txt“ gibt es nicht."
 
 
 @pytest.mark.parametrize(

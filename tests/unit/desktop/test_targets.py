@@ -10,6 +10,7 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Point, Rect
+from app.base.texts import Phrase
 from app.desktop.backends import Frame, Window
 from app.desktop.elements import Element, Match, NoAccessibility, NoLongerInSight, Outline, OutlineRequest, OutOfSight
 from app.desktop.headless import HeadlessDesktop
@@ -268,7 +269,7 @@ async def test_what_is_called_otherwise_under_the_pointer_is_not_pressed(
     if is_pressed:
         await resolver.hit_test(aim)
         return
-    with pytest.raises(OutOfReach, match=r'"Cancel" in "Letter" is now the .* Nothing was done'):
+    with pytest.raises(OutOfReach, match=r"'Cancel' in 'Letter' is now the .* Nothing was done"):
         await resolver.hit_test(aim)
 
 
@@ -329,7 +330,7 @@ class FarRowOfRef(FarRows):
     """Rows of which the one that has the ref e1 lies out of sight."""
 
     async def element(self, ref: str) -> Element:
-        raise NoLongerInSight(f"{ref} is no longer on the screen.", "Row 150")
+        raise NoLongerInSight(Phrase(f"{ref} is no longer on the screen."), "", "Row 150")
 
 
 async def test_a_ref_of_what_lies_out_of_sight_is_aimed_at_where_the_caller_can_scroll() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.agent import agent_events as agent
+from app.base.facts import Failed
+from app.base.texts import Phrase
 from app.protocol.call import JsonValue, Media
 from app.ui.presenter import cards
 from app.ui.presenter.presenter import Presenter
@@ -68,7 +70,7 @@ def test_a_step_that_fails_leaves_its_sentence_on_the_card() -> None:
         [
             *step(1, "launch", url="https://a.example"),
             agent.TagStart("b2", "browser_action"),
-            agent.ToolFinished("b2", "browser_action", False, "tool_error", {"reason": "The page does not answer."}),
+            agent.ToolFinished("b2", "browser_action", False, facts=(Failed(Phrase("The page does not answer.")),)),
         ]
     )
     assert (card.status, card.sentence, len(card.sights)) == (Status.FAILED, "The page does not answer.", 2)

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from app.agent import agent_events as agent
 from app.agent.recording import Spent
 from app.base.errors import Remedy
+from app.base.facts import Failed
+from app.base.texts import Phrase
 from app.protocol.call import JsonValue, Media
 from app.ui.bubble.speech import pieces
 from app.ui.orb.state import Orb
@@ -113,9 +115,7 @@ def test_a_failed_card_says_why() -> None:
     view = shown(
         [
             agent.TagStart("1", "open_app", {"name": "Fotoshop"}),
-            agent.ToolFinished(
-                "1", "open_app", False, "tool_error", {"reason": "There is no such app."}, "open_app: no"
-            ),
+            agent.ToolFinished("1", "open_app", False, "tool_error", facts=(Failed(Phrase("There is no such app.")),)),
         ]
     )
     card = the_card(view)
@@ -435,37 +435,19 @@ def test_a_note_and_a_cards_reason_that_the_last_words_repeat_are_gone() -> None
     assert the_card(view).sentence == ""
 
 
-@pytest.mark.parametrize(
-    ("told", "shown_to_people"),
-    [
-        ("That window is gone; list_windows shows what is there.", "That window is gone."),
-        (
-            "Nothing called 'Flurb' is showing. Look with screen_capture and click by x and y.",
-            "Nothing called “Flurb” is showing.",
-        ),
-        (
-            "path: 'my_notes.txt' is a damaged picture and cannot be shown.",
-            "“my_notes.txt” is a damaged picture and cannot be shown.",
-        ),
-        (
-            "Typing stopped half way: the keyboard went away. Look before going on.",
-            "Typing stopped half way: the keyboard went away.",
-        ),
-        ("Nothing fits it. Capture c1 of the part of the screen where it should be, 9x9.", "Nothing fits it."),
-        ("(412, 80) lies outside capture c3, which is 10x10.", ""),
-    ],
-)
-def test_a_card_says_only_what_a_person_can_follow(told: str, shown_to_people: str) -> None:
+def test_a_card_says_only_what_a_person_can_follow() -> None:
+    what = Phrase("{path!r} is gone{where!s}.", {"path": "a.txt", "where": " (3, 4)"})
+    why = Failed(what, "list_files shows what there is.", advice=Phrase("Put it back."), argument="path")
     events = [
-        agent.TagStart("1", "computer_click", {"target": "Save"}),
-        agent.ToolFinished("1", "computer_click", False, "tool_error", {"tag": "computer_click", "reason": told}),
+        agent.TagStart("1", "read_file", {"path": "a.txt"}),
+        agent.ToolFinished("1", "read_file", False, "tool_error", {"reason": why.said}, facts=(why,)),
     ]
-    assert the_card(shown(events)).sentence == shown_to_people
+    assert the_card(shown(events)).sentence == "“a.txt” is gone. Put it back."
 
 
 def test_what_only_the_model_can_repair_is_not_said_to_the_person() -> None:
-    payload: dict[str, JsonValue] = {"reason": "There is no argument 'foo'.", "for_model": True}
-    events = [agent.TagStart("1", "wait"), agent.ToolFinished("1", "wait", False, "tool_error", payload)]
+    why = Failed(Phrase("There is no argument 'foo'."), is_for_model=True)
+    events = [agent.TagStart("1", "wait"), agent.ToolFinished("1", "wait", False, "tool_error", facts=(why,))]
     assert the_card(shown(events)).sentence == ""
 
 
