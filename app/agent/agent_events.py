@@ -262,13 +262,14 @@ class Notice:
 class TurnEnded:
     """The end of a turn. `text` is its result, the question asked, or a sentence on what went wrong.
 
-    `remedy` is what the person can do about a failure.
+    `remedy` is what the person can do about a failure. `offers` is what they may say next, each in its own words.
     """
 
     turn_id: str
     outcome: Outcome
     text: str
     remedy: Remedy = Remedy.AGAIN
+    offers: tuple[str, ...] = ()
 
 
 AgentEvent = (

@@ -164,7 +164,8 @@ class Loop:
             await one.run(ask)
         finally:
             self._keep(one, calls)
-        return self._judge(turn, one, calls)
+        ended = self._judge(turn, one, calls)
+        return replace(ended, offers=one.offers) if ended else None
 
     async def _run_within(self, parts: SessionDeps, history: History, turn: Turn) -> TurnEnded:
         """Run a turn inside a turn, with the same person to ask."""

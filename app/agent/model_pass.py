@@ -83,6 +83,7 @@ class ModelPass:
         self.has_ended = False
         self.has_invented = False
         self.unread_call = ""
+        self.offers: tuple[str, ...] = ()
         self._new_reader()
 
     @property
@@ -373,6 +374,8 @@ class ModelPass:
         if spec and spec.voiced and answer.result.ok:
             self._spoken = [*self.spoken, str(answer.result.payload.get("text", ""))]
             self._prose = []
+            offered = answer.result.payload.get("offers")
+            self.offers = tuple(map(str, offered)) if isinstance(offered, (list, tuple)) else ()
 
     def _cut(self, end: int | None) -> None:
         """Ignore everything after this place of the message."""

@@ -67,20 +67,20 @@ def batch(specs: Sequence[ToolSpec]) -> str:
 def brief(spec: ToolSpec) -> str:
     """Return the first sentence of a tool's description and the names of its optional arguments."""
     purpose = _SENTENCE.split(spec.description, maxsplit=1)[0].rstrip(".:")
-    more = ", ".join(param.name for param in spec.params if not param.required)
+    more = ", ".join(param.name for param in spec.taught if not param.required)
     return f"{purpose}. Also: {more}." if more else f"{purpose}."
 
 
 def is_told(spec: ToolSpec) -> bool:
     """Return whether `brief` says everything about the tool."""
     return not _SENTENCE.search(spec.description) and not any(
-        param.description or param.choices or param.attrs for param in spec.params
+        param.description or param.choices or param.attrs for param in spec.taught
     )
 
 
 def _xml_tool(spec: ToolSpec) -> str:
     lines = [f"### {spec.name}", spec.description]
-    lines += _listed("attributes", spec.attrs)
+    lines += _listed("attributes", [param for param in spec.attrs if param.is_taught])
     lines += _listed("children", spec.children)
     if spec.body:
         lines.append(f"body: {_stated(spec.body)}")
@@ -88,7 +88,7 @@ def _xml_tool(spec: ToolSpec) -> str:
 
 
 def _batch_tool(spec: ToolSpec) -> str:
-    return "\n".join([f"### {spec.name}", spec.description, *_listed("args", spec.params), *_batch_example(spec)])
+    return "\n".join([f"### {spec.name}", spec.description, *_listed("args", spec.taught), *_batch_example(spec)])
 
 
 def _batch_example(spec: ToolSpec) -> list[str]:
@@ -137,7 +137,7 @@ def _bounds(param: Param) -> str:
 
 def of_tool(spec: ToolSpec) -> dict[str, JsonValue]:
     """Return the JSON schema of a tool's arguments. Undeclared arguments are forbidden unless the spec is `open`."""
-    return _object(spec.params if spec.param(PROGRESS.name) else (*spec.params, PROGRESS), closed=not spec.open)
+    return _object(spec.taught if spec.param(PROGRESS.name) else (*spec.taught, PROGRESS), closed=not spec.open)
 
 
 def compact(
@@ -151,7 +151,7 @@ def compact(
     if is_brief:
         params = tuple(replace(_bare(param), description="", required=False) for param in spec.params if param.required)
     else:
-        params = tuple(_undescribed(param, known) for param in spec.params)
+        params = tuple(_undescribed(param, known) for param in spec.taught)
     return _object((*params, PROGRESS) if has_progress else params, closed=None)
 
 

@@ -70,7 +70,8 @@ class Param:
     one line break at each end, or only at its start with `keeps_final_newline`. `is_typed` marks text to type: final
     blank lines are removed, because they are layout and not keys to press, unless the text is in CDATA. `aliases` are
     other names that models use: they are read but never taught. `otherwise` replaces a value outside `choices`.
-    `takes_json` turns a JSON value that is no text into its text.
+    `takes_json` turns a JSON value that is no text into its text. One that is not `is_taught` is read, but in no docs
+    and schemas.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Param:
     aliases: tuple[str, ...] = ()
     otherwise: str = ""
     takes_json: bool = False
+    is_taught: bool = True
 
 
 class ScreenAim(StrEnum):
@@ -227,6 +229,11 @@ class ToolSpec:
     def params(self) -> tuple[Param, ...]:
         """Return all arguments, in the order in which the docs list them."""
         return (*self.attrs, *self.children, *((self.body,) if self.body else ()))
+
+    @property
+    def taught(self) -> tuple[Param, ...]:
+        """Return the arguments that docs and schemas name."""
+        return tuple(param for param in self.params if param.is_taught)
 
     def param(self, name: str) -> Param | None:
         """Return the argument with this name or alias, or None."""

@@ -214,6 +214,15 @@ TASKS = Family(
     ),
 )
 
+_OFFERS = Param("offers", ValueType.LIST, is_taught=False)
+"""What the person may say next, as buttons. Models ask instead, so only the offline provider gives it."""
+
+
+def _offers(call: ToolCall) -> dict[str, JsonValue]:
+    given = call.arguments.get(_OFFERS.name)
+    return {_OFFERS.name: given[:_MOST_OPTIONS]} if isinstance(given, list) and given else {}
+
+
 TONES = tuple(resources.table("speech.toml", resources.Table)["tones"])
 
 
@@ -221,7 +230,8 @@ class Speech:
     """The handlers of the tools that speak. A result that ends the turn has `text` for the person in its payload."""
 
     async def say(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return ToolResult(True, "say", {"tone": call.text("tone", "neutral"), "text": call.text("text")})
+        payload: dict[str, JsonValue] = {"tone": call.text("tone", "neutral"), "text": call.text("text")}
+        return ToolResult(True, "say", payload | _offers(call))
 
     async def attempt_completion(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         """Return the result of the turn. `command` is only shown to the person; nothing runs it."""
@@ -230,7 +240,7 @@ class Speech:
             raise ToolMisuse(
                 "attempt_completion needs result: what was done and where it is, in one to three sentences."
             )
-        payload: dict[str, JsonValue] = {"text": text}
+        payload: dict[str, JsonValue] = {"text": text} | _offers(call)
         if call.has("command"):
             payload["command"] = call.text("command")
         return ToolResult(True, "attempt_completion", payload, ends_turn=FINISHED)
@@ -253,6 +263,7 @@ SAY = Family(
             execute=Speech.say,
             attrs=(
                 Param("tone", description="how it sounds; neutral if left out", choices=TONES, otherwise="neutral"),
+                _OFFERS,
             ),
             body=Param("text", description="what to say", required=True, short=False),
             examples=('<say tone="warm">On it.</say>',),
@@ -268,6 +279,7 @@ SAY = Family(
             ),
             effect=Effect.TALKS,
             execute=Speech.attempt_completion,
+            attrs=(_OFFERS,),
             children=(
                 Param(
                     "command",

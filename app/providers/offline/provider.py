@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -30,12 +31,17 @@ _TAG = re.compile(r"<(?!\s)([^<>]*)(>)?")
 _TOKEN = re.compile(r"\s*\w{1,6}|\s*[^\w\s]|\s+")
 
 
-def speech(text: str, tone: str) -> str:
-    return f'<say tone="{tone}">{_shown(text)}</say>'
+def speech(text: str, tone: str, offers: Sequence[str] = ()) -> str:
+    """Return a call that says the text. `offers` is what the person may say next; the presence shows it as buttons."""
+    return f'<say tone="{tone}"{_offered(offers)}>{_shown(text)}</say>'
 
 
-def completion(text: str) -> str:
-    return f"<attempt_completion><result>{_shown(text)}</result></attempt_completion>"
+def completion(text: str, offers: Sequence[str] = ()) -> str:
+    return f"<attempt_completion{_offered(offers)}><result>{_shown(text)}</result></attempt_completion>"
+
+
+def _offered(offers: Sequence[str]) -> str:
+    return f' offers="{encode(json.dumps(list(offers), ensure_ascii=False))}"' if offers else ""
 
 
 def call(step: PlannedCall) -> str:

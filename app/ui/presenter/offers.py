@@ -3,7 +3,6 @@ usage."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -20,10 +19,7 @@ _MOST = 8
 _ANSWER_CHARS = 200
 _MOST_NEAR = 3
 _HELP = "What can you do?"
-_HALF = "; "
-"""What was not understood stands before it, what could be said instead behind it."""
 _CALM = "calm"
-_QUOTED = re.compile(r"[“„]([^“”„]+)[“”]")
 _REMEDIES = {
     Remedy.AGAIN: "Try again",
     Remedy.KEY: "Add key",
@@ -37,8 +33,8 @@ _REMEDIES = {
 
 def offered(view: View, event: agent.ToolFinished) -> View:
     """Return the view with a button for each answer that the model's question suggests; unchanged if there is none."""
-    answers = _answers(event.payload.get("options")) if event.ok and _QUESTION in (event.tool, event.event) else ()
-    return added(view, Offer(f"i{view.serial}", answers)) if answers else view
+    options = event.payload.get("options") if event.ok and _QUESTION in (event.tool, event.event) else ()
+    return offer_answers(view, options if isinstance(options, (list, tuple)) else ())
 
 
 def withdrawn(view: View) -> View:
@@ -60,31 +56,23 @@ def offer_remedy(view: View, remedy: Remedy, wish: str, words: Callable[[str], s
     return added(view, Offer(f"i{view.serial}", (wish,), (words(_REMEDIES[remedy]),), remedy))
 
 
-def offer_nearest(view: View, wish: str, said: str, words: Callable[[str], str]) -> View:
-    """Return the view with a button for each task that the answer `said` quotes, and one for help. `wish` itself is
-    left out."""
-    quoted = (clip_line(found, _ANSWER_CHARS) for found in _QUOTED.findall(said))
-    named = [found for found in dict.fromkeys(quoted) if found.casefold() not in wish.casefold()]
-    near = [found for found in named if found.casefold() != words(_HELP).casefold()][:_MOST_NEAR]
-    answers = (*near, words(_HELP))
-    return added(_calmed(view, named), Offer(f"i{view.serial}", answers, answers))
+def offer_answers(view: View, offers: Sequence[str]) -> View:
+    """Return the view with a button for each of these answers; unchanged if there is none."""
+    answers = _answers(offers)
+    return added(view, Offer(f"i{view.serial}", answers)) if answers else view
 
 
-def _calmed(view: View, offered: Sequence[str]) -> View:
-    """Return the view whose last words leave out the tasks `offered`, which are buttons below, and have a calm tone."""
+def offer_nearest(view: View, near: Sequence[str], words: Callable[[str], str]) -> View:
+    """Return the view with a button for each of the nearest tasks, and one for help. The last words are calm."""
     last = view.items[-1] if view.items else None
-    if not isinstance(last, SpokenItem):
-        return view
-    named = next((at for at in (last.text.find(one) for one in offered) if at > 0), -1)
-    cut = last.text.rfind(_HALF, 0, named) if named > 0 else -1
-    words = f"{last.text[:cut]}." if cut > 0 else last.text
-    return replace(view, items=(*view.items[:-1], replace(last, text=words, tone=_CALM)))
+    if isinstance(last, SpokenItem):
+        view = replace(view, items=(*view.items[:-1], replace(last, tone=_CALM)))
+    answers = _answers((*near[:_MOST_NEAR], words(_HELP)))
+    return added(view, Offer(f"i{view.serial}", answers, answers))
 
 
-def _answers(options: object) -> tuple[str, ...]:
-    """Return the answers of a question, without repetitions. A button shows, and sends, exactly this text."""
-    if not isinstance(options, (list, tuple)):
-        return ()
+def _answers(options: Sequence[object]) -> tuple[str, ...]:
+    """Return answers without repetitions. A button shows, and sends, exactly this text."""
     lines = (clip_line(option, _ANSWER_CHARS) for option in options if isinstance(option, str))
     return tuple(dict.fromkeys(line for line in lines if line))[:_MOST]
 

@@ -109,9 +109,9 @@ class Presenter:
         if view.lacks_extra:
             return offers.offer_remedy(replace(view, lacks_extra=False), Remedy.EXTRA, "", self.words)
         if event.outcome is not agent.Outcome.FAILED or not wish or isinstance(view.items[-1], TakeBack):
-            return view
+            return offers.offer_answers(view, event.offers)
         if is_calm:
-            return offers.offer_nearest(replace(view, orb=Orb.IDLE), wish, event.text, self.words)
+            return offers.offer_nearest(replace(view, orb=Orb.IDLE), event.offers, self.words)
         return offers.offer_remedy(view, event.remedy, wish, self.words)
 
 

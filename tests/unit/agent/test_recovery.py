@@ -141,7 +141,15 @@ async def test_what_is_shown_ends_with_closed_cards_and_an_ended_turn(tmp_path: 
     opened = next(event for event in shown if isinstance(event, TagStart))
     turn = shown[0].turn_id  # type: ignore[union-attr]
     assert shown[-2:] == [
-        ToolFinished(opened.call_id, "long", False, "tool_error", {"tag": "long", "reason": LOOK_FIRST}, LOOK_FIRST),
+        ToolFinished(
+            opened.call_id,
+            "long",
+            False,
+            "tool_error",
+            {"tag": "long", "reason": LOOK_FIRST},
+            LOOK_FIRST,
+            facts=(cut_off(),),
+        ),
         TurnEnded(turn, Outcome.STOPPED, ending("interrupted")),
     ]
     await kept.close()

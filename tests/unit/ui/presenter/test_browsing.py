@@ -70,7 +70,9 @@ def test_a_step_that_fails_leaves_its_sentence_on_the_card() -> None:
         [
             *step(1, "launch", url="https://a.example"),
             agent.TagStart("b2", "browser_action"),
-            agent.ToolFinished("b2", "browser_action", False, facts=(Failed(Phrase("The page does not answer.")),)),
+            agent.ToolFinished(
+                "b2", "browser_action", False, "tool_error", facts=(Failed(Phrase("The page does not answer.")),)
+            ),
         ]
     )
     assert (card.status, card.sentence, len(card.sights)) == (Status.FAILED, "The page does not answer.", 2)

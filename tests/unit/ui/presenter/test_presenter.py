@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -371,29 +372,23 @@ def test_what_was_only_not_understood_is_calm_and_offers_help() -> None:
     assert (view.orb, view.items[-1]) == (Orb.IDLE, Offer("i2", ("What can you do?",), ("What can you do?",)))
 
 
-def test_what_an_answer_quotes_is_near_and_is_offered_with_help_in_the_person_s_language() -> None:
-    sentence = 'I know no key called “entr”; I can “press enter”, “press ctrl+s” or “type "abc"”, never “Press entr”.'
+def test_what_could_be_said_instead_is_offered_with_help_in_the_person_s_language() -> None:
+    sentence = "I know no key called “entr”; I can “press enter” or others."
     said = [agent.TurnStarted("t1", "press entr"), agent.SayDelta("s1", "apologetic", sentence)]
-    view = shown([*said, agent.TurnEnded("t1", agent.Outcome.FAILED, sentence)], how=Presenter(str.upper))
-    answers = ("press enter", "press ctrl+s", 'type "abc"', "WHAT CAN YOU DO?")
+    ended = agent.TurnEnded("t1", agent.Outcome.FAILED, sentence, offers=("press ctrl+s", 'type "abc"'))
+    view = shown([*said, ended], how=Presenter(str.upper))
+    answers = ("press ctrl+s", 'type "abc"', "WHAT CAN YOU DO?")
     assert view.items[-1] == Offer("i2", answers, answers)
-
-
-def test_what_stands_as_buttons_is_not_said_as_well_and_the_words_are_calm() -> None:
-    sentence = "I know no key called “entr”, so I did nothing; I can “press enter” or “press ctrl+s”."
-    said = [agent.TurnStarted("t1", "press entr"), agent.SayDelta("s1", "apologetic", sentence)]
-    view = shown([*said, agent.TurnEnded("t1", agent.Outcome.FAILED, sentence)])
     spoken = view.items[-2]
     assert isinstance(spoken, SpokenItem)
-    assert (spoken.text, spoken.tone) == ("I know no key called “entr”, so I did nothing.", "calm")
+    assert (spoken.text, spoken.tone) == (sentence, "calm")
 
 
-def test_what_a_german_answer_quotes_is_offered_too() -> None:
-    sentence = '„drücke Entr“ ist keine Taste; ich kann „drücke Strg+S“ oder „tippe "abc"“.'
-    said = [agent.TurnStarted("t1", "drücke Entr"), agent.SayDelta("s1", "apologetic", sentence)]
-    view = shown([*said, agent.TurnEnded("t1", agent.Outcome.FAILED, sentence)])
-    answers = ("drücke Strg+S", 'tippe "abc"', "What can you do?")
-    assert view.items[-1] == Offer("i2", answers, answers)
+def test_a_result_offers_what_may_be_said_next() -> None:
+    said = [agent.TurnStarted("t1", "find Save"), agent.SayDelta("s1", "warm", "Two fit: “Save” and “Save as”.")]
+    ended = agent.TurnEnded("t1", agent.Outcome.FINISHED, "Two fit: “Save” and “Save as”.", offers=("click Save",))
+    assert shown([*said, ended]).items[-1] == Offer("i2", ("click Save",))
+    assert not any(isinstance(item, Offer) for item in shown([*said, replace(ended, offers=())]).items)
 
 
 @pytest.mark.parametrize(
