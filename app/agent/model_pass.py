@@ -15,6 +15,7 @@ from app.agent.cards import Cards
 from app.agent.continuation import Continuation, NativeHearing, ProseBuffer, Transcript
 from app.agent.deps import SessionDeps
 from app.agent.prompt import told
+from app.agent.recording import note
 from app.agent.streaming import Ask, listen
 from app.agent.turn import Turn
 from app.protocol.call import Block, tool_error
@@ -36,7 +37,6 @@ from app.protocol.message import (
     ReaderEvent,
     Text,
     Thought,
-    user,
 )
 from app.providers.api import OpaqueBlock, Stopped, StreamEvent, TextDelta, Thinking
 from app.settings.catalog import FALLBACK_FORMATS
@@ -180,7 +180,7 @@ class ModelPass:
             else Continuation(said[-_TAIL:])
         )
         tail = self._reader.tail(_TAIL) if is_open else said[-_TAIL:]
-        return (self.message(), user(told("continue_call" if is_open else "continue_text", tail=tail)))
+        return (self.message(), note("continue_call" if is_open else "continue_text", tail=tail))
 
     # reading
 

@@ -32,7 +32,7 @@ from app.agent.recording import EntryKind, History, NoRecorder
 from app.agent.streaming import SideAnswer
 from app.agent.turn import Evidence, LoopDetector, Turn
 from app.protocol.call import Media
-from app.protocol.message import ImagePart, Message, Role, TextPart
+from app.protocol.message import Author, ImagePart, Message, Role, TextPart
 from app.providers.api import Request, Usage
 from app.tools.registry import GoalLimits, Pursued
 
@@ -79,7 +79,7 @@ class Pursuit:
 
     def _history(self, goal: str) -> History:
         history = History()
-        history.add(EntryKind.PERSON, Message(Role.USER, (TextPart(goal), TextPart(told("goal")))))
+        history.add(EntryKind.PERSON, Message(Role.USER, (TextPart(goal), TextPart(told("goal"), Author.WISP))))
         return history
 
     async def _timed(self, inner: Turn, history: History) -> TurnEnded:

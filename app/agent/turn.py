@@ -175,7 +175,8 @@ class Words:
         return self._parts(told, Author.MEANWHILE)
 
     def _parts(self, told: str, author: Author) -> tuple[Part, ...]:
-        text = TextPart(told, author, self.wish or self.text, holds_others=bool(self.brought))
+        wish = self.wish or self.text
+        text = TextPart(told, author, "" if wish == told else wish, holds_others=bool(self.brought))
         return (*([text] if self.text.strip() else []), *(ImagePart(media) for media in self.media))
 
 

@@ -305,7 +305,7 @@ class Missing(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One of several things that fit a name. `place` is a point as text, or where a window is ("on the left")."""
+    """One of several things that fit a name. `place` is a point as text, or where a window is ("left")."""
 
     ref: str
     thing: Named
