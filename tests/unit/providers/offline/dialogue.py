@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.agent.prompt import told
+from app.agent.recording import note
+from app.agent.turn import Words
+from app.base.facts import Fact, Failed
+from app.base.texts import Phrase
 from app.protocol.arguments import to_call
-from app.protocol.call import JsonValue, ToolCall, ToolResult, tool_error
+from app.protocol.call import JsonValue, ToolCall, ToolResult, failed
 from app.protocol.dialects.api import Answer
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.message import CallClosed, CallDelta, CallOpened, Message, Role, assistant, user
+from app.protocol.message import CallClosed, CallDelta, CallOpened, Message, Role, assistant
 from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline import OfflineProvider
 from app.providers.offline.world import World
@@ -50,6 +54,9 @@ SPECS = (
     *TASKS.tools,
 )
 BY_NAME = {spec.name: spec for spec in SPECS}
+_UNREAD = (
+    "not run. The person said no. Open the terminal. The window 'Save As' closed. text holds '7' now. (unverifiable)"
+)
 VOICES = ("say", "attempt_completion")
 WORLD = World(
     programs=(
@@ -85,26 +92,37 @@ class Dialogue:
 
     async def say(self, wish: str) -> Reply:
         """A wish, and the reply to it."""
-        self._add(user(wish))
+        self._add(Message(Role.USER, Words(wish).parts))
         return await self.reply()
 
-    async def succeed(self, tool: str, echo: str = "Done.") -> Reply:
-        return await self.result(tool, ToolResult(True, tool, {}, echo))
+    async def say_meanwhile(self, wish: str) -> Reply:
+        """What the person says while a turn runs, and the reply to it."""
+        self._add(Message(Role.USER, Words(wish).meanwhile(told("said_meanwhile", text=wish))))
+        return await self.reply()
 
-    async def fail(self, tool: str, reason: str) -> Reply:
-        return await self.result(tool, tool_error(tool, reason))
+    async def succeed(self, tool: str, *facts: Fact) -> Reply:
+        """What the call of the last pass found out, and the reply to it."""
+        self.bring(tool, *facts)
+        return await self.reply()
+
+    async def fail(self, tool: str, why: Phrase | str, hint: str = "", *facts: Fact) -> Reply:
+        reason = Failed(why if isinstance(why, Phrase) else Phrase(why), hint)
+        return await self.result(tool, failed(tool, reason, *facts))
 
     async def result(self, tool: str, result: ToolResult) -> Reply:
-        """What the call of the last pass brought, and the reply to it."""
-        self.bring(tool, result)
+        self._bring(tool, result)
         return await self.reply()
 
-    def bring(self, tool: str, result: ToolResult) -> None:
-        self._add(self.dialect.answer([Answer("c1", tool, result)]))
+    def bring(self, tool: str, *facts: Fact) -> None:
+        """What a call found out. Its words for models say otherwise, because nothing may read them."""
+        self._bring(tool, ToolResult(True, tool, {}, _UNREAD, facts=facts))
 
     def note(self, name: str, **values: str) -> None:
         """Words of the loop, as it adds them."""
-        self._add(user(told(name, **values)))
+        self._add(note(name, **values))
+
+    def _bring(self, tool: str, result: ToolResult) -> None:
+        self._add(self.dialect.answer([Answer("c1", tool, result)]))
 
     async def reply(self) -> Reply:
         request = Request("offline", "", tuple(self.messages))
