@@ -274,6 +274,9 @@ class TurnPrinter:
         text = event.text.strip()
         is_last = self._said.rstrip().endswith(text) if event.outcome is Outcome.WAITING else text in self._said
         self._line("" if is_last else event.text)
+        if event.offers:
+            said = ", ".join(f"“{one}”" for one in event.offers)
+            self._line(self._translated("You can say: {offers}").format(offers=said))
 
     def _hear(self, text: str) -> None:
         """Print speech. After a failure, hold it back until it has repeated the failure or is too long to do so."""

@@ -112,7 +112,7 @@ def reply_to(messages: Sequence[Message], now: datetime.datetime, name: str, rea
         case Talk(topic, given):
             return Reply(completion(answers.answer(topic, given, book, now, name)))
         case Refusal():
-            return _declined(book.refused(reading))
+            return _declined(book.refused(reading), book.near(reading))
         case Resume():
             return Reply(completion(book.talk("nothing_left")))
 
@@ -186,21 +186,23 @@ def _next(
         index = min(done, len(steps) - 1)
         sentence = book.failed(steps[index], steps[:done], latest[-1])
         sentence = f"{sentence} {book.asked(latest[-1].dialog)}".strip()
-        return Reply(completion(sentence)) if latest[-1].is_unattended else _declined(sentence)
+        if latest[-1].is_unattended:
+            return Reply(completion(sentence))
+        return _declined(sentence, book.answers(latest[-1].dialog))
     ran = latest[-1].get(Ran) if latest else None
     if done and ran and ran.has_failed and steps[done - 1].phrase == "run":
         text = str(book.table("failed")["exited" if done >= len(steps) else "exited_early"])
         found = book.found(steps[done - 1], latest[-1])
         return _declined(text.format(steps=book.listed(steps[:done]), found=found))
     if latest and done and not latest[-1].is_dry and not latest[-1].shows(steps[done - 1].must_show):
-        asked = book.asked(latest[-1].dialog)
-        return Reply(speech(book.doubted(steps[:done], steps[done - 1 : done], asked), "apologetic"), "unverified")
+        told = book.doubted(steps[:done], steps[done - 1 : done], book.asked(latest[-1].dialog))
+        return Reply(speech(told, "apologetic", book.answers(latest[-1].dialog)), "unverified")
     if done >= len(steps):
         return _finished(book, steps, [outcome for outcome in outcomes if outcome.ok])
     step = steps[done]
     if latest and step.tool == "computer_type" and (dialog := latest[-1].dialog) and dialog.text:
         text = str(book.table("failed")["exited_early"])  # because a question takes no text
-        return _declined(text.format(steps=book.listed(steps[:done]), found=book.asked(dialog)))
+        return _declined(text.format(steps=book.listed(steps[:done]), found=book.asked(dialog)), book.answers(dialog))
     return Reply(speech(book.doing(step, done), "warm") + call(step))
 
 
@@ -229,7 +231,8 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
     if steps[-1].phrase == "ask" and found == book.table("ask")["nothing"]:
         return _declined(found)
     is_whole = bool(outcomes) and len(outcomes) == len(steps)
-    asked = book.asked(outcomes[-1].dialog) if is_whole else ""
+    dialog = outcomes[-1].dialog if is_whole else None
+    asked, offers = book.asked(dialog), book.answers(dialog)
     if is_whole and not found:
         found = book.outcome_of(steps[-1], outcomes[-1])
     if any(outcome.is_dry for outcome in outcomes):
@@ -242,9 +245,11 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
         if step.phrase == "copy" and book.found(look, seen) == book.table(look.phrase)["nothing"]:
             doubted.append(step)
     if doubted:
-        return Reply(speech(book.doubted(steps, doubted, f"{found} {asked}".strip()), "apologetic"), "unverified")
+        return Reply(
+            speech(book.doubted(steps, doubted, f"{found} {asked}".strip()), "apologetic", offers), "unverified"
+        )
     told = book.finished(steps, outcomes[shown + 1 :], found)
-    return Reply(completion(f"{told} {asked}"))
+    return Reply(completion(f"{told} {asked}", offers))
 
 
 def _found(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> str:
@@ -253,5 +258,5 @@ def _found(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[St
     return "\n".join(clip_middle(look, _SHOWN, _SHOWN) for look in looks if look)
 
 
-def _declined(sentence: str) -> Reply:
-    return Reply(speech(sentence, "apologetic"), "refusal")
+def _declined(sentence: str, offers: Sequence[str] = ()) -> Reply:
+    return Reply(speech(sentence, "apologetic", offers), "refusal")

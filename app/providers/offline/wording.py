@@ -47,6 +47,7 @@ _ANSWER_CHARS = 24
 _VALUE_CHARS = 60
 _NAMES_CHARACTERS = 400
 _MOST_BUTTONS = 4
+_HAVE_NEAR = ("unreadable", "question")
 _ONE_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -187,16 +188,18 @@ class Phrasebook:
         return "\n".join(lines)
 
     def asked(self, dialog: DialogAsks | None) -> str:
-        """Return what an open dialog asks and what the person can say; "" without one."""
+        """Return what an open dialog asks; "" without one."""
         if dialog is None:
             return ""
         words = self.table("asking")
-        wishes = [str(words["wish"]).format(button=_as_said(name)) for name in dialog.buttons[:_MOST_BUTTONS]]
         kind = "question" if "?" in dialog.text else "message" if dialog.text else "dialog"
         kind = kind if dialog.text or dialog.title else "nameless"
-        said = str(words[kind]).format(text=dialog.text, title=dialog.title)
-        answer = str(words["answer"]).format(wishes=str(words["either"]).join(wishes))
-        return f"{said} {answer}" if wishes else said
+        return str(words[kind]).format(text=dialog.text, title=dialog.title)
+
+    def answers(self, dialog: DialogAsks | None) -> list[str]:
+        """Return the wishes that answer an open dialog."""
+        wish, buttons = str(self.table("asking")["wish"]), dialog.buttons[:_MOST_BUTTONS] if dialog else ()
+        return [wish.format(button=_as_said(name)) for name in buttons]
 
     def left(self, before: Sequence[PlannedCall]) -> str:
         """Return the last sentence if the person did not allow a step. `before` are the steps that were done."""
@@ -217,20 +220,20 @@ class Phrasebook:
         return f"{value:.{_DIGITS}g}".replace(".", self.table("calendar")["point"])
 
     def refused(self, refusal: Refusal) -> str:
-        """Return one sentence: what was not understood, and what could be said instead."""
-        sentence = str(self.table("refused")[refusal.kind])
-        return sentence.format(part=refusal.part, near=self._near(refusal), limit=refusal.limit)
+        """Return one sentence: what was not understood."""
+        return str(self.table("refused")[refusal.kind]).format(part=refusal.part, limit=refusal.limit)
 
-    def _near(self, refusal: Refusal) -> str:
-        """Return sentences that can be said instead, made from what was said. The web answers questions, no orders."""
+    def near(self, refusal: Refusal) -> list[str]:
+        """Return what can be said instead, made from what was said. The web answers questions, no orders."""
+        if refusal.kind not in _HAVE_NEAR:
+            return []
         table, part = self.table("near"), re.sub(r"[“”„?.!]", "", refusal.part).strip(" …")
         said = [refusal.can] if refusal.can else []
         if not said and refusal.program:
             said.append(str(table["open"]).format(name=refusal.program))
         if not refusal.can and refusal.kind == "question":
             said.append(str(table["search"]).format(part=part))
-        said = said or [str(table["help"])]
-        return str(table["or"]).join(f"“{one}”" for one in said).translate(self._marks)
+        return said or [str(table["help"])]
 
     def is_look(self, step: PlannedCall) -> bool:
         """Return whether a step brings something to tell, and changes nothing that could be undone."""
