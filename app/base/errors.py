@@ -51,8 +51,8 @@ class WispError(Exception):
         super().__init__(self.why.with_facts(self.facts))
 
     def for_people(self, words: Callable[[str], str] = str) -> str:
-        """Return what a person reads, translated by `words`."""
-        return self.why.for_people(words)
+        """Return what a person reads, translated by `words`. A call that they wrote themselves is theirs to repair."""
+        return str(self) if self.is_for_model else self.why.for_people(words)
 
 
 class ToolMisuse(WispError):

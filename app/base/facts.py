@@ -355,7 +355,7 @@ class Failed(Fact):
     def for_people(self, words: Callable[[str], str] = str) -> str:
         """Return what a person reads, translated by `words`."""
         told = f"{self.what.said(words)} {self.advice.said(words)}".strip()
-        return told[:1].upper() + told[1:]
+        return told[:1].upper() + told[1:] if self.argument else told
 
 
 @dataclass(frozen=True, slots=True)

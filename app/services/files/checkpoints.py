@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from app.base.errors import ToolFailed
 from app.base.ids import unique
+from app.base.texts import Phrase
 from app.base.values import dataclass, fields
 
 KEPT_BYTES = 500_000_000
@@ -43,9 +44,10 @@ _BUSY_S = 10.0
 _LOOSE_S = 3600.0
 """An unused copy is dropped only after this time, because its change may be about to be written."""
 
+_ELSEWHERE = "WISP_DATA_DIR=/some/folder"
 _UNWRITABLE = (
     "The list of changes for undo cannot be used, so nothing was changed: its folder {folder} cannot be written to. "
-    "'WISP_DATA_DIR=/some/folder' moves all that Wisp keeps."
+    "{setting!r} moves all that Wisp keeps."
 )
 _TABLE = """
 create table if not exists changes (
@@ -206,7 +208,7 @@ class Checkpoints:
                 yield table
         except sqlite3.Error as error:
             if not os.access(self._folder, os.W_OK):
-                raise ToolFailed(_UNWRITABLE.format(folder=self._folder)) from error
+                raise ToolFailed(Phrase(_UNWRITABLE, {"folder": str(self._folder), "setting": _ELSEWHERE})) from error
             raise ToolFailed(
                 f"The list of changes for undo cannot be used ({error}), so nothing was changed."
             ) from error

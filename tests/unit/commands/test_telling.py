@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 
 from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, ToolRunning, TurnEnded
+from app.base.facts import Failed
+from app.base.texts import Phrase
 from app.commands import doctor
 from app.commands.do import TurnPrinter
 
-_MISSING = "computer_click: Nothing on the screen fits 'Save'. Point by x and y. Capture c1, 1280x800."
+_MISSING = Failed(Phrase("Nothing on the screen fits {name!r}.", {"name": "Save"}), "Point by x and y.")
 _TOLD = "Could not click a place on the screen: Nothing on the screen fits “Save”."
-_LONG = "computer_click: " + "Nothing fits; " * 40 + "end."
+_LONG = "Nothing fits; " * 40 + "end."
 
 
-def _finished(echo: str, *, ok: bool) -> ToolFinished:
-    return ToolFinished("c1", "computer_click", ok, "acted", {}, echo)
+def _finished(why: Failed | None = None) -> ToolFinished:
+    return ToolFinished("c1", "computer_click", why is None, "acted", facts=(why,) if why else ())
 
 
 def _said(text: str) -> list[AgentEvent]:
@@ -32,7 +34,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
     [
         pytest.param(
             [
-                _finished(_MISSING, ok=False),
+                _finished(_MISSING),
                 *_said("I could not click it: |Nothing on the screen fits 'Save'."),
                 _ended("I could not click it: Nothing on the screen fits 'Save'.", Outcome.FAILED),
             ],
@@ -40,7 +42,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
             id="a failure that the speech names is told once",
         ),
         pytest.param(
-            [_finished(_MISSING, ok=False), *_said("I try another way."), _ended("I try another way.")],
+            [_finished(_MISSING), *_said("I try another way."), _ended("I try another way.")],
             f"  ✗ {_TOLD}\nI try another way.\n",
             id="a failure that nothing names comes before the speech",
         ),
@@ -50,12 +52,12 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
             id="speech begins on a line of its own",
         ),
         pytest.param(
-            [_finished(_LONG, ok=False), _ended("")],
-            f"  ✗ Could not click a place on the screen: {_LONG[16:]}\n",
+            [_finished(Failed(Phrase(_LONG))), _ended("")],
+            f"  ✗ Could not click a place on the screen: {_LONG}\n",
             id="a failure is told whole",
         ),
         pytest.param(
-            [_finished(_MISSING, ok=False), _finished("Clicked.", ok=True), _ended("Done.")],
+            [_finished(_MISSING), _finished(), _ended("Done.")],
             f"  ✗ {_TOLD}\n  ✓ Clicked a place on the screen\nDone.\n",
             id="a failure comes before the next act",
         ),
@@ -100,8 +102,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
                     False,
                     "tool_error",
                     {"denied": True, "asked": "Wisp wants to delete a.txt."},
-                    "execute_command: not run. This needs the person's permission and nobody is there to give it. "
-                    "Go on without it, or say what is missing.",
+                    facts=(Failed(Phrase("It needs your permission, and you were not there to give it.")),),
                 ),
                 _ended("Not done: it needs your permission, and you were not there to give it."),
             ],
@@ -109,7 +110,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
             id="the question that nobody was there to answer is told, and the failure once",
         ),
         pytest.param(
-            [*_said("Which file?"), _finished("Looked.", ok=True), _ended("Which file?", Outcome.WAITING)],
+            [*_said("Which file?"), _finished(), _ended("Which file?", Outcome.WAITING)],
             "Which file?\n  ✓ Clicked a place on the screen\nWhich file?\n",
             id="a question is the last thing on the screen",
         ),

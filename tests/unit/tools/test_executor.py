@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 from app.base.errors import Cancelled
+from app.base.facts import Failed, NotAllowed, first
+from app.base.texts import Phrase
 from app.protocol.call import Block, ToolCall, ToolResult, tool_error
 from app.protocol.spec import ToolSpec
 from app.tools.executor import Execution, Executor, Gate, WrittenByThePerson
@@ -66,12 +68,9 @@ def test_misuse_is_answered_and_nothing_runs() -> None:
 def test_a_refusal_of_the_gate_is_the_result_and_nothing_runs() -> None:
     bench = Workbench()
     execution = _run(bench, gate=_Says("The person said no."))
-    assert execution.result == ToolResult(
-        False,
-        "tool_error",
-        {"tag": "read", "reason": "The person said no.", "denied": True},
-        "read: not run. The person said no.",
-    )
+    result = execution.result
+    assert (result.ok, result.llm_echo) == (False, "read: not run. The person said no.")
+    assert (result.payload["denied"], first(NotAllowed, result.facts)) == (True, NotAllowed())
     assert bench.done == []
 
 
@@ -123,12 +122,10 @@ def test_a_stopped_turn_tries_nothing_again() -> None:
 
 def test_what_only_the_person_can_do_is_said_so() -> None:
     execution = _run(Workbench(failures=[LOCKED]))
-    assert execution.result == ToolResult(
-        False,
-        "tool_error",
-        {"tag": "read", "reason": "Unlock the screen.", "needs_person": True},
-        "read: Unlock the screen. Only the person can do this: tell them, and wait.",
-    )
+    result = execution.result
+    assert (result.ok, result.payload["needs_person"]) == (False, True)
+    assert result.llm_echo == "read: Unlock the screen. Only the person can do this: tell them, and wait."
+    assert first(Failed, result.facts) == Failed(Phrase("Unlock the screen."))
 
 
 def test_a_stop_seen_by_the_tool_is_a_result() -> None:
@@ -144,9 +141,9 @@ def test_a_tool_that_took_too_long_is_a_result() -> None:
 def test_a_fault_of_ours_is_logged_with_its_trace_and_told_without(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         execution = _run(Workbench(failures=[ZeroDivisionError("secret detail")]))
-    assert execution.result == tool_error(
-        "read", "It failed for a reason of its own (ZeroDivisionError), not because of the call. Try another way."
-    )
+    failed = first(Failed, execution.result.facts)
+    assert (execution.result.ok, failed and "ZeroDivisionError" in failed.said) == (False, True)
+    assert "secret detail" not in execution.result.llm_echo
     assert "secret detail" in caplog.text
 
 
