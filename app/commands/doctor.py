@@ -243,12 +243,12 @@ def capture() -> Finding:
     try:
         connection = Connection(os.environ)
     except NeedsPerson as error:
-        return fail(name, str(error), "Set DISPLAY to a running X server.")
+        return fail(name, error.for_people(), "Set DISPLAY to a running X server.")
     screen = X11Screen(connection)
     try:
         is_seen = asyncio.run(screen.shows_drawing())
     except ToolFailed as error:
-        return fail(name, str(error), "Run Wisp in an X11 session on a 24-bit screen.")
+        return fail(name, error.for_people(), "Run Wisp in an X11 session on a 24-bit screen.")
     finally:
         screen.close()
         connection.close()

@@ -242,7 +242,7 @@ async def _show_pinned(presence: Presence) -> None:
     try:
         await library.AppLibrary().show_pinned()
     except WispError as error:
-        presence.tell("info", str(error))
+        presence.tell("info", error.for_people())
 
 
 async def watch_schedules(presence: Presence) -> None:
@@ -464,5 +464,5 @@ class ThisMachine:
             finally:
                 await made.close()
         except WispError as error:
-            return str(error)
+            return error.for_people()
         return ""

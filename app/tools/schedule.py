@@ -146,7 +146,8 @@ def find_job(agenda: Agenda, number: int) -> Job:
     if found := next((job for job in jobs if job.id == number), None):
         return found
     there = "; ".join(clip_line(f"{job.id}. {job.title}", _TITLE_CHARS) for job in jobs[:_MOST_LISTED])
-    raise ToolFailed(f"There is no schedule {number}. {f'There is: {there}.' if there else 'Nothing is scheduled.'}")
+    rest = "There is: {jobs}." if there else "Nothing is scheduled."
+    raise ToolFailed(Phrase(f"There is no schedule {{number}}. {rest}", {"number": str(number), "jobs": there}))
 
 
 def planned(job: Job) -> Planned:

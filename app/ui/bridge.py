@@ -225,4 +225,4 @@ async def _told(work: Coroutine[Any, Any, None], tell: Tell) -> None:
     try:
         await work
     except WispError as error:
-        tell("error", str(error))
+        tell("error", error.for_people())

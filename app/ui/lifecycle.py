@@ -366,7 +366,7 @@ class _Life:
             await self._go_on(agent)
             self._presence.attach(agent)
         except WispError as error:
-            self._presence.tell("error", str(error))
+            self._presence.tell("error", error.for_people())
         try:
             yield
         finally:
@@ -382,7 +382,7 @@ class _Life:
         try:
             await agent.reopen(self._conversation)
         except WispError as error:
-            self._presence.tell("warning", str(error))
+            self._presence.tell("warning", error.for_people())
 
     async def _until_over(self) -> None:
         """Wait until the person quits, or until a new agent is wanted and no turn runs."""

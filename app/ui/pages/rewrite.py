@@ -325,4 +325,4 @@ class Rewriting:
 
 
 def _said(error: WispError) -> str:
-    return QCoreApplication.translate("Rewrite", str(error))
+    return error.for_people(partial(QCoreApplication.translate, "Rewrite"))

@@ -346,7 +346,7 @@ class GrantsList(QWidget):
         try:
             self._saved.remove(grant.key)
         except WispError as error:
-            self._say(str(error))
+            self._say(error.for_people())
         else:
             self._read()
 
