@@ -8,9 +8,11 @@ import pytest
 
 from app.agent.agent_events import Notice, Outcome
 from app.agent.turn import Evidence
+from app.protocol import docs
 from app.protocol.call import Media, ToolResult
 from app.protocol.spec import Effect
 from app.providers.api import Stopped, TextDelta
+from app.tools.conversation import SAY
 from tests.support.stage import Stage
 
 PICTURE = (Media("image/png", b"", 1, 1, ""),)
@@ -68,3 +70,20 @@ async def test_a_model_that_repeats_itself_is_cut_off_in_the_stream(tmp_path: Pa
     stage = Stage(tmp_path, [TextDelta(before), *endless], [TextDelta("go on "), *endless])
     ended = await stage.send()
     assert ended.outcome is Outcome.REPEATING
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '<say offers=\'["click Save", "press enter"]\'>Two fit.</say>',
+        '<attempt_completion offers=\'["click Save", "press enter"]\'><result>Two fit.</result></attempt_completion>',
+    ],
+)
+async def test_what_may_be_said_next_comes_with_the_end_of_the_turn(tmp_path: Path, words: str) -> None:
+    ended = await Stage(tmp_path, words).send()
+    assert (ended.text, ended.offers) == ("Two fit.", ("click Save", "press enter"))
+
+
+def test_what_only_the_offline_provider_gives_is_in_no_docs() -> None:
+    assert [name for name in (docs.xml, docs.batch) if "offers" in name(SAY.tools)] == []
+    assert not any("offers" in str(docs.of_tool(spec)) for spec in SAY.tools)
