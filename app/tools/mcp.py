@@ -236,8 +236,8 @@ class McpTools:
         self._questions[entry.pin, tool.name] = question, len(turn.messages)
         if wants_secret(question):
             await self._servers.reply(entry, tool.name, None)
-            what = Phrase("{server} asked for a password, key or card; that was refused.", {"server": entry.name})
-            raise ToolFailed(what)
+            what = "{server} asked {whom!s}for a password, key or card; that was refused."
+            raise ToolFailed(Phrase(what, {"server": entry.name, "whom": "the person "}))
         fields = ", ".join(question.fields) or "yes or no"
         place = f" It names this address, to open or not: {question.url}" if question.url else ""
         form = " Answer with a line for each, as in “name: value”: " + fields if len(question.fields) > 1 else ""
