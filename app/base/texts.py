@@ -161,6 +161,9 @@ class Phrase:
     text: str
     values: Mapping[str, PhraseValue] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        return hash((self.text, frozenset(self.values.items())))  # because a mapping has no hash of its own
+
     def said(self, words: Callable[[str], str] = str) -> str:
         """Return the phrase as text for people: translated by `words`, with the values filled in."""
         text = words(self.text)
