@@ -17,7 +17,7 @@ from app.protocol.dialects.api import Answer, Dialect
 from app.protocol.dialects.batch import BatchDialect
 from app.protocol.dialects.native import NativeDialect
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.message import CallClosed, ImagePart, ResultPart, TextPart
+from app.protocol.message import Author, CallClosed, ImagePart, ResultPart, TextPart
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType, unbound
 from scripts.bench import fuzz
 from tests.support.parsed_tools import ALL, outline
@@ -202,11 +202,11 @@ def test_pictures_go_with_the_results(dialect: Dialect) -> None:
 
 def test_xml_results_are_one_entry_an_answer() -> None:
     answers = [Answer("1", "say", ToolResult(True, "said", llm_echo="Said.")), Answer("", "x", tool_error("x", "No."))]
-    assert XmlDialect().answer(answers).parts == (
-        TextPart(
-            '<tool_results>\n<result tool="say" status="ok">\nSaid.\n</result>\n'
-            '<result tool="x" status="error">\nx: No.\n</result>\n</tool_results>'
-        ),
+    (part,) = XmlDialect().answer(answers).parts
+    assert isinstance(part, TextPart)
+    assert part.text == (
+        '<tool_results>\n<result tool="say" status="ok">\nSaid.\n</result>\n'
+        '<result tool="x" status="error">\nx: No.\n</result>\n</tool_results>'
     )
 
 
@@ -214,7 +214,7 @@ def test_native_errors_are_marked_and_complaints_without_a_call_are_text() -> No
     answers = [Answer("1", "x", tool_error("x", "No.")), Answer("", "y", tool_error("y", "Odd."))]
     assert NativeDialect().answer(answers).parts == (
         ResultPart("1", "x: No.", is_error=True),
-        TextPart("y: y: Odd."),
+        TextPart("y: y: Odd.", Author.WISP),
     )
 
 
