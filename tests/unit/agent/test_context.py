@@ -5,7 +5,18 @@ from __future__ import annotations
 from app.agent.context import ContextWindow, estimated_tokens, picture_tokens, plan, rule_of
 from app.agent.recording import Entry, EntryKind, History
 from app.protocol.call import Media
-from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, ResultPart, Role, TextPart, assistant, user
+from app.protocol.message import (
+    Author,
+    CallPart,
+    ImagePart,
+    Message,
+    OpaquePart,
+    ResultPart,
+    Role,
+    TextPart,
+    assistant,
+    user,
+)
 
 
 def _picture(number: int) -> Media:
@@ -33,7 +44,7 @@ def test_pictures_stay_until_there_are_too_many_then_all_but_the_last_go_at_once
     history = _with_pictures(20)
     assert window.evict_pictures(history) == 17
     assert _left(history) == [b"\x11", b"\x12", b"\x13"]
-    assert history.messages[1].parts[1] == TextPart("[An earlier picture was taken out: picture 0]")
+    assert history.messages[1].parts[1] == TextPart("[An earlier picture was taken out: picture 0]", Author.WISP)
 
 
 def test_pictures_inside_results_count_too() -> None:

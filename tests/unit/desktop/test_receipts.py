@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.base.facts import Became, FieldHolds, Holding, Named, Seen, StateNow, WindowChanged, WindowEvent
 from app.base.geometry import Rect
 from app.desktop.backends import Window
 from app.desktop.verification import Proof, Receipt, receipt, remember_gone, window_changes
@@ -10,6 +11,7 @@ _BELOW = Window("w1", "Notes", "Mousepad", Rect(0, 0, 400, 300), is_active=True)
 _DIALOG = Window("w2", "Save As", "Mousepad", Rect(50, 50, 100, 100), is_active=True, is_dialog=True)
 _INACTIVE = Window("w1", "Notes", "Mousepad", Rect(0, 0, 400, 300))
 _SPOT = Rect(100, 100, 20, 10)
+_TICKED, _EMPTY = StateNow(Named("", "Agree"), "checked", is_on=True), FieldHolds(Holding.EMPTY)
 
 
 def _receipt(changed: list[Rect], where: Rect, before: tuple[Window, ...], after: tuple[Window, ...]) -> Receipt:
@@ -39,7 +41,7 @@ def test_a_caret_that_blinked_is_no_change() -> None:
 def test_a_window_that_opened_confirms() -> None:
     told = _receipt([_DIALOG.area], _SPOT, (_BELOW,), (_DIALOG, _INACTIVE))
     assert (told.verdict, told.proof, told.focus) == ("changed", "confirmed", "Save As")
-    assert told.evidence == ("The window 'Save As' opened.",)
+    assert told.evidence == (WindowChanged(WindowEvent.OPENED, "Save As"),)
 
 
 def test_a_window_that_closed_and_a_new_title_confirm() -> None:
@@ -47,16 +49,15 @@ def test_a_window_that_closed_and_a_new_title_confirm() -> None:
     told = _receipt([_DIALOG.area], _SPOT, (_DIALOG, _INACTIVE), after)
     assert told.proof == "confirmed"
     assert told.evidence == (
-        "The window 'Save As' closed.",
-        "The window 'Notes' is now called '*Notes'.",
-        "'*Notes' became active.",
+        WindowChanged(WindowEvent.CLOSED, "Save As"),
+        WindowChanged(WindowEvent.RENAMED, "*Notes", "Notes"),
+        WindowChanged(WindowEvent.ACTIVE, "*Notes"),
     )
 
 
 def test_what_a_program_denies_is_never_confirmed() -> None:
-    told = _receipt([_SPOT], _SPOT, (_BELOW,), (_BELOW,)).with_evidence("It is ticked.").with_doubt("It is empty.")
-    assert told.proof == "unverifiable"
-    assert told.evidence == ("It is ticked.", "It is empty.")
+    told = _receipt([_SPOT], _SPOT, (_BELOW,), (_BELOW,)).with_evidence(_TICKED).with_doubt(_EMPTY)
+    assert told.facts == (_TICKED, _EMPTY, Seen("unverifiable"))
 
 
 def test_a_screen_that_still_moves_is_told() -> None:
@@ -66,15 +67,18 @@ def test_a_screen_that_still_moves_is_told() -> None:
 
 def test_a_few_changes_stand_in_the_line_and_many_below_it() -> None:
     told = _receipt([], _SPOT, (_BELOW,), (_BELOW,)).with_evidence()
-    assert told.with_changes(['label "0" became "1".']).sentence == (
+    assert told.with_changes([Became(Named("label", "0"), "1")]).sentence == (
         'label "0" became "1". The keyboard is in \'Notes\'. (confirmed)'
     )
-    many = [f"check box {count} is now checked." for count in range(12)]
-    assert told.with_changes(many).sentence.splitlines() == ["The keyboard is in 'Notes'. (confirmed)", *many]
+    many = [StateNow(Named("check box", str(count)), "checked", is_on=True) for count in range(12)]
+    assert told.with_changes(many).sentence.splitlines() == [
+        "The keyboard is in 'Notes'. (confirmed)",
+        *(one.said for one in many),
+    ]
 
 
 async def test_a_control_that_was_seen_gone_is_still_gone_while_its_program_is_silent() -> None:
-    answers = [Proof(), Proof(is_gone=True), Proof(), Proof(evidence=("it is back",))]
+    answers = [Proof(), Proof(is_gone=True), Proof(), Proof(evidence=(_TICKED,))]
 
     async def ask() -> Proof:
         return answers[len(told)]
@@ -83,4 +87,4 @@ async def test_a_control_that_was_seen_gone_is_still_gone_while_its_program_is_s
     asking = remember_gone(ask)
     for _ in answers:
         told.append(await asking())
-    assert told == [Proof(), Proof(is_gone=True), Proof(is_gone=True), Proof(evidence=("it is back",))]
+    assert told == [Proof(), Proof(is_gone=True), Proof(is_gone=True), Proof(evidence=(_TICKED,))]

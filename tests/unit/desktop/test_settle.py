@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from app.base.facts import Came, Fact, Named, Remark
 from app.base.geometry import Rect
 from app.base.values import replace
 from app.desktop.backends import Frame, Window
@@ -152,6 +153,7 @@ def test_a_screen_that_never_rests_is_left_at_the_limit(settle: Callable[..., tu
 
 
 _WINDOW = Window("w1", "Draw", "draw", _AREA, 7, is_active=True)
+_NEW = Came((Named("", "b"),))
 _TICK, _RING, _CURSOR = Rect(40, 20, 12, 12), Rect(30, 10, 26, 26), (Rect(4, 10, 6, 12), Rect(4, 24, 6, 12))
 _RING_LINES = (Rect(30, 10, 26, 1), Rect(30, 35, 26, 1), Rect(30, 10, 1, 26), Rect(55, 10, 1, 26))
 
@@ -159,14 +161,14 @@ _RING_LINES = (Rect(30, 10, 26, 1), Rect(30, 35, 26, 1), Rect(30, 10, 1, 26), Re
 @pytest.mark.parametrize(
     ("blocks", "place", "is_terminal", "read", "told"),
     [
-        ((_TICK,), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
-        ((_TICK,), Rect(60, 20, 30, 12), False, ('New: "b".',), ('New: "b".',)),
-        ((_TICK, Rect(40, 44, 12, 12)), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
-        ((Rect(40, 2, 4, 4), Rect(40, 26, 4, 4)), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
+        ((_TICK,), Rect(60, 20, 30, 12), False, (), (Remark("A mark there changed."),)),
+        ((_TICK,), Rect(60, 20, 30, 12), False, (_NEW,), (_NEW,)),
+        ((_TICK, Rect(40, 44, 12, 12)), Rect(60, 20, 30, 12), False, (), (Remark("A mark there changed."),)),
+        ((Rect(40, 2, 4, 4), Rect(40, 26, 4, 4)), Rect(60, 20, 30, 12), False, (), (Remark("A mark there changed."),)),
         # A frame around something only shows that it has the focus; typing has no place.
         (_RING_LINES, Rect(34, 14, 18, 18), False, (), ()),
         ((_TICK,), None, False, (), ()),
-        (_CURSOR, None, True, (), ("The cursor went to another line.",)),
+        (_CURSOR, None, True, (), (Remark("The cursor went to another line."),)),
         (_CURSOR[:1], None, True, (), ()),
         (_CURSOR, None, False, (), ()),
     ],
@@ -176,11 +178,11 @@ async def test_pixels_prove_no_more_than_they_show_and_nothing_where_they_change
     blocks: tuple[Rect, ...],
     place: Rect | None,
     is_terminal: bool,
-    read: tuple[str, ...],
-    told: tuple[str, ...],
+    read: tuple[Fact, ...],
+    told: tuple[Fact, ...],
     is_restless: bool,
 ) -> None:
-    async def texts_changed(*_: object) -> list[str]:
+    async def texts_changed(*_: object) -> list[Fact]:
         return list(read)
 
     before, after = _picture(), _picture(*blocks)
@@ -213,7 +215,7 @@ def test_a_clock_whose_text_gets_longer_is_one_still(digit: Rect, top: int, heig
     def tile(x: int, y: int) -> Rect:
         return Rect(x, y, 32, height)
 
-    async def texts_changed(*_: object) -> list[str]:
+    async def texts_changed(*_: object) -> list[Fact]:
         return []
 
     def picture(*tiles: Rect) -> Frame:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from app.base.errors import ToolFailed
+from app.base.facts import Named, ShownThing, ShownThings
 from app.base.geometry import Rect
 from app.desktop.backends import Frame, Window
 from app.desktop.desktop import Desktop
@@ -93,6 +94,7 @@ async def test_the_screen_comes_as_what_programs_tell_of_it(room: _Room) -> None
         "screen_capture",
         {"elements": 2, "written": 0, "lines": [*lines]},
         "\n".join([_ABOUT, *lines]),
+        facts=(ShownThings(tuple(ShownThing(Named("button", name)) for name in ("Save", "Open"))),),
     )
     assert room.writing.read == []
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from dbus_fast import Message, MessageType, Variant
 
+from app.base.facts import Became, Came, Change, ControlChanged, Fact, Named, StateNow, ValueNow, Went
 from app.base.geometry import Rect
 from app.desktop.accessibility import acting
 from app.desktop.accessibility import constants as spi
@@ -73,8 +74,11 @@ async def programs() -> Programs:
     return Programs()
 
 
-async def _told(programs: Programs, last_read: LastRead, *events: tuple[Any, ...]) -> tuple[str, ...]:
+async def _told(programs: Programs, last_read: LastRead, *events: tuple[Any, ...]) -> tuple[Fact, ...]:
     return (await _changed(programs, last_read, *events)).lines
+
+
+_BOX = Named("check box", "Agree")
 
 
 async def _changed(programs: Programs, last_read: LastRead, *events: tuple[Any, ...]) -> Changed:
@@ -97,27 +101,29 @@ def _read(*nodes: tuple[str, str, str], states: int = _SHOWING) -> LastRead:
 async def test_a_text_that_changed_is_told_with_what_it_was(programs: Programs) -> None:
     programs.objects["/a"] = ("label", "1 item", "", ())
     told = await _told(programs, _read(("/a", "label", "0 items")), ("/a", "PropertyChange", "accessible-name", 0))
-    assert told == ('label "0 items" became "1 item".',)
+    assert told == (Became(Named("label", "0 items"), "1 item"),)
 
 
 @pytest.mark.parametrize(
     ("states", "told"),
     [
-        (_SHOWING, ('check box "Agree" is now checked.',)),
-        (_SHOWING | spi.BITS["indeterminate"], ('check box "Agree" is no longer indeterminate.',)),
+        (_SHOWING, (StateNow(_BOX, "checked", is_on=True),)),
+        (_SHOWING | spi.BITS["indeterminate"], (StateNow(_BOX, "indeterminate", is_on=False),)),
     ],
 )
 async def test_a_tick_is_not_hidden_by_a_state_that_the_box_never_had(
-    programs: Programs, states: int, told: tuple[str, ...]
+    programs: Programs, states: int, told: tuple[Fact, ...]
 ) -> None:
     programs.objects["/a"] = ("check box", "Agree", "", ())
     events = (("/a", "StateChanged", "checked", 1), ("/a", "StateChanged", "indeterminate", 0))  # as GTK 4 sends them
     assert await _told(programs, _read(("/a", "check box", "Agree"), states=states), *events) == told
 
 
-@pytest.mark.parametrize(("is_vague", "told"), [(True, ('toggle button "Bold" is now pressed.',)), (False, ())])
+@pytest.mark.parametrize(
+    ("is_vague", "told"), [(True, (StateNow(Named("toggle button", "Bold"), "pressed", is_on=True),)), (False, ())]
+)
 async def test_a_button_that_is_held_down_is_no_effect_and_one_that_stays_down_is(
-    programs: Programs, told: tuple[str, ...], *, is_vague: bool
+    programs: Programs, told: tuple[Fact, ...], *, is_vague: bool
 ) -> None:
     programs.objects["/a"] = ("button", "Bold", "", ())
     programs.vague |= {_PROGRAM} if is_vague else set()
@@ -126,10 +132,14 @@ async def test_a_button_that_is_held_down_is_no_effect_and_one_that_stays_down_i
 
 @pytest.mark.parametrize(
     ("role", "name", "told"),
-    [("label", "", ()), ("label", "Sum", ('label "Sum" changed.',)), ("text", "", ("text changed.",))],
+    [
+        ("label", "", ()),
+        ("label", "Sum", (ControlChanged(Named("label", "Sum")),)),
+        ("text", "", (ControlChanged(Named("text", "")),)),
+    ],
 )
 async def test_what_has_no_name_and_tells_no_text_is_no_news(
-    programs: Programs, role: str, name: str, told: tuple[str, ...]
+    programs: Programs, role: str, name: str, told: tuple[Fact, ...]
 ) -> None:
     programs.objects["/a"] = (role, name, "", ())  # as LibreOffice's status bar, some time after an act
     assert await _told(programs, LastRead(), ("/a", "TextChanged", "insert", 0)) == told
@@ -138,7 +148,7 @@ async def test_what_has_no_name_and_tells_no_text_is_no_news(
 async def test_nothing_of_a_password_is_told(programs: Programs) -> None:
     programs.objects["/a"] = ("password text", "Password", "hunter2", ())
     told = await _told(programs, LastRead(), ("/a", "TextChanged", "insert", 0, Variant("s", "hunter2")))
-    assert told == ('password text "Password" holds another text.',)
+    assert told == (ControlChanged(Named("password text", "Password"), Change.TEXT),)
 
 
 async def test_what_came_is_listed_in_one_line_and_what_went_by_its_last_name(programs: Programs) -> None:
@@ -154,14 +164,17 @@ async def test_what_came_is_listed_in_one_line_and_what_went_by_its_last_name(pr
         ("/list", "ChildrenChanged", "remove", 0, Variant("(so)", (_PROGRAM, "/old"))),
         ("/list", "ChildrenChanged", "add", 0, Variant("(so)", (_PROGRAM, "/b"))),
     )
-    assert told == ('New: button "Save", "Cancel".', 'Gone: button "Close".')
+    assert told == (
+        Came((Named("button", "Save"), Named("button", "Cancel"))),
+        Went((Named("button", "Close"),)),
+    )
 
 
 async def test_at_most_twelve_lines_are_told_the_nearest_first(programs: Programs) -> None:
     paths = ["/" + "x" * count for count in range(1, 21)]
     programs.objects |= {path: ("check box", path, "", ()) for path in paths}
     told = await _told(programs, LastRead(), *((path, "StateChanged", "checked", 1) for path in reversed(paths)))
-    assert told == tuple(f'check box "{path}" is now checked.' for path in paths[:12])
+    assert told == tuple(StateNow(Named("check box", path), "checked", is_on=True) for path in paths[:12])
 
 
 @pytest.mark.parametrize(
@@ -190,9 +203,9 @@ async def test_what_nobody_sees_is_told_only_where_nothing_else_changed(programs
     programs.objects |= {"/undo": ("menu item", "Undo", "", ()), "/a": ("check box", "Agree", "", ())}
     programs.hidden.add("/undo")
     unseen = ("/undo", "StateChanged", "sensitive", 1)
-    assert await _told(programs, LastRead(), unseen) == ('menu item "Undo" is now sensitive.',)
+    assert await _told(programs, LastRead(), unseen) == (StateNow(Named("menu item", "Undo"), "sensitive", is_on=True),)
     both = await _told(programs, LastRead(), unseen, ("/a", "StateChanged", "checked", 1))
-    assert both == ('check box "Agree" is now checked.',)
+    assert both == (StateNow(_BOX, "checked", is_on=True),)
 
 
 async def test_a_clock_stays_one_during_a_run_of_acts() -> None:
@@ -235,13 +248,13 @@ async def test_parts_that_go_away_prove_little_whatever_is_reported_without_a_ch
     last_read = _read(("/desktop", "label", "Desktop"), ("/places", "scroll pane", "Places"))
     gone, told_again = ("/desktop", "StateChanged", "showing", 0), ("/places", "PropertyChange", "accessible-name", 0)
     changed = await _changed(programs, last_read, gone, told_again)
-    assert (changed.lines[-1], changed.is_weak) == ('Gone: label "Desktop".', is_weak)
+    assert (changed.lines[-1], changed.is_weak) == (Went((Named("label", "Desktop"),)), is_weak)
 
 
 async def test_a_text_without_a_name_that_holds_something_else_proves_something(programs: Programs) -> None:
     programs.objects["/display"] = ("text", "", "7", ())
     changed = await _changed(programs, LastRead(), ("/display", "TextChanged", "insert", 0))
-    assert (changed.lines, changed.is_weak) == (("text holds '7' now.",), False)
+    assert (changed.lines, changed.is_weak) == ((ValueNow(Named("text", ""), "7"),), False)
 
 
 @pytest.mark.parametrize(("path", "is_new"), [(spi.ROOT, True), ("/panel", False)])
@@ -251,4 +264,4 @@ async def test_a_window_that_a_program_has_made_is_known_before_it_is_on_the_scr
     programs.objects |= {"/dialog": ("dialog", "Save As", "", ()), "/ok": ("button", "OK", "", ())}
     made = (path, "ChildrenChanged", "add", 0, Variant("(so)", (_PROGRAM, "/dialog")))
     changed = await _changed(programs, LastRead(), made, ("/ok", "StateChanged", "showing", 1))
-    assert (changed.lines, changed.has_new_window) == (('New: button "OK".',), is_new)
+    assert (changed.lines, changed.has_new_window) == ((Came((Named("button", "OK"),)),), is_new)

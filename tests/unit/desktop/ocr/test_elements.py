@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Became, Came, Fact, Named, Went
 from app.base.geometry import Rect
 from app.desktop.accessibility.matching import Description, normal
 from app.desktop.backends import Frame, Window
@@ -251,25 +252,25 @@ def _lines(*texts: str) -> list[TextBox]:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (("count 0", "Save"), ("count 1", "Save"), ['"count 0" became "count 1".']),
-        (("$",), ("$", "hello"), ['New: "hello".']),
-        (("row 1", "row 2"), ("row 1",), ['Gone: "row 2".']),
-        (("row 1", "row 1"), ("row 1",), ['Gone: "row 1".']),
+        (("count 0", "Save"), ("count 1", "Save"), [Became(Named("", "count 0"), "count 1")]),
+        (("$",), ("$", "hello"), [Came((Named("", "hello"),))]),
+        (("row 1", "row 2"), ("row 1",), [Went((Named("", "row 2"),))]),
+        (("row 1", "row 1"), ("row 1",), [Went((Named("", "row 1"),))]),
         # What recognition confuses, and a clock, are no effect.
         (("Bill", "10:41:59"), ("BiII", "10:42:00"), []),
         (("Plain words",), ("Plainwords",), []),
         (("C Large",), ("C Large", "C"), []),
         (("•Small", "Large"), ("Small", "• Large"), []),
         (("me@box‡~# nosuch",), ("me@box;~# nosuch",), []),
-        (("3+4",), ("3-4",), ['"3+4" became "3-4".']),
+        (("3+4",), ("3-4",), [Became(Named("", "3+4"), "3-4")]),
     ],
 )
-def test_lines_that_differ_are_told(before: tuple[str, ...], after: tuple[str, ...], told: list[str]) -> None:
+def test_lines_that_differ_are_told(before: tuple[str, ...], after: tuple[str, ...], told: list[Fact]) -> None:
     assert rewritten(_lines(*before), _lines(*after)) == told
 
 
-@pytest.mark.parametrize(("score", "told"), [(0.99, ['New: "Small".']), (0.85, [])])
-async def test_a_line_that_was_there_but_badly_read_is_not_told_as_new(score: float, told: list[str]) -> None:
+@pytest.mark.parametrize(("score", "told"), [(0.99, [Came((Named("", "Small"),))]), (0.85, [])])
+async def test_a_line_that_was_there_but_badly_read_is_not_told_as_new(score: float, told: list[Fact]) -> None:
     line = TextBox("Small", Rect(120, 120, 60, 20), 0.99)
     room = _Room()
     before, after = (Frame(_WINDOW.area, bytes([shade]) * (_WINDOW.area.size.area * 4)) for shade in (1, 2))
