@@ -71,7 +71,7 @@ def test_an_unknown_kind_is_refused() -> None:
         (DialogAsks(""), "A dialog stands in front."),
         (StateNow(Named("check box", "Agree"), "checked", is_on=False), 'check box "Agree" is no longer checked.'),
         (ValueNow(Named("text", ""), "7"), "text holds '7' now."),
-        (Came((Named("button", "A"), Named("button", "B"), Named("", "c")), 2), 'New: button "A", "B", "c" and 2 more.'),
+        (Came((Named("link", "A"), Named("link", "B"), Named("", "c")), 2), 'New: link "A", "B", "c" and 2 more.'),
         (FieldHolds(Holding.OTHER, "b", is_taken_back=True), "The program took it back. It holds 'b' now."),
     ],
 )  # fmt: skip

@@ -234,24 +234,9 @@ def test_no_text_raises_and_text_without_a_letter_does_nothing(text: str) -> Non
 
 _WORDS = sorted({word for row in SENTENCES for word in row["say"].split()})
 _MARKS = [
-    "please.",
-    "OK",
-    "bitte;",
-    "thanks!",
-    ".",
-    ";",
-    "»",
-    ">",
-    "→",
-    "and",
-    "then",
-    "?",
-    "“",
-    '"',
-    ",",
-    "5",
     "\n",
     "\r",
+    *["please.", "OK", "bitte;", "thanks!", ".", ";", "»", ">", "→", "and", "then", "?", "“", '"', ",", "5"],
 ]
 
 

@@ -111,7 +111,7 @@ def names(node: Any) -> Any:
         return {name: names(value) for name, value in node.items()}
     if isinstance(node, list):
         return "list"
-    return {name for _, name, _, _ in Formatter().parse(node) if name}
+    return {name for _, name, _, _ in Formatter().parse(str(node)) if name}
 
 
 @pytest.mark.parametrize("language", PHRASES)
@@ -140,75 +140,16 @@ async def test_the_time_and_the_date_are_told(wish: str, said: str) -> None:
     assert (reply.said, reply.calls, reply.ends) == (said, [], True)
 
 
-@pytest.mark.parametrize(
-    ("wish", "tool", "echo", "doing", "said"),
-    [
-        (
-            "öffne den Rechner",
-            "open_app",
-            "Opened.",
-            "Ich öffne Rechner.",
-            "Erledigt.",
-        ),
-        (
-            "Wie viele Dateien sind in ~/a?",
-            "list_files",
-            "~/a:\nx",
-            "Ich zähle die Dateien in ~/a.",
-            "1 Datei.",
-        ),
-        (
-            "was ist geplant",
-            "cron",
-            "Nothing is scheduled.",
-            "Ich sehe nach, was geplant ist.",
-            "Es ist nichts geplant.",
-        ),
-        (
-            "what is planned",
-            "cron",
-            "2. Tea: daily (UTC); next: Mon",
-            "Looking up what is planned.",
-            "This is planned:\n2. Tea: daily (UTC); next: Mon",
-        ),
-        (
-            "run ls",
-            "execute_command",
-            "Run r1 ended with exit code 0 after 0.1 s.\na.txt\nb.txt",
-            "Running “ls”.",
-            "```\na.txt\nb.txt\n```",
-        ),
-        (
-            "run ls nowhere",
-            "execute_command",
-            "Run r1 ended with exit code 2 after 0.1 s.\n(no output)",
-            "Running “ls nowhere”.",
-            "I ran “ls nowhere”. It ended with exit code 2. It printed nothing.",
-        ),
-        (
-            "run ls nowhere",
-            "execute_command",
-            "Run r1 was ended by signal 9 after 0.1 s.\n(no output)",
-            "Running “ls nowhere”.",
-            "I ran “ls nowhere”. Run r1 was ended by signal 9 after 0.1 s. It printed nothing.",
-        ),
-    ],
-)
-async def test_a_wish_is_answered_in_its_language(wish: str, tool: str, echo: str, doing: str, said: str) -> None:
+async def test_a_wish_is_answered_in_its_language() -> None:
     talk = Dialogue()
-    assert (await talk.say(wish)).said == doing
-    assert (await talk.succeed(tool, echo)).said == said
+    assert (await talk.say("öffne den Rechner")).said == "Ich öffne Rechner."
+    assert (await talk.succeed("open_app")).said == "Erledigt."
 
 
 async def test_a_wish_without_a_word_of_a_language_is_answered_in_that_of_the_one_before() -> None:
     talk = Dialogue()
     await talk.say("Wie spät ist es?")
     assert (await talk.say("frobnicate")).said.startswith("„frobnicate“ habe ich nicht verstanden")
-
-
-async def test_what_is_declined_in_german_is_told_in_german() -> None:
-    reply = await Dialogue().say("schreib mir ein Gedicht")
-    assert reply.said.startswith("„schreib mir ein Gedicht“ braucht ein Modell")
 
 
 async def test_a_command_for_a_terminal_that_was_just_opened_is_typed_there() -> None:

@@ -17,37 +17,11 @@ from tests.unit.providers.offline.dialogue import WORLD, calls_in
 from tests.unit.providers.offline.test_sentences import DONE
 
 TEXT = st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=80)
-MARKUP = st.lists(
-    st.sampled_from(
-        [
-            "</computer_type>",
-            "<computer_type>",
-            "]]>",
-            "<![CDATA[",
-            "&lt;",
-            "&",
-            "<",
-            ">",
-            '"',
-            "'",
-            "\n",
-            " ",
-            "a",
-            "</say>",
-            "</result>",
-            "</attempt_completion>",
-            "<open_app name='x'/>",
-            "<!--",
-            "```",
-            "<think>",
-            "🎉",
-            "\t",
-            "\r\n",
-        ]
-    ),
-    min_size=1,
-    max_size=10,
-).map("".join)
+PARTS = (
+    "</computer_type>|<computer_type>|]]>|<![CDATA[|&lt;|&|<|>|\"|'|\n| |a|</say>|</result>|</attempt_completion>|"
+    "<open_app name='x'/>|<!--|```|<think>|🎉|\t|\r\n"
+)
+MARKUP = st.lists(st.sampled_from(PARTS.split("|")), min_size=1, max_size=10).map("".join)
 
 
 def as_pairs(text: str) -> list[tuple[str, dict[str, JsonValue]]]:
