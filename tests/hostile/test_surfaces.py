@@ -200,9 +200,9 @@ def _is_past(state: Mapping[str, Any]) -> bool:
     return state.get("starts", 0) > 1 or "refused" in state
 
 
-async def _counts_on(stage: Stage, calm: Surface, times: int) -> None:
+async def _counts_on(stage: Stage, calm: Surface, times: int, *, limit_s: float = 45) -> None:
     before = stage.store.state(calm).get("count", 0)
-    await until(lambda: stage.store.state(calm).get("count", 0) >= before + times)
+    await until(lambda: stage.store.state(calm).get("count", 0) >= before + times, limit_s)
 
 
 async def test_a_page_that_fills_the_memory_ends_alone_and_does_not_start_by_itself(stage: Stage) -> None:
@@ -216,6 +216,14 @@ async def test_a_page_that_fills_the_memory_ends_alone_and_does_not_start_by_its
     while stage.store.state(taking) == {"starts": 1}:
         await stage.engine.open(taking.id)
     assert stage.store.state(taking) == {"starts": 2}
+
+
+@pytest.mark.long
+async def test_a_page_that_is_covered_for_minutes_keeps_its_time(stage: Stage) -> None:
+    calm, cover = stage.make("Calm", COUNTING), stage.make("Cover", "<!doctype html><title>Cover</title>")
+    await stage.engine.open(calm.id)
+    await stage.engine.open(cover.id)
+    await _counts_on(stage, calm, 70, limit_s=100)
 
 
 @pytest.mark.long
