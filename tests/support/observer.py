@@ -47,8 +47,8 @@ def observe(
 ) -> list[Seen]:
     """All nodes of all programs whose name contains `app`, depth first; an empty list when there is none.
 
-    `deepest` 1 looks at programs and their windows only. With `window`, only windows of this name are gone through, and
-    nothing below what does not show.
+    `deepest` 1 looks at programs and their windows only. With `window`, only what shows of windows of this name counts:
+    the process of the tests of the presence holds hundreds of windows of earlier tests.
     """
     done = subprocess.run(
         [_PYTHON, "-W", "ignore", str(Path(__file__).resolve()), app, str(deepest), window],
@@ -132,10 +132,11 @@ def _windows(environment: Mapping[str, str]) -> list[str]:
     return listed.stdout.splitlines()
 
 
-def _is_asked_for(node: dict[str, Any], window: str) -> bool:
-    if not window or node["depth"] == 0:
+def _is_asked_for(node: Any, depth: int, window: str) -> bool:
+    if not window or depth == 0:
         return True
-    return "showing" in node["states"] and (node["depth"] > 1 or node["name"] == window)
+    is_shown = "showing" in [state.value_nick for state in node.get_state_set().get_states()]
+    return is_shown and (depth > 1 or node.get_name() == window)
 
 
 def _main(wanted: str, deepest: int, window: str) -> None:
@@ -168,8 +169,10 @@ def _main(wanted: str, deepest: int, window: str) -> None:
 
     def walk(node: Any, depth: int, into: list[dict[str, Any]]) -> None:
         try:
+            if not _is_asked_for(node, depth, window):
+                return
             into.append(describe(node, depth))
-            count = node.get_child_count() if depth < deepest and _is_asked_for(into[-1], window) else 0
+            count = node.get_child_count() if depth < deepest else 0
             children = [node.get_child_at_index(index) for index in range(count)]
         except GLib.Error:
             return

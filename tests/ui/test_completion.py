@@ -203,12 +203,12 @@ def test_assistive_technology_reads_what_was_typed_and_is_told_what_tab_would_do
     async def person() -> None:
         field = await writing(presence)
         qtbot.keyClicks(field, "send")
-        seen = await asyncio.to_thread(observe, QApplication.applicationName())
+        seen = await asyncio.to_thread(observe, QApplication.applicationName(), window="Wisp")
         (message,) = (node for node in seen if node.name == "Message" and node.showing)
         assert (message.text, message.description) == ("send", "Tab completes: send Anna the letter")
         assert [node.name for node in seen if node.showing and node.text and "Anna" in node.text] == []
         qtbot.keyClick(field, Qt.Key.Key_Tab)
-        seen = await asyncio.to_thread(observe, QApplication.applicationName())
+        seen = await asyncio.to_thread(observe, QApplication.applicationName(), window="Wisp")
         (message,) = (node for node in seen if node.name == "Message" and node.showing)
         assert (message.text, message.description) == ("send Anna the letter", "")
 
