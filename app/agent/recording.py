@@ -341,7 +341,9 @@ def event_of(text: str) -> AgentEvent | None:
         return replace(event, facts=facts_of(tree.get("facts", [])))
     if isinstance(event, agent_events.ProgramsUsed):
         return agent_events.ProgramsUsed(tuple(event.names), tuple(event.granted))
-    return replace(event, outcome=Outcome(event.outcome)) if isinstance(event, TurnEnded) else event
+    if isinstance(event, TurnEnded):
+        return replace(event, outcome=Outcome(event.outcome), offers=tuple(event.offers))
+    return event
 
 
 def message_to_text(message: Message) -> tuple[str, bool]:

@@ -63,8 +63,8 @@ def test_a_word_that_is_no_sign_stands_for_itself_only() -> None:
 @pytest.mark.parametrize(
     ("word", "roles"),
     [
-        ("check box", {"check box", "check menu item"}),
-        ("check-box", {"check box", "check menu item"}),
+        ("check box", {"check box", "check menu item", "switch"}),
+        ("check-box", {"check box", "check menu item", "switch"}),
         ("links", {"link"}),
         ("frame", {"frame"}),
         ("", set()),
