@@ -71,9 +71,10 @@ WORLD = World(
 
 @dataclass
 class Reply:
-    """One pass as a reader takes it: `said` is speech or the result, `calls` everything else."""
+    """One pass as a reader takes it: `said` is speech or the result, `calls` everything else. `offers`: to say next."""
 
     said: str
+    offers: list[str]
     calls: list[tuple[str, dict[str, JsonValue]]]
     reason: str
     raw: str
@@ -142,10 +143,10 @@ class Dialogue:
         (stopped,) = [event for event in events if isinstance(event, Stopped)]
         calls = calls_in(raw)
         said = [call.text("text" if call.name == "say" else "result") for call in calls if call.name in VOICES]
+        offers = [str(one) for call in calls if call.name in VOICES for one in call.arguments.get("offers", ())]  # type: ignore[union-attr]
         deeds = [(call.name, dict(call.arguments)) for call in calls if call.name not in VOICES]
-        return Reply(
-            "".join(said), deeds, stopped.reason, raw, ends="attempt_completion" in [call.name for call in calls]
-        )
+        ends = "attempt_completion" in [call.name for call in calls]
+        return Reply("".join(said), offers, deeds, stopped.reason, raw, ends)
 
 
 def calls_in(text: str) -> list[ToolCall]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -18,20 +17,6 @@ from app.settings.store import Settings
 def _assembled(folder: Path) -> AbstractAsyncContextManager[Assistant]:
     chosen = {"model.provider": "offline", "files.workspace": str(folder)}
     return assembled(Settings(chosen, {}), without_screen=True)
-
-
-@pytest.mark.parametrize(
-    ("wish", "offer"),
-    [
-        ("turn the volume down", "what can you do?"),
-        ("lösche alles in Downloads", "was kannst du?"),
-        ("why is the sky blue?", "search the web for why is the sky blue"),
-    ],
-)
-async def test_the_web_is_offered_for_a_question_and_never_for_an_order(tmp_path: Path, wish: str, offer: str) -> None:
-    async with _assembled(tmp_path) as assistant:
-        said = (await assistant.send(wish)).text
-    assert re.findall(r"[“„]([^“”„]+)[“”]", said) == [wish, offer]
 
 
 async def test_what_the_person_spelled_out_runs_without_a_question(tmp_path: Path) -> None:

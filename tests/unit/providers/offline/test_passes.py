@@ -95,7 +95,7 @@ async def test_a_question_that_an_act_brought_up_takes_an_answer_and_no_text(
     assert reply.calls == call
     if not call:
         assert "“Save the changes?”" in reply.said
-        assert re.findall("“(click .*?)”", reply.said) == ['click "Don\'t Save"', "click Cancel", "click Save"]
+        assert reply.offers == ['click "Don\'t Save"', "click Cancel", "click Save"]
 
 
 async def test_a_program_that_asks_before_it_closes_gets_the_answer_that_was_said() -> None:
@@ -124,7 +124,7 @@ async def test_a_question_that_has_no_such_button_is_told() -> None:
     asks = DialogAsks("", "Really quit?", ("No", "Yes"))
     reply = await talk.fail("close_window", "'Notes' is still open.", "", asks)
     assert (reply.calls, reply.reason) == ([], "refusal")
-    assert "“Really quit?”" in reply.said and re.findall("“(click .*?)”", reply.said) == ["click No", "click Yes"]
+    assert "“Really quit?”" in reply.said and reply.offers == ["click No", "click Yes"]
 
 
 # How sure it is that a step worked.

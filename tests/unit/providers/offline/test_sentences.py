@@ -273,10 +273,26 @@ def test_a_very_long_wish_is_declined() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_refusal_is_one_sentence_that_proposes_what_is_understood(language: str) -> None:
+def test_a_refusal_is_one_sentence_and_what_it_offers_is_understood(language: str) -> None:
+    book = phrasebook(language)
     readings = [read(row["say"]) for row in (*SENTENCES, *HELD_OUT) if row.get("declined")]
-    refused = [phrasebook(language).refused(reading) for reading in readings if isinstance(reading, Refusal)]
+    refused = [reading for reading in readings if isinstance(reading, Refusal)]
     assert len(refused) == len(readings)
-    assert [said for said in refused if "\n" in said or not re.fullmatch(r"[^;]*; .*\.", said)] == []
-    proposed = {one for said in refused for one in re.findall("[“„](.*?)[”“]", said.rpartition("; ")[2])}
-    assert [one for one in sorted(proposed) if isinstance(read(one), Refusal)] == []
+    assert [said for said in map(book.refused, refused) if "\n" in said or not said.endswith(".")] == []
+    offers = {offer for reading in refused for offer in book.near(reading)}
+    assert len(offers) > 1
+    assert [offer for offer in sorted(offers) if isinstance(read(offer), Refusal)] == []
+
+
+@pytest.mark.parametrize(
+    ("wish", "language", "offers"),
+    [
+        ("turn the volume down", "en", ["what can you do?"]),
+        ("lösche alles in Downloads", "de", ["was kannst du?"]),
+        ("why is the sky blue?", "en", ["search the web for why is the sky blue"]),
+    ],
+)
+def test_the_web_is_offered_for_a_question_and_never_for_an_order(wish: str, language: str, offers: list[str]) -> None:
+    reading = read(wish)
+    assert isinstance(reading, Refusal)
+    assert phrasebook(language).near(reading) == offers
