@@ -378,7 +378,12 @@ def _gone(media: Media) -> str:
 
 
 def entry_of(kind: str, text: str) -> Entry:
-    return Entry(EntryKind[kind], message_of(text))
+    """Read an entry. What Wisp wrote is its own also in a journal that names no author."""
+    entry = Entry(EntryKind[kind], message_of(text))
+    if entry.kind in (EntryKind.PERSON, EntryKind.MODEL):
+        return entry
+    parts = (replace(one, author=Author.WISP) if isinstance(one, TextPart) else one for one in entry.message.parts)
+    return replace(entry, message=Message(entry.message.role, tuple(parts)))
 
 
 def message_of(text: str) -> Message:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.base.errors import ToolMisuse
-from app.base.texts import Phrase
+from app.base.texts import Phrase, PhraseValue
 from app.base.values import dataclass
 
 _MACROS = {
@@ -23,6 +23,12 @@ _MACROS = {
     "@annually": "0 0 1 1 *",
 }
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_DAYS_IN_WORDS = {
+    "*": "daily at {time}",
+    "1-5": "from Monday to Friday at {time}",
+    "0,6": "on Saturday and Sunday at {time}",
+}
 _GROUPS = {"daily": "*", "day": "*", "weekdays": "1-5", "weekday": "1-5", "weekends": "0,6", "weekend": "0,6"}
 _EVERY = re.compile(r"every (?:(\d{1,4}) )?(minute|hour|day|week)s?")
 _WEEKLY = re.compile(r"(?:every )?([a-z]{3,9}(?:\s*,\s*[a-z]{3,9})*)(?: at)? (\d{1,2}):(\d\d)")
@@ -192,7 +198,9 @@ def phrase_of(when: When) -> Phrase:
     """Return the schedule as a phrase that can be translated, or as an English one if it is uncommon."""
     if when.kind == "once":
         at = datetime.datetime.fromisoformat(when.text).astimezone(ZoneInfo(when.zone))
-        return Phrase("once, on {day} at {time}", {"day": at.strftime("%Y-%m-%d"), "time": at.strftime("%H:%M")})
+        day, time = at.strftime("%Y-%m-%d"), at.strftime("%H:%M")
+        given: dict[str, PhraseValue] = {"weekday": (at.strftime("%A"),), "day": day, "time": time}
+        return Phrase("once, on {weekday}, {day} at {time}", given)
     if when.kind == "every":
         number, unit = when.text.split()
         several = Phrase("every {count} {unit}", {"count": number, "unit": (f"{unit}s",)})
@@ -200,13 +208,13 @@ def phrase_of(when: When) -> Phrase:
     minute, hour, *date, days = when.text.split()
     if date != ["*", "*"] or not (minute.isdigit() and hour.isdigit()):
         return Phrase(in_words(when))
-    given = {"time": f"{int(hour):02}:{int(minute):02}"}
-    if days == "*":
-        return Phrase("daily at {time}", given)
-    numbers = {"1-5": "1,2,3,4,5", "0,6": "6,0"}.get(days, days).split(",")
-    if not set(numbers) <= set("0123456"):
+    at_time = {"time": f"{int(hour):02}:{int(minute):02}"}
+    if days in _DAYS_IN_WORDS:
+        return Phrase(_DAYS_IN_WORDS[days], at_time)
+    if not set(days.split(",")) <= set("0123456"):
         return Phrase(in_words(when))
-    return Phrase("{days} at {time}", {**given, "days": tuple(DAYS[int(number)].title() for number in numbers)})
+    names = tuple(_WEEKDAYS[int(number)] for number in days.split(","))
+    return Phrase("every {days} at {time}", {**at_time, "days": names})
 
 
 def read_back(when: When, now: float) -> str:

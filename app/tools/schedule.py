@@ -210,7 +210,7 @@ def _when_in_words(schedule: str) -> Phrase | str:
     except ToolMisuse:  # because the handler refuses such a schedule only afterwards
         return schedule
     if when.kind == "once":
-        return Phrase("on {day} at {time}", phrase_of(when).values)
+        return Phrase("on {weekday}, {day} at {time}", phrase_of(when).values)
     times = tuple(clock_time(at, when.zone) for at in next_times(when, now, now))
     return Phrase("{when} ({zone}); next: {times}", {"when": phrase_of(when), "zone": when.zone, "times": times})
 

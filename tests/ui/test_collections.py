@@ -281,7 +281,7 @@ def test_in_german_what_is_planned_is_german(
     async def person() -> None:
         page = await opened(presence, "Geplant", *(job.title for job in planned.all()))
         said = " ".join(sorted(line.rpartition(" · ")[0] for line in below(page)))
-        assert said == "Mo, Di, Mi, Do, Fr um 08:30 alle 2 Stunden"
+        assert said == "alle 2 Stunden von Montag bis Freitag um 08:30"
         page.pick("1")
         assert page.note.text() == "suche das Wetter. Ohne Rückfrage darf es: web_search; write_file (path: *.md)."
 

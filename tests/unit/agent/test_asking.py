@@ -96,7 +96,7 @@ def test_the_verbs_of_a_call_are_no_marks_of_the_question() -> None:
     ("schedule", "german"),
     [
         ("daily 9:00", "das täglich um 09:00 ("),
-        ("mon,sat 17:00", "das Mo, Sa um 17:00 ("),
+        ("mon,sat 17:00", "das jeden Montag, Samstag um 17:00 ("),
         ("every 2 hours", "das alle 2 Stunden ("),
     ],
 )

@@ -48,7 +48,7 @@ def test_the_person_is_asked_and_reads_the_next_three_times(tmp_path: Path, mode
     assert verdict.act
     day = r"\w{3} \d{4}-\d\d-\d\d 08:30"
     assert re.fullmatch(
-        rf"Wisp wants to do this Mon, Tue, Wed, Thu, Fri at 08:30 \(\S+\); next: {day}, {day}, {day}; "
+        rf"Wisp wants to do this from Monday to Friday at 08:30 \(\S+\); next: {day}, {day}, {day}; "
         rf"without asking it may use “web search”: “{TASK}”\.",
         question(verdict.needs, verdict.act).text,
     )
@@ -61,7 +61,7 @@ def test_a_reminder_is_asked_for_as_one(tmp_path: Path) -> None:
     assert verdict.decision is Decision.ASK
     assert verdict.act
     said = question(verdict.needs, verdict.act).text
-    assert said == "Wisp wants to remind you on 2031-11-24 at 09:00: “call Anna”."
+    assert said == "Wisp wants to remind you on Monday, 2031-11-24 at 09:00: “call Anna”."
 
 
 REMINDER = {"schedule": "in 10 minutes", "task": "notify me: stretch"}
