@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -90,7 +89,9 @@ def of_needs(needs: Sequence[Need], act: Action, trust: Trust, language: str = "
         notes.append(str(words["after_secrets"]).format(secret=", ".join(trust.secrets)))
     elif trust.tainted_by:
         notes.append(str(words["after_reading"]).format(source=", ".join(sources(trust.tainted_by, language))))
-    return " ".join([*told, *dict.fromkeys(notes), *(in_language(reason, language) for reason in act.reasons)])
+    return " ".join(
+        [*told, *dict.fromkeys(notes), *(reason.said(resources.words_in(language)) for reason in act.reasons)]
+    )
 
 
 def of_tier(tier: Tier, language: str = "") -> str:
@@ -132,26 +133,10 @@ def undo(act: Action, language: str = "") -> str:
     return _plain_in(language, words.get(act.effect.value, ""))
 
 
-def in_language(text: str, language: str) -> str:
-    """Return an English sentence for a person in a language, with the names in it, such as a path, as they are."""
-    return _reframed(_plain_in(language, text), words_in(language, "words"))
-
-
 def _names(needs: Iterable[Need], kind: str, words: Mapping[str, Any]) -> str:
     own = words["names"]
     names = list(dict.fromkeys(own.get(need.name, need.name) for need in needs if need.subject.value == kind))
     return str(words["and"]).join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _reframed(text: str, words: Mapping[str, Any]) -> str:
-    """Return a text with names in it, such as a path, in the words of the first frame that it fits."""
-    if text in words["phrases"]:
-        return str(words["phrases"][text])
-    for english, other in words["frames"].items():
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(english))
-        if found := re.fullmatch(pattern, text):
-            return str(other).format_map({name: _reframed(one, words) for name, one in found.groupdict().items()})
-    return text
 
 
 def _plain_in(language: str, text: str) -> str:
@@ -296,7 +281,7 @@ class _Asker:
 
     def _agreed(self, phrase: Phrase) -> str:
         """Return the phrase that the tool itself has for the call, which is agreed to word for word."""
-        words = partial(in_language, language=self._language)
+        words = resources.words_in(self._language)
         # Not by `_said`, because a part may be empty.
         return self._put(self._with_verb(words(phrase.text)), phrase.spoken(words))
 

@@ -21,9 +21,10 @@ from app.agent.policy.decision import answers
 from app.agent.policy.values import LASTING, Action, Consequence
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
+from app.base import resources
 from app.base.errors import NeedsPerson, WispError
 from app.base.facts import NotAllowed
-from app.base.texts import Phrase, shell_word
+from app.base.texts import NO_PHRASE, Phrase, shell_word
 from app.base.values import dataclass, replace
 from app.base.withheld import WITHHELD
 from app.desktop.elements import SECRET
@@ -96,6 +97,7 @@ class Approvals:
         return answered
 
 
+_CIRCLING = "It has done the same {count} times in a row, with nothing new to show for it. Let it go on?"
 _CHANGED = "What it would act on has changed meanwhile."
 _SCREEN, _WORKSPACE = "screen", "workspace"
 _UNATTENDED = "It needs your permission, and you were not there to give it."
@@ -142,7 +144,7 @@ class PermissionGate:
         self._approvals = approvals
         self._turn = turn
         self._cards = cards
-        self._circling = ""
+        self._circling = NO_PHRASE
         self._expected: list[Need] = []
 
     async def expect(self, calls: Sequence[tuple[ToolCall, ToolSpec]]) -> None:
@@ -281,8 +283,9 @@ class PermissionGate:
             return verdict
         self._turn.looping = True
         is_asked = verdict.decision is Decision.ASK
-        self._circling = told("repeated_ask", count=str(count))
-        sentence = f"{verdict.sentence if is_asked else ''} {self._circling}".lstrip()
+        self._circling = Phrase(_CIRCLING, {"count": str(count)})
+        circling = self._circling.said(resources.words_in(self._judges.policy.language))
+        sentence = f"{verdict.sentence if is_asked else ''} {circling}".lstrip()
         rule, where = (verdict.rule, verdict.where) if is_asked else ("", "")
         return replace(verdict, decision=Decision.ASK, sentence=sentence, rule=rule, where=where)
 
@@ -362,7 +365,8 @@ class PermissionGate:
             return wanted
         language, aim = self._judges.policy.language, case.spec.aim
         pictured = await self._judges.resolve.picture(call, aim) if aim and self._approvals.attended else None
-        circling = asking.in_language(self._circling, language) if self._turn.looping else ""
+        words = resources.words_in(language)
+        circling = self._circling.said(words) if self._turn.looping else ""
         if circling and not verdict.rule:
             asked = asking.AskedSentence(circling)
         else:
@@ -379,7 +383,7 @@ class PermissionGate:
             undo=asking.undo(verdict.act, language),
             rule=f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule,
             sources=asking.sources(self._turn.tainted_by, language),
-            reasons=tuple(asking.in_language(reason, language) for reason in verdict.act.reasons),
+            reasons=tuple(reason.said(words) for reason in verdict.act.reasons),
             scopes=(Scope.TASK, Scope.ALWAYS) if lasts else (Scope.ONCE,),
             icon=owners[-1].icon if owners else "",
             picture=pictured[0] if pictured else None,

@@ -418,7 +418,7 @@ def _wanted(wish: SurfaceWish, call: ToolCall, verdict: Verdict, policy: Policy)
     """Return the question, with the surface named first and its arguments word for word."""
     act, language = verdict.act, policy.language
     asked = asking.question(verdict.needs, act, language) if act else asking.AskedSentence(verdict.sentence)
-    frame = asking.in_language(_says("question", name="{name}", asked="{asked}"), language)
+    frame = resources.words_in(language)(_says("question", name="{name}", asked="{asked}"))
     asked = asked.within(frame.format(name=clip_line(wish.name, _NAME_CHARS), asked=asked.text))
     detail = "\n".join(f"{name}: {value}" for name, value in call.arguments.items())
     return ApprovalWanted(

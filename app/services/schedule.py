@@ -206,15 +206,25 @@ def phrase_of(when: When) -> Phrase:
         several = Phrase("every {count} {unit}", {"count": number, "unit": (f"{unit}s",)})
         return Phrase(f"every {unit}") if number == "1" else several
     minute, hour, *date, days = when.text.split()
-    if date != ["*", "*"] or not (minute.isdigit() and hour.isdigit()):
+    if not (minute.isdigit() and hour.isdigit()) or (date[0].isdigit() and days != "*"):
         return Phrase(in_words(when))
     at_time = {"time": f"{int(hour):02}:{int(minute):02}"}
+    if date[0].isdigit() and date[1] == "*":
+        return Phrase("on day {day} of every month at {time}", {**at_time, "day": date[0]})
+    if date != ["*", "*"]:
+        return Phrase(in_words(when))
     if days in _DAYS_IN_WORDS:
         return Phrase(_DAYS_IN_WORDS[days], at_time)
     if not set(days.split(",")) <= set("0123456"):
         return Phrase(in_words(when))
     names = tuple(_WEEKDAYS[int(number)] for number in days.split(","))
     return Phrase("every {days} at {time}", {**at_time, "days": names})
+
+
+def phrase_of_time(at: float, zone: str) -> Phrase:
+    """Return a moment as `clock_time` does, as a phrase that can be translated."""
+    weekday, _, rest = clock_time(at, zone).partition(" ")
+    return Phrase("{weekday} {at}", {"weekday": (weekday,), "at": rest})
 
 
 def read_back(when: When, now: float) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolMisuse, WispError
 from app.base.facts import Brought, Ran
-from app.base.texts import counted
+from app.base.texts import Phrase, counted
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
 from app.services.files.places import Workspace
@@ -411,8 +411,8 @@ class CommandJudge:
         try:
             record = self._processes.record(call.text("run_id"))
         except WispError as error:
-            return CommandClass(False, False, False, True, (str(error),))
-        why = ("It types into a command that runs already.",)
+            return CommandClass(False, False, False, True, (error.why.what,))
+        why = (Phrase("It types into a command that runs already."),)
         return CommandClass(False, record.sandboxed, record.network, not record.sandboxed, why)
 
 

@@ -19,7 +19,17 @@ from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueT
 from app.services import timer
 from app.services.agenda import Agenda, Job
 from app.services.notifications import URGENCIES, DesktopNotification, DesktopNotifier, DeviceNotifier
-from app.services.schedule import clock_time, in_words, next_times, phrase_of, read, read_back, read_hour, zone_name
+from app.services.schedule import (
+    clock_time,
+    in_words,
+    next_times,
+    phrase_of,
+    phrase_of_time,
+    read,
+    read_back,
+    read_hour,
+    zone_name,
+)
 from app.tools.registry import Family, TurnContext
 
 _TASK_CHARS = 2_000
@@ -211,7 +221,7 @@ def _when_in_words(schedule: str) -> Phrase | str:
         return schedule
     if when.kind == "once":
         return Phrase("on {weekday}, {day} at {time}", phrase_of(when).values)
-    times = tuple(clock_time(at, when.zone) for at in next_times(when, now, now))
+    times = tuple(phrase_of_time(at, when.zone) for at in next_times(when, now, now))
     return Phrase("{when} ({zone}); next: {times}", {"when": phrase_of(when), "zone": when.zone, "times": times})
 
 

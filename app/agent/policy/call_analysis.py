@@ -28,6 +28,7 @@ from app.agent.policy.values import (
     Trust,
 )
 from app.base.errors import ToolFailed, WispError
+from app.base.texts import Phrase
 from app.base.values import dataclass, field, replace
 from app.desktop.backends import Owner
 from app.desktop.elements import SECRET
@@ -242,7 +243,7 @@ class CallAnalyzer:
         kinds |= {Consequence.UNASKED} if any(not naming.names_any(said, [path.name]) for path in named) else set()
         return kinds, tuple(path.name for path in found)
 
-    def _command(self, call: ToolCall) -> tuple[set[Consequence], tuple[str, ...]]:
+    def _command(self, call: ToolCall) -> tuple[set[Consequence], tuple[Phrase, ...]]:
         """Return the facts about the call's command, and sentences on why it is not harmless."""
         told = self.commands.classify(call)
         if told is None:

@@ -226,7 +226,7 @@ class Action:
     keys: tuple[str, ...] = ()
     text: str = ""
     command: str = ""
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Phrase, ...] = ()
     secrets: tuple[str, ...] = ()
     arguments: Mapping[str, JsonValue] = field(default_factory=lambda: NOTHING)
     is_added: bool = False

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from app.base import resources
 from app.base.errors import ToolFailed
+from app.base.texts import Phrase
 from app.base.values import dataclass, field
 from app.services.files import places
 from app.services.files.safe_open import hold
@@ -327,7 +328,7 @@ class CommandClass:
     sandboxed: bool
     wants_network: bool
     wants_outside: bool
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Phrase, ...] = ()
 
 
 def classify(
@@ -339,18 +340,18 @@ def classify(
     `outside`.
     """
     wishes = wishes or SandboxRequest()
-    reasons = []
+    reasons: list[Phrase] = []
     is_outside = wishes.outside or not _is_within(cwd, workspace)
     if wishes.outside:
-        reasons.append("It asks to run outside the sandbox, with everything you may do.")
+        reasons.append(Phrase("It asks to run outside the sandbox, with everything you may do."))
     elif is_outside:
-        reasons.append(f"It works in {cwd}, outside the workspace.")
+        reasons.append(Phrase("It works in {name}, outside the workspace.", {"name": str(cwd)}))
     if wishes.network:
-        reasons.append("It asks for the network.")
+        reasons.append(Phrase("It asks for the network."))
     if no_wall:
-        reasons.append(no_wall)
+        reasons.append(Phrase(no_wall))
     if objection := _objection(command, cwd, workspace):
-        reasons.append(f"It may do more than look: {objection}.")
+        reasons.append(Phrase("It may do more than look: {why}.", {"why": objection}))
     return CommandClass(
         read_only=not objection,
         sandboxed=not no_wall and not is_outside,
@@ -360,11 +361,11 @@ def classify(
     )
 
 
-def _objection(command: str, cwd: Path, workspace: Path) -> str:
+def _objection(command: str, cwd: Path, workspace: Path) -> Phrase | None:
     try:
         return read_only_commands.objection(command, cwd.resolve(), workspace.resolve())
     except (OSError, RuntimeError, ValueError):  # because a link loop or a missing folder has no real path
-        return "its folder cannot be found"
+        return Phrase("its folder cannot be found")
 
 
 def _is_within(cwd: Path, workspace: Path) -> bool:

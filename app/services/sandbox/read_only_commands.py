@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.base import resources
+from app.base.texts import Phrase
 from app.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -139,24 +140,24 @@ class ProgramRule:
         return all(letter in self.short or letter.isdigit() for letter in flag[1:])
 
 
-def objection(line: str, cwd: Path, workspace: Path) -> str:
-    """Return why the line may do more than read the workspace, as part of a sentence; "" if it does not."""
+def objection(line: str, cwd: Path, workspace: Path) -> Phrase | None:
+    """Return why the line may do more than read the workspace, as part of a sentence; None if it does not."""
     commands = plain_commands(line)
     if commands is None:
-        return "it is more than plain words joined by && || ; |"
+        return Phrase("it is more than plain words joined by && || ; |")
     told = (_objection(words) or _outside(words, cwd, workspace) for words in commands)
-    return next(filter(None, told), "")
+    return next(filter(None, told), None)
 
 
-def _outside(words: Words, cwd: Path, workspace: Path) -> str:
-    """Return a complaint about a word that is a path outside the workspace, links included; "" if there is none."""
+def _outside(words: Words, cwd: Path, workspace: Path) -> Phrase | None:
+    """Return a complaint about a word that is a path outside the workspace, links included; None if there is none."""
     rooms = (workspace, *_SEEN_BY_ALL)
     for word in words[1:]:
         for text in _paths_in(word.text):
             resolved = _resolved(cwd, text)
             if not any(resolved.is_relative_to(room) for room in rooms):
-                return f"{text!r} leads out of the workspace"
-    return ""
+                return Phrase("{what!r} leads out of the workspace", {"what": text})
+    return None
 
 
 def _paths_in(word: str) -> set[str]:
@@ -175,22 +176,27 @@ def _resolved(cwd: Path, text: str) -> Path:
         return Path("/")
 
 
-def _objection(words: Words) -> str:
+def _objection(words: Words) -> Phrase | None:
     program, arguments = words[0].text, words[1:]
     entry = _rules().get(program)
     if entry is None:
-        return f"{program!r} is not known to only look"
+        return _unknown(program)
     if isinstance(entry, ProgramRule):
         found = entry.objection(arguments)
-        return f"{program!r} with {found!r} is not known to only look" if found else ""
+        return _unknown(program, found) if found else None
     if arguments and arguments[0].text in _GLOBAL:
         arguments = arguments[1:]
     action = arguments[0].text if arguments else ""
     rule = entry.get(action)
     if rule is None:
-        return f"'{program} {action}' is not known to only look"
+        return _unknown(f"{program} {action}")
     found = rule.objection(arguments[1:])
-    return f"'{program} {action}' with {found!r} is not known to only look" if found else ""
+    return _unknown(f"{program} {action}", found) if found else None
+
+
+def _unknown(what: str, option: str = "") -> Phrase:
+    told = "{what!r} with {option!r} is not known to only look" if option else "{what!r} is not known to only look"
+    return Phrase(told, {"what": what, "option": option})
 
 
 @dataclass(frozen=True, slots=True)

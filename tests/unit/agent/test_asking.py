@@ -15,6 +15,7 @@ from app.base import resources
 from app.desktop.backends import Owner
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect
+from app.services.sandbox.layout import classify
 from tests.support.controls import MAIL, TERMINAL, described
 
 LANGUAGES = sorted(path.stem for path in resources.path("languages/asking").glob("*.toml"))
@@ -131,13 +132,10 @@ def test_a_language_has_words_for_all_that_is_asked(language: str, name: str, pa
 @pytest.mark.parametrize(
     ("reason", "german"),
     [
-        ("It asks for the network.", "Er soll ins Netz dürfen."),
-        (
-            "It may do more than look: 'rm' is not known to only look.",
-            "Er kann mehr tun als nachsehen: Von 'rm' ist nicht bekannt, dass es nur nachsieht.",
-        ),
-        ("A reason of tomorrow.", "A reason of tomorrow."),
+        ("curl x", "Er kann mehr tun als nachsehen: Von „curl“ ist nicht bekannt, dass es nur nachsieht."),
+        ("cat /etc/x", "Er kann mehr tun als nachsehen: „/etc/x“ führt aus dem Arbeitsordner hinaus."),
     ],
 )
-def test_a_reason_is_said_in_german(reason: str, german: str) -> None:
-    assert asking.in_language(reason, "de") == german
+def test_a_reason_is_said_in_german(reason: str, german: str, tmp_path: Path) -> None:
+    (told,) = classify(reason, tmp_path, tmp_path).reasons
+    assert told.said(resources.words_in("de")) == german

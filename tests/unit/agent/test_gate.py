@@ -173,7 +173,7 @@ async def test_a_question_about_repetition_is_asked_and_a_yes_goes_on(tmp_path: 
     stage = Stage(tmp_path, *[RUN] * ASK_AT, "Done.")
     _answering(stage, allow=True, scope="task")
     await stage.send()
-    assert [wanted.sentence.endswith(told("repeated_ask", count=str(ASK_AT))) for wanted in _asked(stage)] == [
+    assert [wanted.sentence.endswith("Let it go on?") for wanted in _asked(stage)] == [
         False,
         True,
     ]

@@ -100,20 +100,15 @@ def test_no_text_is_too_odd_to_judge(text: str) -> None:
 
 
 def test_a_class_says_what_is_wanted_and_why(tmp_path: Path) -> None:
+    online, outside = SandboxRequest(network=True), SandboxRequest(outside=True)
     assert classify("ls", tmp_path, tmp_path) == CommandClass(True, True, False, False, ())
-    assert classify("make", tmp_path, tmp_path, SandboxRequest(network=True)) == CommandClass(
-        False,
-        True,
-        True,
-        False,
-        ("It asks for the network.", "It may do more than look: 'make' with 'nothing' is not known to only look."),
-    )
-    assert classify("ls", tmp_path, tmp_path, SandboxRequest(outside=True)) == CommandClass(
-        True, False, False, True, ("It asks to run outside the sandbox, with everything you may do.",)
-    )
-    assert classify("ls", tmp_path, tmp_path, no_wall="There is none.") == CommandClass(
-        True, False, False, False, ("There is none.",)
-    )
+    asked = classify("make", tmp_path, tmp_path, online)
+    assert (asked.read_only, asked.sandboxed, asked.wants_network, asked.wants_outside) == (False, True, True, False)
+    assert "'make'" in asked.reasons[-1].for_models and len(asked.reasons) == 2
+    asked = classify("ls", tmp_path, tmp_path, outside)
+    assert (asked.sandboxed, asked.wants_outside, len(asked.reasons)) == (False, True, 1)
+    asked = classify("ls", tmp_path, tmp_path, no_wall="There is none.")
+    assert (asked.sandboxed, asked.reasons[0].for_models) == (False, "There is none.")
 
 
 def test_a_folder_outside_is_a_wish_for_the_outside_also_through_a_link(tmp_path: Path) -> None:
@@ -121,8 +116,5 @@ def test_a_folder_outside_is_a_wish_for_the_outside_also_through_a_link(tmp_path
     (tmp_path / "space/out").symlink_to(tmp_path)
     for folder in (tmp_path, tmp_path / "space/out", tmp_path / "space/.."):
         found = classify("pwd", folder, tmp_path / "space")
-        assert (found.sandboxed, found.wants_outside, found.reasons[0]) == (
-            False,
-            True,
-            f"It works in {folder}, outside the workspace.",
-        )
+        assert (found.sandboxed, found.wants_outside) == (False, True)
+        assert str(folder) in found.reasons[0].for_models
