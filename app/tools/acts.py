@@ -8,7 +8,7 @@ from enum import Enum
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.facts import Remark
+from app.base.facts import Missing, Remark
 from app.base.geometry import Point, Rect
 from app.base.texts import Phrase, clip_line
 from app.desktop import verification
@@ -356,7 +356,8 @@ async def _element_of(controller: DesktopController, call: ToolCall) -> Element:
         return await controller.preview.element(call.id, _of_a_program(call.text("ref")))
     element = (await controller.aim(target_of(call), call.id)).element
     if element is None or is_written(element.ref):
-        raise ToolFailed(f"There is no “{call.text('target')}” that a program describes.", "Use computer_click.")
+        what = Phrase("There is no {name!r} that a program describes.", {"name": call.text("target")})
+        raise ToolFailed(what, "Use computer_click.", facts=[Missing(call.text("target"))])
     return element
 
 

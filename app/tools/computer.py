@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.facts import Fact, Failed, said
-from app.base.texts import Phrase, clip_line
+from app.base.facts import Fact, said
+from app.base.texts import clip_line
 from app.base.values import replace
 from app.desktop.backends import Button
 from app.desktop.capture import Capture, PictureBudget, bounds_of
@@ -16,7 +16,7 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
-from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.tools import acts
 from app.tools.acts import Act, ActInSteps
@@ -74,15 +74,17 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
         try:
             if refusal := await admit(step):
                 failure = f"{number}. {step.name} was not run. {refusal}"
+                stopped = barred(refusal)
+                facts += (*stopped.facts, stopped.why)
                 break
             result = await ACTIONS[step.name](controller, step, admit)
         except (ToolMisuse, ToolFailed) as error:  # because the model must also read what was done before the failure
             failure = f"{number}. {step.name} failed: {error}"
+            facts += (*error.facts, error.why)
             break
         told.append(f"{number}. {result.llm_echo}")
         facts += result.facts
-    answer = await _answer(controller, call, budget, (told, failure, len(steps)))
-    return replace(answer, facts=(*facts, *([Failed(Phrase(failure))] if failure else [])))
+    return replace(await _answer(controller, call, budget, (told, failure, len(steps))), facts=tuple(facts))
 
 
 def _steps(call: ToolCall) -> list[ToolCall]:

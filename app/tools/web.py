@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.base.errors import ToolMisuse
-from app.base.facts import Brought
+from app.base.facts import Brought, Failed
+from app.base.texts import Phrase
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.services.files.contents import Picture, WantedLines, look
@@ -132,7 +133,9 @@ def _shown(page: WebPage, start: int) -> ToolResult:
         "characters": len(page.text),
         "text": part[:_CARD_CHARS],
     }
-    return ToolResult(page.status < 400, "web_fetch", payload, echo, facts=(Brought(echo),))
+    is_there = page.status < 400
+    failed = Failed(Phrase("The server answered with status {status}.", {"status": str(page.status)}))
+    return ToolResult(is_there, "web_fetch", payload, echo, facts=(Brought(echo),) if is_there else (failed,))
 
 
 def _effects_of_view(call: ToolCall) -> frozenset[Effect]:
