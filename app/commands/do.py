@@ -229,7 +229,7 @@ class TurnPrinter:
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
-        self._failure = ""
+        self._failure = self._reason = ""
         self._unfinished = ""
         self._held_speech = ""
         self._asked: dict[str, Mapping[str, JsonValue]] = {}
@@ -259,7 +259,8 @@ class TurnPrinter:
         if asked := event.payload.get("asked"):
             self._line(f"  ? {asked}")
         if not event.ok:
-            self._failure = told
+            self._failure, failed = told, first(Failed, event.facts)
+            self._reason = failed.what.said(self._translated) if failed else ""
             self._unfinished = _object(event, arguments, self._translated)
         elif event.call_id not in self._speech:
             self._line(told if event.payload.get("dry_run") and self._prefix else f"  ✓ {told}")
@@ -269,7 +270,7 @@ class TurnPrinter:
 
     def _end(self, event: TurnEnded) -> None:
         if event.outcome is Outcome.STOPPED and self._failure and self._unfinished:
-            self._failure = f"{self._translated('Stopped')}: {self._unfinished}"
+            self._failure, self._reason = f"{self._translated('Stopped')}: {self._unfinished}", ""
         self._release(f"{self._held_speech} {event.text}")
         text = event.text.strip()
         is_last = self._said.rstrip().endswith(text) if event.outcome is Outcome.WAITING else text in self._said
@@ -284,14 +285,14 @@ class TurnPrinter:
             self._say(text)
             return
         self._held_speech += text
-        if len(self._held_speech) > _SPEECH_CHARACTERS or _names(self._held_speech, self._failure):
+        if len(self._held_speech) > _SPEECH_CHARACTERS or _repeats(self._held_speech, self._reason):
             self._release(self._held_speech)
 
     def _release(self, said: str = "") -> None:
         """Print the failure that was held back, unless `said` repeats it, and then the speech that was held back."""
         if self._failure:
-            self._line("" if _names(said, self._failure) else f"  ✗ {self._failure}")
-        held, self._failure, self._held_speech = self._held_speech, "", ""
+            self._line("" if _repeats(said, self._reason) else f"  ✗ {self._failure}")
+        held, self._failure, self._reason, self._held_speech = self._held_speech, "", "", ""
         if held:
             self._say(held)
 
@@ -324,10 +325,10 @@ class TurnPrinter:
 _QUOTES = str.maketrans("", "", "'\"“”‘’")
 
 
-def _names(said: str, failure: str) -> bool:
-    """Return whether the words repeat the first sentence of the failure, however they quote it."""
-    reason = failure.partition(": ")[2].partition(". ")[0].rstrip(".").translate(_QUOTES).lower()
-    return bool(reason) and reason in " ".join(said.split()).translate(_QUOTES).lower()
+def _repeats(said: str, reason: str) -> bool:
+    """Return whether the words repeat the reason, however they quote it."""
+    bare = reason.rstrip(".").translate(_QUOTES).lower()
+    return bool(bare) and bare in " ".join(said.split()).translate(_QUOTES).lower()
 
 
 def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words) -> str:
