@@ -21,6 +21,7 @@ from app.base.facts import (
     DialogClosed,
     Failed,
     FieldHolds,
+    Holding,
     Listed,
     ListedWindows,
     Made,
@@ -309,7 +310,7 @@ def _values(outcome: StepOutcome) -> Iterator[str]:
                 yield fact.value
             case Became():
                 yield fact.now
-            case FieldHolds():
+            case FieldHolds(how=Holding.OTHER):
                 yield fact.held
             case Came() if len(fact.things) == 1 and not fact.more:
                 yield fact.things[0].name
