@@ -31,6 +31,9 @@ class WispError(Exception):
     `what` says to both what is wrong; `hint` adds what only a model can do about it, `advice` what only a person can.
     `argument` is the argument of the call that is at fault, which only models read. `facts` are what was found out
     besides. The text of the error is for models; `why` holds the parts.
+
+    `transient` marks a tool's failure worth the same try again (a timeout, a busy resource). Set it only if nothing has
+    happened yet: an action that may have been carried out is never repeated.
     """
 
     remedy = Remedy.AGAIN
@@ -44,10 +47,12 @@ class WispError(Exception):
         advice: Phrase = NO_PHRASE,
         argument: str = "",
         facts: Sequence[Fact] = (),
+        transient: bool = False,
     ) -> None:
         phrase = what if isinstance(what, Phrase) else Phrase(what)
         self.why = Failed(phrase, hint, self.is_for_model, advice, argument)
         self.facts = tuple(facts)
+        self.transient = transient
         super().__init__(self.why.with_facts(self.facts))
 
     def for_people(self, words: Callable[[str], str] = str) -> str:
@@ -62,24 +67,7 @@ class ToolMisuse(WispError):
 
 
 class ToolFailed(WispError):
-    """The call was correct but did not work. The sentence says what the model may do instead.
-
-    `transient` marks failures worth the same try again (a timeout, a busy resource). Set it only if nothing has
-    happened yet: an action that may have been carried out is never repeated.
-    """
-
-    def __init__(
-        self,
-        what: str | Phrase = "",
-        hint: str = "",
-        *,
-        advice: Phrase = NO_PHRASE,
-        argument: str = "",
-        facts: Sequence[Fact] = (),
-        transient: bool = False,
-    ) -> None:
-        super().__init__(what, hint, advice=advice, argument=argument, facts=facts)
-        self.transient = transient
+    """The call was correct but did not work. The sentence says what the model may do instead."""
 
 
 class NeedsPerson(WispError):
