@@ -270,13 +270,14 @@ class TurnPrinter:
 
     def _end(self, event: TurnEnded) -> None:
         if event.outcome is Outcome.STOPPED and self._failure and self._unfinished:
-            self._failure, self._reason = f"{self._translated('Stopped')}: {self._unfinished}", ""
+            self._failure, self._reason = f"{self._translated('Stopped').rstrip(':')}: {self._unfinished}", ""
         self._release(f"{self._held_speech} {event.text}")
         text = event.text.strip()
         is_last = self._said.rstrip().endswith(text) if event.outcome is Outcome.WAITING else text in self._said
         self._line("" if is_last else event.text)
         if event.offers:
-            said = ", ".join(f"“{one}”" for one in event.offers)
+            quoted = self._translated("“{name}”")
+            said = ", ".join(quoted.format(name=one) for one in event.offers)
             self._line(self._translated("You can say: {offers}").format(offers=said))
 
     def _hear(self, text: str) -> None:

@@ -153,10 +153,14 @@ def _undoing(wish: Plan, said: Sequence[Exchange], read: Read) -> Understood:
         pairs = zip(reading.steps, outcomes, strict=False)
         done = [outcome for step, outcome in pairs if not phrasebook(ENGLISH).is_look(step)]
         if done and done[-1].get(Undoable):
-            return Plan((PlannedCall("undo_last_change", {}, "undo"), *wish.steps[1:]))
+            return Plan((_TAKEN_BACK, *wish.steps[1:]))
         if done:
             return wish
     return Refusal("nothing_done")
+
+
+_TAKEN_BACK = PlannedCall("undo_last_change", {}, "undo")
+"""How Wisp takes back what it has done itself, which no key in a program undoes."""
 
 
 def _has_more(reading: Understood, outcomes: Sequence[StepOutcome]) -> bool:
@@ -185,7 +189,8 @@ def _next(
             return Reply(completion(book.left(steps[:done])))
         index = min(done, len(steps) - 1)
         sentence = book.failed(steps[index], steps[:done], latest[-1])
-        sentence = f"{sentence} {book.asked(latest[-1].dialog)}".strip()
+        found = _found(book, steps[:done], [outcome for outcome in outcomes if outcome.ok])
+        sentence = f"{found}\n{sentence} {book.asked(latest[-1].dialog)}".strip()
         if latest[-1].is_unattended:
             return Reply(completion(sentence))
         return _declined(sentence, book.answers(latest[-1].dialog))
@@ -222,6 +227,8 @@ def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> 
         elif otherwise and step and step.tool != otherwise.tool:
             tried.insert(done + 1, otherwise)  # because the keys that close it worked, and brought up a question
         done += outcome.ok
+        if done < len(tried) and tried[done].phrase == "undo_keys" and outcome.get(Undoable):
+            tried[done] = _TAKEN_BACK
     return tried, is_retried
 
 
@@ -235,9 +242,11 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
     asked, offers = book.asked(dialog), book.answers(dialog)
     if is_whole and not found:
         found = book.outcome_of(steps[-1], outcomes[-1])
-    if any(outcome.is_dry for outcome in outcomes):
-        return Reply(completion(book.rehearsed(steps, found)))
     pairs = list(zip(steps, outcomes, strict=False))
+    if dry := [step for step, one in pairs if one.is_dry]:
+        real = [step for step, one in pairs if not one.is_dry and not book.is_look(step)]
+        told = book.rehearsed(dry, found)
+        return Reply(completion(book.beside(real, told) if real else told))
     # The last step that shows an effect. A window that closed shows nothing of what was done in it.
     shown = max((at for at, (_, one) in enumerate(pairs) if one.is_confirmed and not one.shows("closed")), default=-1)
     doubted = [step for at, (step, one) in enumerate(pairs) if is_doubted(step, one, is_followed=at < shown)]

@@ -19,6 +19,7 @@ _QUOTED = re.compile(
     r'"(?P<a>[^"]*)"|“(?P<b>[^“”]*)”|„(?P<c>[^„“”]*)[“”]|«(?P<d>[^«»]*)»|»(?P<e>[^«»]*)«|`(?P<f>[^`]*)`'
     r"|(?<![\w'])'(?P<g>[^'\n]*(?:\w'\w[^'\n]*)*)'(?!\w)|(?<!\w)‘(?P<h>[^‘’]*)’(?!\w)"
 )
+_SHELL_MARKS = ("'", '"', "`")
 _UNCLOSED = re.compile(r'(?:^|\s)(["“„«`].*)', re.DOTALL)
 _ATTACHED, _PART = "The person attached:", "- a picture of the part"
 """How what is attached is told below the words: resources/prompts/attached.toml."""
@@ -159,6 +160,7 @@ class _Reader:
     def __init__(self, wish: str, world: World) -> None:
         self._world = world
         self._quotes: list[str] = []
+        self._written: list[str] = []
         self._text = " ".join(_QUOTED.sub(self._mark, _BULLET.sub("", wish)).replace("\n", f" {_LINE} ").split())
         self._known: dict[str, list[_Clause]] = {}
         self._is_request = any(grammar.is_request(self._text) for grammar in grammars())
@@ -178,6 +180,8 @@ class _Reader:
 
     def _mark(self, quoted: re.Match[str]) -> str:
         self._quotes.append(next(text for text in quoted.groups() if text is not None))
+        is_plain = quoted[0][:1] in _SHELL_MARKS
+        self._written.append(quoted[0] if is_plain else f'"{self._quotes[-1]}"')
         return _MARKER.format(len(self._quotes) - 1)
 
     def read(self) -> tuple[Act, ...] | Refusal:
@@ -373,12 +377,14 @@ class _Reader:
         return _Clause((Act(match.intent, given),), sure, match.literal, match.head, is_open)
 
     def _words(self, said: str, grammar: Grammar) -> Words:
-        return Words(self._plain(said), bool(_MARKED.fullmatch(said)), bool(_MARKED.search(said)), grammar, self._world)
+        is_quoted, has_quotes = bool(_MARKED.fullmatch(said)), bool(_MARKED.search(said))
+        written = self._plain(said, self._written)
+        return Words(self._plain(said, self._quotes), written, is_quoted, has_quotes, grammar, self._world)
 
-    def _plain(self, said: str) -> str:
-        """Return words with the quoted texts in them as they were, without their marks."""
+    def _plain(self, said: str, quotes: Sequence[str]) -> str:
+        """Return words with the quoted texts in them as `quotes` has them."""
         said = re.sub(rf" ?{_LINE} ?", "\n", said)
-        return _MARKED.sub(lambda mark: self._quotes[int(mark[1])], said)
+        return _MARKED.sub(lambda mark: quotes[int(mark[1])], said)
 
     def _shown(self, said: str, *, raw: bool = False) -> str:
         """Return words as they are shown to the person, with quotation marks around quoted texts."""

@@ -38,10 +38,11 @@ class Words:
     """The words at a slot.
 
     `is_quoted` if they stood in quotation marks, so that they are a name or a text as they are; `has_quotes` if some
-    of them did.
+    of them did. `written` are the words with those marks, as a shell needs them.
     """
 
     text: str
+    written: str
     is_quoted: bool
     has_quotes: bool
     grammar: Grammar
@@ -192,7 +193,7 @@ def _typed(words: Words) -> Fit:
 
 
 def _line(words: Words) -> Fit:
-    return (words.text, 0.9) if words.text.strip() else NO
+    return (words.text if words.is_quoted else words.written, 0.9) if words.text.strip() else NO
 
 
 def _text(words: Words) -> Fit:
@@ -302,7 +303,7 @@ def _command(words: Words) -> Fit:
         return words.text, 1.0
     is_program = first.islower() and (first.startswith(("./", "/")) or bool(shutil.which(first)))
     is_bare = first == words.text and words.low in program_names(words.world)
-    return (words.text, 0.97) if is_program and not is_bare else NO
+    return (words.written, 0.97) if is_program and not is_bare else NO
 
 
 def _number(words: Words) -> Fit:
@@ -364,7 +365,7 @@ def _sum(words: Words) -> Fit:
 def _measure(words: Words) -> Fit:
     said = re.fullmatch(r"(?P<number>.*?)\s*(?P<unit>°?[^\W\d][\w°²³/ ]*)", words.low)
     value = number(said["number"], words.grammar) if said else None
-    unit = _unit(Words(said["unit"], False, False, words.grammar, words.world))[0] if said else ""
+    unit = _unit(Words(said["unit"], said["unit"], False, False, words.grammar, words.world))[0] if said else ""
     return ((value, unit), 1.0) if value is not None and unit else NO
 
 

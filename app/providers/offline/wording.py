@@ -20,8 +20,6 @@ from app.base.facts import (
     DialogAsks,
     DialogClosed,
     Failed,
-    FieldHolds,
-    Holding,
     Listed,
     ListedWindows,
     Made,
@@ -118,6 +116,10 @@ class Phrasebook:
         """Return the last sentence of a dry run."""
         text = str(self.table("finished")["dry"]).format(steps=self.listed(steps))
         return f"{text} {found}".strip()
+
+    def beside(self, done: Sequence[PlannedCall], told: str) -> str:
+        """Return what was told of some steps, after those that were really done."""
+        return str(self.table("failed")["exited"]).format(steps=self.listed(done), found=told)
 
     def doubted(self, steps: Sequence[PlannedCall], doubts: Sequence[PlannedCall], found: str) -> str:
         """Return the last sentence if nothing confirms that some steps worked."""
@@ -310,8 +312,6 @@ def _values(outcome: StepOutcome) -> Iterator[str]:
                 yield fact.value
             case Became():
                 yield fact.now
-            case FieldHolds(how=Holding.OTHER):
-                yield fact.held
             case Came() if len(fact.things) == 1 and not fact.more:
                 yield fact.things[0].name
             case _:

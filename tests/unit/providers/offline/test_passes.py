@@ -14,8 +14,6 @@ from app.base.facts import (
     DialogAsks,
     DialogClosed,
     Fact,
-    FieldHolds,
-    Holding,
     Listed,
     ListedWindow,
     ListedWindows,
@@ -169,7 +167,7 @@ async def test_nothing_is_called_done_that_no_receipt_shows(wish: str, found: li
     [
         ('type "12*7="', Came((Named("", "84"),)), "84"),
         ('type "12*7="', ValueNow(DISPLAY, "84"), "84"),
-        ('type "12*7="', FieldHolds(Holding.ENDS, "84"), "84"),
+        ('type "12*7="', ValueNow(Named("", "Display"), "84"), "84"),
         ("press enter", Became(Named("label", "0 items"), "3 items"), "3 items"),
         ("press enter", ValueNow(DISPLAY, "long " * 9), f"It shows “{' '.join(['long'] * 9)}” now."),
         ("press enter", window("renamed", "note.txt - Mousepad"), "The window is now called “note.txt - Mousepad”."),
@@ -749,3 +747,34 @@ async def test_it_tells_the_name_that_it_was_given_last(wish: str) -> None:
         store.save(NAME, name)
         said = "".join([event.text async for event in provider.stream(request) if isinstance(event, TextDelta)])
         assert (name in said, "Wisp" in said) == (True, False)
+
+
+# What differs from step to step.
+
+
+async def test_only_what_was_rehearsed_is_told_as_not_done() -> None:
+    talk = Dialogue()
+    await talk.say("delete p1.txt and press ctrl+s")
+    await talk.succeed("delete_file", Undoable())
+    said = (await talk.succeed("computer_key", Seen("confirmed"), Rehearsed())).said
+    rehearsed = said.partition("In this dry run")[2]
+    assert "p1.txt" not in rehearsed and "ctrl+s" in rehearsed and "p1.txt" in said
+
+
+async def test_undo_in_the_same_wish_takes_back_what_wisp_itself_has_done() -> None:
+    talk = Dialogue()
+    await talk.say("delete p2.txt and undo that")
+    assert (await talk.succeed("delete_file", Undoable())).calls == [("undo_last_change", {})]
+
+
+async def test_what_was_read_is_told_though_a_later_step_fails() -> None:
+    talk = Dialogue()
+    await talk.say("read one.txt and then delete ghost.txt")
+    await talk.succeed("read_file", Brought("1 | milk"))
+    reply = await talk.fail("delete_file", "There is no “ghost.txt”.")
+    assert "1 | milk" in reply.said and "ghost.txt" in reply.said
+
+
+@pytest.mark.parametrize("command", ["rm 'a b.txt'", 'grep "x y" f.txt', "sh -c 'kill -9 $$'"])
+async def test_a_command_keeps_the_quotation_marks_in_it(command: str) -> None:
+    assert (await Dialogue().say(f"run {command}")).calls == [("execute_command", {"command": command})]
