@@ -228,4 +228,4 @@ def test_the_field_inside_tabs_and_documents_has_the_keyboard(wisp: CoProcess, s
         wisp("computer_type", text="two\nlines  ")
         read = wisp("read_screen", view="full", window="World")["echo"]
     (focused,) = [line for line in read.splitlines() if " focused" in line]
-    assert '= "two lines  "' in focused
+    assert '= "two⏎lines  "' in focused
