@@ -68,7 +68,7 @@ class Phrasebook:
     """The sentences of one language."""
 
     def __init__(self, language: str) -> None:
-        self._language = language
+        self.word = resources.words_in(language)
         self._file = "phrases" if language == ENGLISH else f"phrases_{language}"
         self._marks = str.maketrans("“”", self.table("quotes")["marks"])
 
@@ -84,7 +84,8 @@ class Phrasebook:
 
     def doing(self, step: PlannedCall, index: int) -> str:
         """Return the sentence before a step. Neighbouring steps get different sentences if there are several."""
-        return _chosen(self.table(step.phrase)["doing"], index).format(what=self._what(step))
+        sentences = self.table(step.phrase)["doing"]
+        return str(sentences[index % len(sentences)]).format(what=self._what(step))
 
     def finished(self, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome], found: str) -> str:
         """Return the last sentence: what was found or has come of the steps, and whether nothing confirms them."""
@@ -152,10 +153,6 @@ class Phrasebook:
         why = failed.for_people(self.word)
         is_search = bool(failed.hint) and step.phrase in known("steps")["on_screen"]
         return f"{why} {self.table('failed')['instead']}" if is_search else why
-
-    def word(self, text: str) -> str:
-        """Return an English text of Wisp's in this language."""
-        return resources.texts_of(self._language).get(text, text)
 
     def _planned(self, one: Planned) -> str:
         """Return a schedule in one line."""
@@ -314,8 +311,6 @@ def _values(outcome: StepOutcome) -> Iterator[str]:
                 yield fact.now
             case Came() if len(fact.things) == 1 and not fact.more:
                 yield fact.things[0].name
-            case _:
-                continue
 
 
 def is_doubted(step: PlannedCall, outcome: StepOutcome, *, is_followed: bool) -> bool:
@@ -358,10 +353,6 @@ def as_made(step: PlannedCall, outcome: StepOutcome, later: Sequence[PlannedCall
         for one in later
     ]
     return [replace(step, phrase="made_before" if made.was_there else step.phrase, what=made.name), *after]
-
-
-def _chosen(sentences: Sequence[str], index: int) -> str:
-    return sentences[index % len(sentences)]
 
 
 def _as_said(name: str) -> str:
