@@ -353,7 +353,10 @@ class DesktopController:
         """Ask the program whether the intended effect happened, and what it has changed near `where`."""
         if proving.by_changes:
             asked = await proving.ask() if proving.ask else Proof()
-            return asked, Changed() if asked.doubt else await changes.told(where)
+            said = Changed() if asked.doubt else await changes.told(where)
+            if proving.ask and said.is_in_sight and not asked.evidence:
+                asked = await proving.ask()  # because what was told meanwhile may be a tick that is taken back
+            return asked, Changed() if asked.doubt else said
         said = await changes.told(where)  # first, because a field may take back what was typed into it meanwhile
         asked = await proving.ask() if proving.ask else Proof()
         is_proven = asked.is_unread or (asked.evidence and not asked.doubt)
