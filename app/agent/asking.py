@@ -1,7 +1,7 @@
 """Word what Wisp asks of the person, and why a call is denied.
 
-All words are in `resources/asking`: `deeds.toml` says what calls and commands do, `words.toml` what is asked and
-denied. Those of another language are in `resources/languages/asking`, with its order of words as templates.
+All words are in `resources/languages`, with the order of words of each language as templates: `tools.toml` says what
+calls do, `asking.toml` what commands do, and what is asked and denied.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -18,6 +17,7 @@ from app.agent.command_words import PIPED, CommandProgram, programs
 from app.agent.policy.values import Action, Consequence, Decision, Need, Subject, Tier, Trust
 from app.base import resources
 from app.base.texts import Phrase, clip_line
+from app.base.tool_words import tool_words
 from app.base.values import dataclass
 from app.protocol.spec import Effect
 
@@ -35,17 +35,9 @@ _WHOLE = (
 
 
 def words_in(language: str, name: str) -> Mapping[str, Any]:
-    """Return a file of `resources/asking` with its words in a language; what that lacks is English."""
-    whole: Mapping[str, Any] = resources.table(f"asking/{name}.toml", resources.Table)
-    file = f"languages/asking/{language}.toml"
-    if not language or not resources.path(file).is_file():
-        return whole
-    return _merged(whole, resources.table(file, resources.Table)[name])
-
-
-def _merged(whole: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
-    nested = {name: _merged(whole[name], one) for name, one in other.items() if isinstance(whole.get(name), dict)}
-    return {**whole, **other, **nested}
+    """Return the `deeds` or the `words` of `asking.toml` in a language; what that lacks is English."""
+    words: Mapping[str, Any] = resources.in_language("asking.toml", language)[name]
+    return words
 
 
 def of_wall(wall: Consequence, act: Action, language: str = "") -> str:
@@ -121,34 +113,20 @@ def who(act: Action) -> str:
 
 def sources(tainted_by: Iterable[str], language: str = "") -> tuple[str, ...]:
     """Return the sources that the turn has read, by names that people know."""
-    known = words_in("", "words")["sources"]
-    return tuple(_plain_in(language, known.get(source, source)) for source in tainted_by)
+    known = words_in(language, "words")["sources"]
+    return tuple(known.get(source, source) for source in tainted_by)
 
 
 def undo(act: Action, language: str = "") -> str:
     """Return a sentence on what can be undone afterwards."""
-    words = words_in("", "words")["undo"]
-    if act.tool in words["tools"] and Effect.SETTINGS in act.effects:
-        return _plain_in(language, words["tools"][act.tool])
-    return _plain_in(language, words.get(act.effect.value, ""))
+    own = tool_words(act.tool, language).undo if Effect.SETTINGS in act.effects else ""
+    return own or str(words_in(language, "words")["undo"].get(act.effect.value, ""))
 
 
 def _names(needs: Iterable[Need], kind: str, words: Mapping[str, Any]) -> str:
     own = words["names"]
     names = list(dict.fromkeys(own.get(need.name, need.name) for need in needs if need.subject.value == kind))
     return str(words["and"]).join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _plain_in(language: str, text: str) -> str:
-    """Return a text without names in it in a language, or as it is where that has none."""
-    return resources.texts_of(language).get(text, text) if language else text
-
-
-def _by_tool(entries: Mapping[str, Any], tool: str) -> Any:
-    """Return a tool's entry in a table whose keys are names or patterns. Its own name wins, then the first match."""
-    if tool in entries:
-        return entries[tool]
-    return next((value for pattern, value in entries.items() if fnmatchcase(tool, pattern)), None)
 
 
 def _called(text: str, unnamed: str, words: Mapping[str, Any]) -> str:
@@ -208,6 +186,7 @@ class _Asker:
     def __init__(self, language: str) -> None:
         self._language = language
         self._words, self._names = words_in(language, "deeds"), words_in(language, "words")
+        self._commands: Mapping[str, Any] = resources.table("asking/commands.toml", resources.Table)
 
     def question(self, act: Action) -> AskedSentence:
         words = self._words
@@ -273,10 +252,8 @@ class _Asker:
         if act.agreed is not None:
             return self._agreed(act.agreed)
         words, fields = self._words, self._fields(act)
-        templates = _by_tool({name: one for name, one in words["tools"].items() if name != "*"}, act.tool)
-        if templates is None:
-            is_pointed = act.effect.value == "desktop" and not act.text
-            templates = words["tools"]["*"] if is_pointed else [words["effects"][act.effect.value]]
+        is_pointed = act.effect is Effect.DESKTOP and not act.text
+        templates = tool_words(act.tool, self._language).asked or ([words["pointed"]] if is_pointed else [])
         return self._said([*templates, words["effects"][act.effect.value]], fields)
 
     def _agreed(self, phrase: Phrase) -> str:
@@ -320,14 +297,14 @@ class _Asker:
         anything else, which is always told.
         """
         try:
-            found = programs(command.translate(_MARKS), self._words)
+            found = programs(command.translate(_MARKS), {**self._commands, **self._words})
         except ValueError:
             return
         for program in found:
             phrase = self._said(self._words["programs"].get(program.key, ()), self._objects(program))
             phrase = phrase or self._marked("unknown", command=clip_line(" ".join(program.written), _OBJECT_CHARS))
-            is_mild = (program.name if program.key == "*" else program.key) in self._words["mild"]
-            usual = 2 if program.key == "cd" else 3 if program.key in self._words["makers"] else 4
+            is_mild = (program.name if program.key == "*" else program.key) in self._commands["mild"]
+            usual = 2 if program.key == "cd" else 3 if program.key in self._commands["makers"] else 4
             weight = int(program.is_piped) if is_mild else usual
             yield (4, str(self._words["admin"]).format(deed=phrase)) if program.is_admin else (weight, phrase)
 

@@ -1,6 +1,6 @@
 """Read a shell command as the programs that it runs, with what each is given.
 
-What an option means is data: `options` in `resources/asking/deeds.toml`. A word that is not understood makes its
+What an option means is data: `options` in `resources/asking/commands.toml`. A word that is not understood makes its
 program, or the whole command, not understood. Then the person reads the words themselves, because no sentence may be
 milder than its command.
 """

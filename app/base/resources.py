@@ -20,6 +20,8 @@ from app.base import paths
 T = TypeVar("T")
 Table = dict[str, Any]
 """The type of a table that the caller checks further."""
+ENGLISH = "en"
+"""The language whose words are whole. Another one has its own in place of them."""
 
 
 class DamagedResource(ValueError):
@@ -54,8 +56,8 @@ def lines(name: str) -> tuple[str, ...]:
 @cache
 def _table(name: str, shape: Hashable) -> object:
     try:
-        return _shaped(tomllib.loads(text(name)), shape, "")
-    except ValueError as error:
+        return shaped(tomllib.loads(text(name)), cast(type[object], shape), str(path(name)))
+    except tomllib.TOMLDecodeError as error:
         raise DamagedResource(f"{path(name)}: {error}") from error
 
 
@@ -66,6 +68,31 @@ def table(name: str, shape: type[T]) -> T:
     """
     # A cast, because mypy takes a type of unknown class for unhashable.
     return cast(T, _table(name, cast(Hashable, shape)))
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages that have words, in two letters each."""
+    return tuple(sorted(folder.name for folder in path("languages").iterdir() if folder.is_dir()))
+
+
+@cache
+def in_language(name: str, language: str) -> Table:
+    """Read a file of `resources/languages/en`. What a language has of its own in that file stands in its place."""
+    whole, own = f"languages/{ENGLISH}/{name}", f"languages/{language or ENGLISH}/{name}"
+    return _over(table(whole, Table), table(own, Table)) if path(own).is_file() else table(whole, Table)
+
+
+def _over(whole: Table, own: Table) -> Table:
+    inner = {key: _over(whole[key], one) for key, one in own.items() if isinstance(whole.get(key), dict)}
+    return {**whole, **own, **inner}
+
+
+def shaped(value: object, shape: type[T], where: str) -> T:
+    """Return a value of a table as this type, as `table` does. `where` names its place for the error."""
+    try:
+        return cast(T, _shaped(value, shape, ""))
+    except ValueError as error:
+        raise DamagedResource(f"{where}: {error}") from error
 
 
 def system_language() -> str:

@@ -34,6 +34,7 @@ from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
 from app.base.facts import Failed, first
 from app.base.startup import STOPPED, stop_on_signals
+from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.withheld import cleaned
 from app.commands import options as shared
 from app.commands.options import on_a_display
@@ -43,7 +44,7 @@ from app.providers.offline.wording import language_of
 from app.services.files.workspace import why_moved, workspace_of
 from app.settings import catalog
 from app.settings.store import Settings
-from app.ui.presenter.wording import CardWords, Words, entry_of, words_for
+from app.ui.presenter.wording import Words
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 
@@ -225,7 +226,7 @@ class TurnPrinter:
     """
 
     def __init__(self, prefix: str = "", language: str = "") -> None:
-        self._translated, self._prefix = resources.words_in(language), prefix
+        self._translated, self._language, self._prefix = resources.words_in(language), language, prefix
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
@@ -255,13 +256,14 @@ class TurnPrinter:
 
     def _finished(self, event: ToolFinished) -> None:
         arguments = self._asked.pop(event.call_id, {})
-        told = " ".join(_outcome(event, arguments, self._translated, self._why(event)).split())
+        words = _words_of(event, arguments, self._language)
+        told = " ".join(_outcome(event, arguments, words, self._translated, self._why(event)).split())
         if asked := event.payload.get("asked"):
             self._line(f"  ? {asked}")
         if not event.ok:
             self._failure, failed = told, first(Failed, event.facts)
             self._reason = failed.what.said(self._translated) if failed else ""
-            self._unfinished = _object(event, arguments, self._translated)
+            self._unfinished = _object(event, arguments, words, self._translated)
         elif event.call_id not in self._speech:
             self._line(told if event.payload.get("dry_run") and self._prefix else f"  ✓ {told}")
         if asks := _keep_or_put_back(event, self._translated):
@@ -332,24 +334,25 @@ def _repeats(said: str, reason: str) -> bool:
     return bool(bare) and bare in " ".join(said.split()).translate(_QUOTES).lower()
 
 
-def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words) -> str:
+def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], words: ToolWords, translated: Words) -> str:
     """Say what a call acted on, such as its command."""
-    known = {"tool": event.tool.replace("_", " "), **arguments, **event.payload}
-    return _words_of(event, arguments).object_of(known, translated)
+    return words.object_of({"tool": event.tool.replace("_", " "), **arguments, **event.payload}, translated)
 
 
-def _words_of(event: ToolFinished, arguments: Mapping[str, JsonValue]) -> CardWords:
+def _words_of(event: ToolFinished, arguments: Mapping[str, JsonValue], language: str) -> ToolWords:
     """Return the words for what a call did. Its result may name another tool, as where an app was there already."""
-    did = words_for(entry_of(event.event, arguments))
-    return did if did != words_for("") else words_for(entry_of(event.tool, arguments))
+    did = tool_words(entry_of(event.event, arguments), language)
+    return did if did != tool_words("", language) else tool_words(entry_of(event.tool, arguments), language)
 
 
-def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words, why: str) -> str:
+def _outcome(
+    event: ToolFinished, arguments: Mapping[str, JsonValue], words: ToolWords, translated: Words, why: str
+) -> str:
     """Return a few words on what a call did, without details that only the model needs, such as ids and places."""
-    words = _words_of(event, arguments)
+    thing = _object(event, arguments, words, translated)
     if event.ok and event.payload.get("dry_run"):
-        return f"{words.imagined(translated)} {_object(event, arguments, translated)}".strip()
-    done = f"{translated(words.past if event.ok else words.failed)} {_object(event, arguments, translated)}".strip()
+        return f"{words.verbs.would} {thing}".strip()
+    done = f"{words.verbs.past if event.ok else words.verbs.failed} {thing}".strip()
     if event.ok:
         code = event.payload.get("exit_code")
         notes = [translated("exit code {code}").format(code=code)] if code else []

@@ -186,7 +186,8 @@ def _effects_of_cron(call: ToolCall) -> frozenset[Effect]:
 
 def reminded_of(task: str) -> str:
     """Return the text for the person if a task is only a reminder; "" for any other task."""
-    known = resources.table("asking/deeds.toml", resources.Table)["reminders"]
+    words = [resources.in_language("asking.toml", language)["words"] for language in resources.languages()]
+    known = [begin for one in words for begin in one["reminders"]]
     begins = next((one for one in known if task.strip().casefold().startswith(one)), "")
     return task.strip()[len(begins) :].strip() if begins else ""
 

@@ -40,13 +40,21 @@ class Translator(QTranslator):
 
 def install(application: QCoreApplication, language: str = "") -> Translator | None:
     """Install the translation for this language, or the system's; None for English or a language without a table."""
-    chosen = language or QLocale.system().name()[:2]
-    texts = resources.texts_of(chosen)
+    texts = resources.texts_of(language or _system_language())
     if not texts:
         return None
     made = Translator(texts, application)
     application.installTranslator(made)
     return made
+
+
+def language_of(settings: Settings) -> str:
+    """Return the language in which the presence speaks, in two letters."""
+    return settings[catalog.LANGUAGE] or _system_language()
+
+
+def _system_language() -> str:
+    return QLocale.system().name()[:2]
 
 
 def words(text: str) -> str:

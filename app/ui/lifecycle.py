@@ -28,6 +28,7 @@ from app.ui.machine import Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
 from app.ui.presenter import offers
+from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
 from app.ui.system import autostart
 from app.ui.system.instance import WELCOME, Instance, Interrupts
@@ -288,7 +289,8 @@ def run(
     quit_when: Awaitable[object] | None,
 ) -> int:
     """Run the presence until the person quits or `quit_when` is done. Returns the exit code."""
-    presence = Presence(parts.look, application.words, parts.orb, parts.outside.collections, parts.outside.presences)
+    how = Presenter(application.words, application.language_of(parts.settings))
+    presence = Presence(parts.look, how, parts.orb, parts.outside.collections, parts.outside.presences)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

@@ -35,7 +35,7 @@ from app.ui.presenter.view import (
     UseMade,
     View,
 )
-from app.ui.presenter.wording import Words, without_attached
+from app.ui.presenter.wording import without_attached
 from app.ui.system.tray import Actions, menu_for
 from app.ui.theme import drawing, roles
 from app.ui.theme.appearance import Look
@@ -99,7 +99,7 @@ class Presence(QObject):
     def __init__(
         self,
         look: Look,
-        words: Words = presenter.same,
+        how: presenter.Presenter = presenter.Presenter(),  # noqa: B008 - it never changes
         orb: OrbWindow | None = None,
         collections: Mapping[str, Collection] = MappingProxyType({}),
         presences: Presences = NoPresences(),  # noqa: B008 - it holds nothing
@@ -108,7 +108,7 @@ class Presence(QObject):
         roles.install()
         self._look = look
         self._collections = collections
-        self.inbox = Inbox(presenter.Presenter(words), look.theme.ms("frame"))
+        self.inbox = Inbox(how, look.theme.ms("frame"))
         self.inbox.view_changed.connect(self._show_view)
         self.inbox.events_shown.connect(self._note_moments)
         self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit, presences)

@@ -20,7 +20,6 @@ from app.commands import collection, doctor
 from app.services.mcp import configuration
 from app.settings import catalog
 from app.ui import application
-from app.ui.approvals.row import ApprovalRow
 from app.ui.composer import home
 from app.ui.gallery import board, samples
 from app.ui.machine import PresenceEntry
@@ -28,8 +27,8 @@ from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
 from app.ui.preferences import fields
 from app.ui.presence import Presence
-from app.ui.presenter.view import Approval, Card, ShownPicture, Status, View
-from app.ui.presenter.wording import CardWords
+from app.ui.presenter.presenter import Presenter
+from app.ui.presenter.view import Card, ShownPicture, Status, View
 from app.ui.system import autostart
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.system.tray import Actions, Tray, menu_for
@@ -289,17 +288,10 @@ def _names_of_the_findings() -> set[str]:
     return set(re.findall(r'(?:name = |ok\(|note\(|fail\()"([A-Z][^"]*)"', source))
 
 
-def _texts_of_the_cards() -> set[str]:
-    """What cards say, without templates that hold no word."""
-    table = resources.table("cards.toml", dict[str, CardWords]).values()
-    texts = {text for entry in table for text in (entry.present, entry.past, entry.failed, *entry.objects)}
-    return {text for text in texts if any(map(str.isalpha, re.sub(r"\{\w+\}", "", text)))}
-
-
 def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
     german = resources.texts_of("de")
     read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
-    wanted = _texts_in_the_source() | _texts_of_the_cards() | read_out | {status.value for status in Status}
+    wanted = _texts_in_the_source() | read_out | {status.value for status in Status}
     wanted |= _texts_of_the_welcome() | _texts_of_what_is_offered()
     wanted |= _texts_of_the_settings() | _names_of_the_findings()
     assert wanted - set(german) == set()
@@ -315,7 +307,7 @@ def _newest_card(presence: Presence) -> tuple[str, str]:
 def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
     translator = application.install(qapp, "de")
     assert translator is not None
-    made = Presence(still, application.words)
+    made = Presence(still, Presenter(application.words, "de"))
     try:
         made.inbox.receive(agent_events.TagStart("1", "open_app", {"name": "Rechner"}))
         qtbot.waitUntil(lambda: made.inbox.view.doing != "")
@@ -334,37 +326,10 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
         made.close()
 
 
-def test_in_german_the_reasons_of_a_question_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    asking = resources.table("asking/words.toml", resources.Table)
-    asked = Approval(
-        "i1", "a1", "c1", "Wisp wants to change a.txt.", "", who="", undo=asking["undo"]["executes"], rule="",
-        why="It runs a command.", sources=(asking["sources"]["screen"],),
-        reasons=("It may do more than look: it is more than plain words joined by &&.", "Something new."), scopes=(),
-    )  # fmt: skip
-    translator = application.install(qapp, "de")
-    row = ApprovalRow(still.theme, still.ticker)
-    qtbot.addWidget(row)
-    try:
-        row.show_row(asked)
-        assert row.accessibleDescription().splitlines()[1:] == [
-            "Das führt einen Befehl aus.",
-            "Er kann mehr tun als nachsehen: it is more than plain words joined by &&.",
-            "Something new.",
-            "Vorher gelesen, in fremden Worten: den Bildschirm.",
-            "Was ein Befehl tut, kann Wisp nicht rückgängig machen.",
-        ]
-        german = resources.texts_of("de")
-        sentences = [*asking["undo"].values(), *asking["undo"]["tools"].values(), *asking["sources"].values()]
-        assert [one for one in sentences if isinstance(one, str) and one not in german] == []
-    finally:
-        assert translator is not None
-        qapp.removeTranslator(translator)
-
-
 def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
     translator = application.install(qapp, "de")
     assert translator is not None
-    made = Presence(still, application.words)
+    made = Presence(still, Presenter(application.words, "de"))
     try:
         german = resources.texts_of("de").values()
         assert made.composer.field.placeholderText() in german

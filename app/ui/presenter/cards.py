@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from app.agent import agent_events as agent
 from app.base.facts import Failed, first
 from app.base.texts import clip_line, terminal_text
+from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import (
@@ -21,7 +22,7 @@ from app.ui.presenter.view import (
     Status,
     View,
 )
-from app.ui.presenter.wording import Words, entry_of, words_for
+from app.ui.presenter.wording import Words
 
 KEPT_SIGHTS = 50
 KEPT_PICTURES = 12
@@ -207,16 +208,17 @@ _UNPROVEN = ("unverifiable", "suspected no-op")
 
 @dataclass(frozen=True, slots=True)
 class CardSteps:
-    """Makes the view that follows an event of a call. `words` translates the texts on the cards."""
+    """Makes the view that follows an event of a call, in a language. `words` translates what no tool says."""
 
     words: Words
+    language: str = ""
 
     def started(self, view: View, event: agent.TagStart, now: float) -> View:
         tool = entry_of(event.tool, event.attrs)
-        entry = words_for(tool)
+        entry = self._words_of(tool)
         if event.voiced or entry.hidden:
             return view
-        verb = self.words(entry.present)
+        verb = entry.verbs.present
         open_browser = going_on(view, entry.kind)
         if open_browser is not None:
             card = resumed(open_browser, event, verb, now)
@@ -234,7 +236,7 @@ class CardSteps:
 
     def delta(self, view: View, event: agent.TagDelta, _now: float) -> View:
         card = open_card(view, event.call_id)
-        if card is None or words_for(card.tool).body not in ("", event.param):
+        if card is None or self._words_of(card.tool).body not in ("", event.param):
             return view
         body, gone = _end_of(card.body + event.text, _DRAWN_CHARS if card.picture else KEPT_CHARS)
         return replaced(view, replace(card, body=body, body_left_out=card.body_left_out + gone))
@@ -245,7 +247,7 @@ class CardSteps:
         if card is None:
             return view
         if (tool := entry_of(card.tool, event.arguments)) != card.tool:  # because a message may bring them only now
-            card = replace(card, tool=tool, verb=self.words(words_for(tool).present))
+            card = replace(card, tool=tool, verb=self._words_of(tool).verbs.present)
         card = replace(card, object=self._object(card, event.arguments), status=Status.RUNNING, since=now)
         return replace(replaced(view, card), doing=doing(card))
 
@@ -269,15 +271,13 @@ class CardSteps:
         card = open_card(view, event.call_id)
         if card is None:
             return view
-        entry = words_for(card.tool)
+        verbs = self._words_of(card.tool).verbs
         view = replace(view, pointed=place_of(event) or view.pointed)
         diff = _first_text(event.payload, ("diff",))
         body, gone = _end_of(diff or card.body)
         card = replace(
             card,
-            verb=card.verb
-            if event.payload.get("interrupted")
-            else self.words(entry.past if event.ok else entry.failed),
+            verb=card.verb if event.payload.get("interrupted") else (verbs.past if event.ok else verbs.failed),
             object=self._object(card, event.payload),
             status=_status(event),
             sentence=self._sentence(event),
@@ -302,11 +302,14 @@ class CardSteps:
         is_meant = failed is not None and not failed.is_for_model
         return clip_line(failed.for_people(self.words), _SENTENCE_CHARS) if failed and is_meant else ""
 
+    def _words_of(self, tool: str) -> ToolWords:
+        return tool_words(tool, self.language)
+
     def _object(self, card: Card, known: Mapping[str, object]) -> str:
         """Return the words for what the call acts on, filled with the `known` values. If some are missing, keep the
         old words."""
         known = {"tool": readable(card.tool), **known}
-        return words_for(card.tool).object_of(known, self.words, card.object) or card.object
+        return self._words_of(card.tool).object_of(known, self.words, card.object) or card.object
 
 
 def readable(tool: str) -> str:

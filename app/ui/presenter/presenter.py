@@ -58,13 +58,14 @@ class Presenter:
     """Makes the view that follows an event. `words` translates English texts into the person's language."""
 
     words: Words = same
+    language: str = ""
 
     def after(self, view: View, event: agent.AgentEvent, now: float) -> View:
         """Return the view after an event. `now` is in seconds on a clock that only goes forward.
 
         An event of an unknown kind changes nothing.
         """
-        cards = CardSteps(self.words)
+        cards = CardSteps(self.words, self.language)
         steps: Mapping[type, Step] = {
             agent.TurnStarted: _turn_started,
             agent.SaidMeanwhile: _said_meanwhile,

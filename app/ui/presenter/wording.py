@@ -1,4 +1,4 @@
-"""The words of a call's card. The texts are in `resources/cards.toml`; this module chooses and fills them."""
+"""The words of the thread: their pace, what of them is visible, and the rows that fold."""
 
 from __future__ import annotations
 
@@ -6,59 +6,13 @@ import re
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from string import Formatter
 
 from app.base import resources
-from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.ui.presenter.view import Approval, Asked, Card, Item, NoticeItem, SpokenItem, Status, TurnOutcome
 
 Words = Callable[[str], str]
-"""Translates one English text of the tables."""
-
-_OBJECT_CHARS = 80
-_FIELD_CHARS = 60
-_COULD_NOT = "Could not "
-
-
-@dataclass(frozen=True, slots=True)
-class CardWords:
-    """A tool's entry in `resources/cards.toml`. `named` are the fields of `objects` whose values are names that Wisp
-    gives, so that they are translated too.
-    """
-
-    glyph: str = "spark"
-    present: str = ""
-    past: str = ""
-    failed: str = ""
-    objects: tuple[str, ...] = ()
-    named: tuple[str, ...] = ()
-    kind: str = "row"
-    body: str = ""
-    hidden: bool = False
-
-    def imagined(self, words: Words) -> str:
-        """Return what the tool would do in earnest: "would delete". Another language says that it was not done."""
-        failed = words(self.failed)
-        if failed != self.failed or not failed.startswith(_COULD_NOT):
-            return words("not really done: {past}").format(past=words(self.past))
-        return f"would {failed.removeprefix(_COULD_NOT)}"
-
-    def object_of(self, known: Mapping[str, object], words: Words, before: str = "") -> str:
-        """Return the first template in `objects` for which `known` has all values, filled in, as one line; "" if there
-        is none.
-
-        If that template needs no values and `before` is not "", `before` is returned instead.
-        """
-        for template in self.objects:
-            fields = {name: _short(known.get(name)) for name in _names(template)}
-            fields |= {name: words(fields[name]) for name in self.named if fields.get(name)}
-            if not fields and before:
-                return before
-            if all(fields.values()):
-                return clip_line(words(template).format_map(fields), _OBJECT_CHARS) if template else ""
-        return ""
-
+"""Translates one English text."""
 
 _ATTACHED = "prompts/attached.toml"
 _PICTURES = {"region": "Part of the screen", "screenshot": "Screenshot", "pasted": "Picture"}
@@ -82,33 +36,6 @@ def _attached_name(line: str, table: Mapping[str, str]) -> str:
         if found := re.fullmatch(re.sub(r"\\{\w+\\}", ".*", pattern), line):
             return _PICTURES.get(kind, "") or found["path"].rstrip("/").rpartition("/")[2]
     return ""
-
-
-def words_for(tool: str) -> CardWords:
-    """Return the tool's entry in `cards.toml`, or the generic entry for a tool without one."""
-    table = _table()
-    return table.get(tool, table["generic"])
-
-
-def entry_of(tool: str, arguments: Mapping[str, object]) -> str:
-    """Return the name of the call's entry in `cards.toml`: `tool action` if there is such an entry, else the tool."""
-    named = f"{tool} {arguments.get('action', '')}"
-    return named if named in _table() else tool
-
-
-def _table() -> dict[str, CardWords]:
-    return resources.table("cards.toml", dict[str, CardWords])
-
-
-def _names(template: str) -> list[str]:
-    return [name for _, name, _, _ in Formatter().parse(template) if name]
-
-
-def _short(value: object) -> str:
-    """Return a text or number as short text for a template; "" for any other value."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return ""
-    return clip_line(f"{value:g}" if isinstance(value, float) else str(value), _FIELD_CHARS)
 
 
 _KEPT = "\n\t"

@@ -93,10 +93,10 @@ class Stage(QObject):
     @property
     def bubble(self) -> BubbleWindow:
         if self._bubble is None:
+            from app.base.tool_words import tool_words
             from app.ui.bubble.window import BubbleWindow
-            from app.ui.presenter.wording import words_for
 
-            words_for("")  # now, so that the table is not read while the first words stream in
+            tool_words("")  # now, so that the table is not read while the first words stream in
             look = self._look
             self._bubble = BubbleWindow(look.theme, look.around, look.ticker, self._row_maker().make, self._greeting())
             self._bubble.closed.connect(self.left)

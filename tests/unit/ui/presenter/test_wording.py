@@ -6,36 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.base import paths
 from app.ui.composer.attachments import Attached, in_words
 from app.ui.composer.field import Recall
 from app.ui.composer.home import fitting
-from app.ui.presenter.presenter import same
 from app.ui.presenter.view import Asked, Card, SpokenItem, Status
-from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, without_attached, words_for
+from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, without_attached
 
 
 def small(number: int, status: Status = Status.OK) -> Card:
     return Card(f"c{number}:{number}", "computer_click", "pointer", "Clicked", str(number), status=status)
-
-
-def test_the_first_template_whose_words_are_known_is_used() -> None:
-    words = words_for("computer_click")
-    assert words.object_of({"target": "Save", "x": 1, "y": 2}, same) == "Save"
-    assert words.object_of({"x": 412, "y": 80.0}, same) == "a place on the screen"
-    assert words.object_of({"x": 412}, same, "7") == "7"
-
-
-def test_a_theme_is_called_in_the_persons_language_and_other_names_stay() -> None:
-    def german(text: str) -> str:
-        return "Dunkel" if text == "Dark" else text
-
-    assert words_for("set_theme").object_of({"theme": "Dark"}, german) == "Dunkel"
-    assert words_for("open_app").object_of({"name": "Dark"}, german) == "Dark"
-
-
-def test_values_that_are_not_words_are_not_said() -> None:
-    assert words_for("open_app").object_of({"name": ["a"], "app": {"b": 1}}, same) == ""
 
 
 @pytest.mark.parametrize("own", ["what does this say", "", "The person attached: a thing\nand more"])
@@ -47,19 +26,6 @@ def test_what_the_model_reads_about_attachments_is_split_from_the_persons_words(
     ]
     assert without_attached(in_words(own, attached)) == (own, ("Part of the screen", "a (1 kB).txt", "Trips"))
     assert without_attached(own) == (own, ())
-
-
-def test_long_objects_are_one_short_line() -> None:
-    said = words_for("open_app").object_of({"name": "very long\n" * 100}, same)
-    assert len(said) <= 80
-    assert "\n" not in said
-
-
-def test_every_card_has_its_glyph_and_its_words() -> None:
-    table = {text: words_for(text) for text in ("generic", "computer_type", "wait", "execute_command")}
-    for entry in table.values():
-        assert (paths.resources() / "icons" / f"{entry.glyph}.svg").is_file()
-        assert entry.present and entry.past and entry.failed
 
 
 def test_while_it_runs_the_steps_that_have_ended_are_one_line_and_the_newest_stays() -> None:
