@@ -112,7 +112,6 @@ class Assistant:
         self._journal = journal
         # The name of all that `run` changes, for `take_back` and `wisp undo --turn`.
         self.by_hand = ids.unique("run-")
-        self._new_call = ids.counter(f"{self.by_hand}/")
         journal.attach(session)
         self.registry = tools
         self._executor = executor
@@ -165,7 +164,7 @@ class Assistant:
         Its changes are recorded under `by_hand` and this call, so that they can be undone.
         """
         audit = self._journal.audit
-        context = TurnContext(admitted, block.call_id, audit=audit, turn_id=self._new_call())
+        context = TurnContext(admitted, block.call_id, audit=audit, turn_id=ids.unique(f"{self.by_hand}/"))
         gate = KeptFirst(WrittenByThePerson(audit), self._journal.record)
         done = await self._executor.run(block, gate, context)
         if spec := self.registry.find(block.name):
