@@ -87,7 +87,6 @@ _COMMAND_CHARS = 80
 _DRAFT_PX = 512
 _WORK_LEFT = Patience(first_s=1.0, quiet_s=0.5, limit_s=5.0)
 _INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
-_LOOK = "screen_capture"
 _WATCHDOG_SENTENCES = {"ended": "watchdog_ended", "hung": "watchdog_hung"}
 
 
@@ -363,7 +362,6 @@ def assemble(
         keep_progress=Keeper(own.checklist) if settings[FOCUS_CHAIN] else None,
         audit=journal.audit,
         nearby=beside,
-        look=_LOOK,
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
