@@ -11,6 +11,7 @@ from typing import Any
 
 from app.agent import agent_events as agent
 from app.base.errors import Remedy
+from app.base.facts import Proposed, first
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers
@@ -245,10 +246,10 @@ def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     view = offers.ask_about_deleted(offered(cards.read(view, event), event), event)
     if event.payload.get("remedy") == Remedy.EXTRA.value:
         view = replace(view, lacks_extra=True)
-    command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None
-    if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
+    proposed = first(Proposed, event.facts)
+    if proposed is None or not proposed.command.strip() or len(proposed.command) > KEPT_CHARS:
         return view  # because a command that is cut would read as another command
-    return added(view, Command(_key(view), command.strip()))
+    return added(view, Command(_key(view), proposed.command.strip()))
 
 
 def _mode_changed(view: View, event: agent.ModeChanged, _now: float) -> View:
