@@ -8,7 +8,16 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
-from app.agent.agent_events import AgentEvent, Notice, TagStart, ToolFinished, ToolRunning, TurnEnded, TurnStarted
+from app.agent.agent_events import (
+    AgentEvent,
+    Attachment,
+    Notice,
+    TagStart,
+    ToolFinished,
+    ToolRunning,
+    TurnEnded,
+    TurnStarted,
+)
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
 from app.agent.inspection import DesktopInspector
 from app.agent.policy import Tier
@@ -134,10 +143,11 @@ class Assistant:
         own: str = "",
         read_before: tuple[str, ...] | None = None,
         using: tuple[str, ...] = (),
+        attached: tuple[Attachment, ...] = (),
     ) -> TurnEnded:
-        """Run one turn on the person's text, to its end. `own`, `read_before` and `using` are as in `Session.send`."""
+        """Run one turn on the person's text, to its end. The arguments are those of `Session.send`."""
         self._own.sight.note_marked(media)
-        return await self.session.send(text, tuple(media), own, read_before, using)
+        return await self.session.send(text, tuple(media), own, read_before, using, attached)
 
     def stop(self) -> None:
         """End the turn and all input at once. No key or button stays pressed."""

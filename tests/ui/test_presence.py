@@ -234,9 +234,7 @@ def test_a_bug_in_a_turn_is_told_and_the_next_turn_works(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
     class Broken(FakeAgent):
-        async def send(
-            self, text: str, media: object = (), own: str = "", *, using: tuple[str, ...] = ()
-        ) -> agent_events.TurnEnded:
+        async def send(self, text: str, *_: object, **_more: object) -> agent_events.TurnEnded:
             self.sent.append(text)
             raise KeyError("a bug")
 

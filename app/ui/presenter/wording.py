@@ -60,30 +60,6 @@ class CardWords:
         return ""
 
 
-_ATTACHED = "prompts/attached.toml"
-_PICTURES = {"region": "Part of the screen", "screenshot": "Screenshot", "pasted": "Picture"}
-"""What a person calls an attachment that is no file, by its kind."""
-
-
-def without_attached(text: str) -> tuple[str, tuple[str, ...]]:
-    """Split a sent message into the person's own words and the names of what they attached, untranslated.
-
-    The model reads more about each attachment, such as its path or its place in pixels, which a person need not see.
-    """
-    table = resources.table(_ATTACHED, dict[str, str])
-    own, mark, rest = re.sub(rf"(?:^|\s+){re.escape(table['heading'])}(?=\s- )", "\0", text, count=1).partition("\0")
-    names = (_attached_name(line, table) for line in rest.splitlines())
-    return (own.strip(), tuple(name for name in names if name)) if mark else (text, ())
-
-
-def _attached_name(line: str, table: Mapping[str, str]) -> str:
-    for kind, template in table.items():
-        pattern = re.escape(template).replace(r"\{path\}", "(?P<path>.+)")
-        if found := re.fullmatch(re.sub(r"\\{\w+\\}", ".*", pattern), line):
-            return _PICTURES.get(kind, "") or found["path"].rstrip("/").rpartition("/")[2]
-    return ""
-
-
 def words_for(tool: str) -> CardWords:
     """Return the tool's entry in `cards.toml`, or the generic entry for a tool without one."""
     table = _table()

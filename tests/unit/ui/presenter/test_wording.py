@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import paths
-from app.ui.composer.attachments import Attached, in_words
 from app.ui.composer.field import Recall
 from app.ui.composer.home import fitting
 from app.ui.presenter.presenter import same
 from app.ui.presenter.view import Asked, Card, SpokenItem, Status
-from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, without_attached, words_for
+from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, words_for
 
 
 def small(number: int, status: Status = Status.OK) -> Card:
@@ -36,17 +35,6 @@ def test_a_theme_is_called_in_the_persons_language_and_other_names_stay() -> Non
 
 def test_values_that_are_not_words_are_not_said() -> None:
     assert words_for("open_app").object_of({"name": ["a"], "app": {"b": 1}}, same) == ""
-
-
-@pytest.mark.parametrize("own", ["what does this say", "", "The person attached: a thing\nand more"])
-def test_what_the_model_reads_about_attachments_is_split_from_the_persons_words(own: str) -> None:
-    attached = [
-        Attached("region", "Part of the screen", place="75,85,616,176"),
-        Attached("file", "a (1 kB).txt", "/home/ada/a (1 kB).txt", 2500),
-        Attached("folder", "Trips", "/home/ada/Trips"),
-    ]
-    assert without_attached(in_words(own, attached)) == (own, ("Part of the screen", "a (1 kB).txt", "Trips"))
-    assert without_attached(own) == (own, ())
 
 
 def test_long_objects_are_one_short_line() -> None:
