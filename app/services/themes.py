@@ -363,8 +363,9 @@ def look_named(name: str) -> dict[Setting[str], str]:
     if len(schemes) > 1 or len(themes) != bool(rest) or not words:
         listed = "\n".join(f"- {one}: {tokens.face(one, tokens.SCHEMES[0]).about}" for one in THEME.choices)
         raise ToolMisuse(
-            f"name: there is no theme {name!r}. Choose light, dark or system, one of these, or both, as in "
-            f"cyberpunk-dark:\n{listed}"
+            f"there is no theme {name!r}. Choose light, dark or system, one of these, or both, as in "
+            f"cyberpunk-dark:\n{listed}",
+            argument="name",
         )
     chosen = {THEME: themes[0], **dict.fromkeys(_OF_ONES_OWN, "")} if themes else {}
     return {**chosen, SCHEME: schemes[0]} if schemes else chosen

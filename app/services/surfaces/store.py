@@ -339,7 +339,7 @@ def _check_picture(text: str) -> None:
     try:
         unfit = svg.sanitise(text).left_out
     except ToolMisuse as error:
-        raise ToolMisuse(str(error).replace("svg:", "thumbnail:", 1)) from None
+        raise ToolMisuse(error.why.what, argument="thumbnail") from None
     if unfit:
         raise ToolMisuse(f"thumbnail: {unfit[0]} cannot be used in it: draw it with shapes, text and gradients only.")
 
