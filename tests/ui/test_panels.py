@@ -20,7 +20,6 @@ from app.commands import collection, doctor
 from app.services.mcp import configuration
 from app.settings import catalog
 from app.ui import application
-from app.ui.approvals.row import ApprovalRow
 from app.ui.composer import home
 from app.ui.gallery import board, samples
 from app.ui.machine import PresenceEntry
@@ -28,7 +27,7 @@ from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
 from app.ui.preferences import fields
 from app.ui.presence import Presence
-from app.ui.presenter.view import Approval, Card, ShownPicture, Status, View
+from app.ui.presenter.view import Card, ShownPicture, Status, View
 from app.ui.presenter.wording import CardWords
 from app.ui.system import autostart
 from app.ui.system.instance import OPEN, WELCOME, Instance
@@ -334,31 +333,10 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
         made.close()
 
 
-def test_in_german_the_reasons_of_a_question_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    asking = resources.table("asking/words.toml", resources.Table)
-    asked = Approval(
-        "i1", "a1", "c1", "Wisp wants to change a.txt.", "", who="", undo=asking["undo"]["executes"], rule="",
-        why="It runs a command.", sources=(asking["sources"]["screen"],),
-        reasons=("It may do more than look: it is more than plain words joined by &&.", "Something new."), scopes=(),
-    )  # fmt: skip
-    translator = application.install(qapp, "de")
-    row = ApprovalRow(still.theme, still.ticker)
-    qtbot.addWidget(row)
-    try:
-        row.show_row(asked)
-        assert row.accessibleDescription().splitlines()[1:] == [
-            "Das führt einen Befehl aus.",
-            "Er kann mehr tun als nachsehen: it is more than plain words joined by &&.",
-            "Something new.",
-            "Vorher gelesen, in fremden Worten: den Bildschirm.",
-            "Was ein Befehl tut, kann Wisp nicht rückgängig machen.",
-        ]
-        german = resources.texts_of("de")
-        sentences = [*asking["undo"].values(), *asking["undo"]["tools"].values(), *asking["sources"].values()]
-        assert [one for one in sentences if isinstance(one, str) and one not in german] == []
-    finally:
-        assert translator is not None
-        qapp.removeTranslator(translator)
+def test_what_a_question_says_of_undo_and_of_sources_is_german_too() -> None:
+    asking, german = resources.table("asking/words.toml", resources.Table), resources.texts_of("de")
+    sentences = [*asking["undo"].values(), *asking["undo"]["tools"].values(), *asking["sources"].values()]
+    assert [one for one in sentences if isinstance(one, str) and one not in german] == []
 
 
 def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:

@@ -401,50 +401,17 @@ def _is_said(row: Approval) -> bool:
 def _facts(row: Approval) -> Iterator[str]:
     """Yield lines of facts: why Wisp asks, the program it acts on, what it has read, and what can be undone."""
     if row.why and row.why != row.sentence:
-        yield _said(row.why)
+        yield row.why
     if row.who and row.who not in row.sentence:
         yield row.who
-    yield from map(_said, row.reasons)
+    yield from row.reasons
     if row.sources:
         words = QCoreApplication.translate("Approval", "Read before, in others' words: {sources}.")
-        yield words.format(sources=", ".join(map(_said, row.sources)))
+        yield words.format(sources=", ".join(row.sources))
     if row.undo:
-        yield _said(row.undo)
+        yield row.undo
     if row.rule:
         yield QCoreApplication.translate("Approval", "Asked by the rule “{rule}”.").format(rule=row.rule)
-
-
-def _said(sentence: str) -> str:
-    """Return a sentence of the policy in the person's language, or as it is where that has none for it.
-
-    A name in it, such as a path, stands in the frame of its sentence (resources/policy).
-    """
-    tr = QCoreApplication.translate
-    if (whole := tr("Policy", sentence)) != sentence:
-        return whole
-    frames = (
-        tr("Policy", "It may do more than look: {name}."),
-        tr("Policy", "It works in {name}, outside the workspace."),
-        tr("Policy", "It changes {name}."),
-        tr("Policy", "It reaches {name}."),
-        tr("Policy", "It writes outside the workspace: {name}."),
-        tr("Policy", "It wants the content of {name}."),
-    )
-    for english, frame in zip(_FRAMES, frames, strict=True):
-        before, _, behind = english.partition("{name}")
-        if sentence.startswith(before) and sentence.endswith(behind) and len(sentence) > len(before + behind):
-            return frame.replace("{name}", sentence[len(before) : len(sentence) - len(behind)])
-    return sentence
-
-
-_FRAMES = (
-    "It may do more than look: {name}.",
-    "It works in {name}, outside the workspace.",
-    "It changes {name}.",
-    "It reaches {name}.",
-    "It writes outside the workspace: {name}.",
-    "It wants the content of {name}.",
-)
 
 
 def _deed(row: Approval) -> str:
