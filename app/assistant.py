@@ -8,7 +8,16 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
-from app.agent.agent_events import AgentEvent, Notice, TagStart, ToolFinished, ToolRunning, TurnEnded, TurnStarted
+from app.agent.agent_events import (
+    AgentEvent,
+    Attachment,
+    Notice,
+    TagStart,
+    ToolFinished,
+    ToolRunning,
+    TurnEnded,
+    TurnStarted,
+)
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
 from app.agent.inspection import DesktopInspector
 from app.agent.policy import Tier
@@ -87,7 +96,6 @@ _COMMAND_CHARS = 80
 _DRAFT_PX = 512
 _WORK_LEFT = Patience(first_s=1.0, quiet_s=0.5, limit_s=5.0)
 _INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
-_LOOK = "screen_capture"
 _WATCHDOG_SENTENCES = {"ended": "watchdog_ended", "hung": "watchdog_hung"}
 
 
@@ -112,7 +120,6 @@ class Assistant:
         self._journal = journal
         # The name of all that `run` changes, for `take_back` and `wisp undo --turn`.
         self.by_hand = ids.unique("run-")
-        self._new_call = ids.counter(f"{self.by_hand}/")
         journal.attach(session)
         self.registry = tools
         self._executor = executor
@@ -136,10 +143,11 @@ class Assistant:
         own: str = "",
         read_before: tuple[str, ...] | None = None,
         using: tuple[str, ...] = (),
+        attached: tuple[Attachment, ...] = (),
     ) -> TurnEnded:
-        """Run one turn on the person's text, to its end. `own`, `read_before` and `using` are as in `Session.send`."""
+        """Run one turn on the person's text, to its end. The arguments are those of `Session.send`."""
         self._own.sight.note_marked(media)
-        return await self.session.send(text, tuple(media), own, read_before, using)
+        return await self.session.send(text, tuple(media), own, read_before, using, attached)
 
     def stop(self) -> None:
         """End the turn and all input at once. No key or button stays pressed."""
@@ -165,7 +173,7 @@ class Assistant:
         Its changes are recorded under `by_hand` and this call, so that they can be undone.
         """
         audit = self._journal.audit
-        context = TurnContext(admitted, block.call_id, audit=audit, turn_id=self._new_call())
+        context = TurnContext(admitted, block.call_id, audit=audit, turn_id=ids.unique(f"{self.by_hand}/"))
         gate = KeptFirst(WrittenByThePerson(audit), self._journal.record)
         done = await self._executor.run(block, gate, context)
         if spec := self.registry.find(block.name):
@@ -364,7 +372,6 @@ def assemble(
         keep_progress=Keeper(own.checklist) if settings[FOCUS_CHAIN] else None,
         audit=journal.audit,
         nearby=beside,
-        look=_LOOK,
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,

@@ -89,16 +89,29 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """What the person attached to a message. `name` is for people, `line` for models; `kind` is file, region …"""
+
+    kind: str
+    name: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnStarted:
+    """The person's words begin a turn. `attached` are the names of what they attached."""
+
     turn_id: str
     text: str
+    attached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SaidMeanwhile:
-    """What the person wrote while the turn ran."""
+    """What the person wrote while the turn ran. `attached` are the names of what they attached."""
 
     text: str
+    attached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

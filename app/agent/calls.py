@@ -138,7 +138,6 @@ class Calls:
         self.keep_progress: KeepProgress | None = None
         self.pursuit: Pursuit | None = None
         self.consultation: Consultation | None = None
-        self.look = ""
         self.record: Recorder = NoRecorder()
         self.answers: list[Answer] = []
 
@@ -184,11 +183,12 @@ class Calls:
     async def end_toolset(self, toolsets: Mapping[str, str]) -> None:
         """Add a screenshot to the last toolset result, so that the model needs no call to see its effect."""
         place = max((at for at, answer in enumerate(self.answers) if answer.call_id in toolsets), default=None)
-        if place is None or not self.look:
+        screenshot = next((spec for spec in self._registry if spec.is_screenshot), None)
+        if place is None or screenshot is None:
             return
         last = self.answers[place]
         if last.result.ok and (not last.result.llm_media or CHANGED_PART in last.result.payload):
-            seen = await self._looked(Block(ids.unique("call_"), self.look))
+            seen = await self._looked(Block(ids.unique("call_"), screenshot.name))
             self.answers[place] = replace(last, result=replace(last.result, llm_media=seen.llm_media))
 
     async def _looked(self, block: Block) -> ToolResult:

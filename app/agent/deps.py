@@ -102,10 +102,9 @@ class SessionDeps:
     `attended`: a person can answer approvals. `window_tokens` is the model's context size. `tool_names` are other names
     under which tools are taught. `follows_plan`: the provider carries out what the person spelled out, so repeating is
     no loop. Tools use `conversation` to request changes. `keep_progress` saves a call's checklist, returns what the
-    interface shows of it, and never raises. `resolve` finds what a call would act on. `look` names the tool whose
-    picture a vendor's toolset expects after its last action. `record` saves the conversation. `remind` returns texts
-    that match the person's words, by heading. `has_servers`: tool servers exist, so
-    their tools are taught. `expand` returns the text behind a command such as `/server:prompt`, "" for other words.
+    interface shows of it, and never raises. `resolve` finds what a call would act on. `record` saves the
+    conversation. `remind` returns texts that match the person's words, by heading. `has_servers`: tool servers exist,
+    so their tools are taught. `expand` returns the text behind a command such as `/server:prompt`, "" for other words.
     `turn_ids` names turns; names that are saved must be unique over all sessions.
     """
 
@@ -125,7 +124,6 @@ class SessionDeps:
     conversation: ConversationRequests | None = None
     keep_progress: KeepProgress | None = None
     nearby: Nearby | None = None
-    look: str = ""
     resolve: TargetInspector = field(default_factory=NoDesktop)
     record: Recorder = field(default_factory=NoRecorder)
     turn_ids: Callable[[], str] = field(default_factory=lambda: ids.counter("turn"))

@@ -153,7 +153,7 @@ class Loop:
         if self._parts.nearby:
             calls.pursuit = Pursuit(self._parts, self._parts.nearby, turn, self._run_within)
         calls.consultation = None if turn.follows_plan else Consultation(self._parts, turn)
-        calls.record, calls.look = self._parts.record, self._parts.look
+        calls.record = self._parts.record
         one = ModelPass(self._parts, turn, cards, calls, has_read=self._history.holds_others_words)
         written.said, gate.warn = one.message, lambda sentence: turn.tell(Notice("warning", sentence))
 

@@ -339,6 +339,8 @@ def event_of(text: str) -> AgentEvent | None:
     event: AgentEvent = kind(**_known(kind, tree))
     if isinstance(event, agent_events.ToolFinished):
         return replace(event, facts=facts_of(tree.get("facts", [])))
+    if isinstance(event, (agent_events.TurnStarted, agent_events.SaidMeanwhile)):
+        return replace(event, attached=tuple(event.attached))
     if isinstance(event, agent_events.ProgramsUsed):
         return agent_events.ProgramsUsed(tuple(event.names), tuple(event.granted))
     if isinstance(event, TurnEnded):
@@ -397,7 +399,8 @@ def _part(tree: dict[str, Any]) -> Part | None:
     kind = _PARTS.get(tree.pop("is", ""))
     part: Part | None = kind(**_known(kind, tree)) if kind else None
     if isinstance(part, TextPart):
-        return replace(part, author=Author(part.author), outcomes=tuple(map(_outcome, tree.get("outcomes", ()))))
+        outcomes = tuple(map(_outcome, tree.get("outcomes", ())))
+        return replace(part, author=Author(part.author), outcomes=outcomes, attached=tuple(part.attached))
     return part
 
 

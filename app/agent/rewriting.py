@@ -18,6 +18,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.elements import Editing, Element
 from app.protocol.call import Block, ToolResult
 from app.protocol.message import user
+from app.protocol.spec import ScreenAim
 from app.providers.api import Request, Usage
 from app.tools.executor import STARTED_BY_HAND
 
@@ -172,7 +173,8 @@ class SelectionRewriter:
             if self._is_running():
                 raise ToolFailed("A task is running. Stop it or let it end, then try again.")
             self._desktop.resume()
-            done = await self._run(Block(ids.unique("call_"), "computer_type", args={"text": new}))
+            types = next(tool for tool in self._parts.registry if tool.typed and tool.aim is ScreenAim.FOCUS)
+            done = await self._run(Block(ids.unique("call_"), types.name, args={types.typed: new}))
             if not done.ok:
                 raise ToolFailed(str(done.payload.get("reason", done.llm_echo)))
             is_there = await self._desktop.run(_comes_to_hold, seen, new)

@@ -22,8 +22,8 @@ from app.protocol.message import CallPart, Message
 from app.providers.api import NativeCallDelta, NativeCallEnded, NativeCallStarted, Provider, Request, StreamEvent
 from app.services.mcp.pins import ServedTool
 from app.services.mcp.servers import McpServers
+from app.tools.mcp import USE
 
-_USE = "use_mcp_tool"
 _ROOM_CHARS = 4_000
 """About 1,200 tokens for all declarations together: the hints on servers have 1,300 with them."""
 _NAME_CHARS = 64
@@ -109,7 +109,7 @@ class DeclaredServerTools:
         """Return an event of a call of a server's tool as those of `use_mcp_tool`; any other event unchanged."""
         if isinstance(event, NativeCallStarted) and event.name in tools:
             running[event.call_id] = tools[event.name]
-            return [NativeCallStarted(event.call_id, _USE)]
+            return [NativeCallStarted(event.call_id, USE)]
         if isinstance(event, NativeCallDelta) and event.call_id in running:
             return []
         if isinstance(event, NativeCallEnded) and event.call_id in running:
@@ -130,7 +130,7 @@ class DeclaredServerTools:
         def original(part: Any) -> Any:
             name, ours = self._written.get(part.id, ("", {})) if isinstance(part, CallPart) else ("", {})
             # Some servers use an id again: another call under it stays what it is.
-            is_same = name in tools and part.name == _USE and part.args == ours
+            is_same = name in tools and part.name == USE and part.args == ours
             return replace(part, name=name, args=ours["arguments"]) if is_same else part
 
         return replace(message, parts=tuple(original(part) for part in message.parts))

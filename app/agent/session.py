@@ -13,6 +13,7 @@ from typing import Any
 from app.agent.agent_events import (
     AgentEvent,
     ApprovalWanted,
+    Attachment,
     ModeChanged,
     Notice,
     Outcome,
@@ -181,16 +182,18 @@ class Session:
         own: str = "",
         read_before: tuple[str, ...] | None = None,
         using: tuple[str, ...] = (),
+        attached: tuple[Attachment, ...] = (),
     ) -> TurnEnded:
         """Run one turn to its end. If a turn already runs, add the words to it and return its end.
 
         `own` is the part of the words that the person wrote themselves, so it can permit what it names; it is "" if a
         program or the clipboard may have added anything. `read_before` is as in `Words`. `using` are the programs
-        (`Owner.ref`) that the person lets this conversation use by these words. The text of a finished or
+        (`Owner.ref`) that the person lets this conversation use by these words. `attached` are told below the text; the
+        pictures among them are in `media`. The text of a finished or
         waiting turn was already sent as `SayDelta` events. Cancelling this call stops the turn.
         """
         self._learned.grants |= {(Subject.PROGRAM, ref) for ref in using}
-        return await self._take(Words(text, media, own, read_before))
+        return await self._take(Words(text, media, own, read_before, attached=attached))
 
     async def pass_on(self, name: str, text: str) -> TurnEnded:
         """Run one turn on a message that the small app `name` wrote and the person let through, as `send` does.
@@ -204,8 +207,8 @@ class Session:
         if self._turn and self._running:
             running = self._running
             self._turn.hear_meanwhile(words)
-            self._parts.record.said_meanwhile(words.text)
-            self._tell(SaidMeanwhile(words.text))
+            self._parts.record.said_meanwhile(words.whole)
+            self._tell(SaidMeanwhile(words.text, words.names))
             await self._settle()
             return await asyncio.shield(running)  # because a cancelled caller must not cancel the turn of another
         turn = self._turn = self._new_turn()
@@ -306,7 +309,7 @@ class Session:
         self._watch(turn)
         ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"), Remedy.LOG)
         try:
-            self._tell(TurnStarted(turn.id, words.text))
+            self._tell(TurnStarted(turn.id, words.text, words.names))
             self._modes.look()
             if words.parts:
                 ended = await self._ended(turn, words)

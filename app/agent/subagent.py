@@ -184,7 +184,7 @@ class Within:
                 self._tell(replace(event, within=self._call_id))
             case PassStarted():
                 progress = {"pass": event.number, "of": self._passes}
-                self._tell(ToolProgress(self._call_id, "computer_use", progress))
+                self._tell(ToolProgress(self._call_id, "goal_pass", progress))
             case TagDelta() | ToolRunning() | ToolProgress() | ToolFinished():
                 self._of_call(event)
             case TurnStarted() | TurnEnded() | SayDelta():

@@ -267,13 +267,13 @@ class SurfaceAnswers:
 
     async def _search(self, wish: SurfaceWish) -> list[dict[str, str]]:
         query = " ".join(str(wish.arguments.get("query", "")).split())
-        call = await self._admit(wish, self._spec("web_search"), query=query)
+        call = await self._admit(wish, self._spec(wish), query=query)
         found = await self._parts.search.search(SearchWish(call.text("query")[:400]))
         await self._parts.audit("web_searched", {"engine": found.engine, "surface": wish.surface})
         return [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found.hits]
 
     async def _fetch(self, wish: SurfaceWish) -> dict[str, Any]:
-        call = await self._admit(wish, self._spec("web_fetch"), url=str(wish.arguments.get("url", "")))
+        call = await self._admit(wish, self._spec(wish), url=str(wish.arguments.get("url", "")))
         page = await self._parts.pages.get(call.text("url"))
         if page.elsewhere:
             raise ToolMisuse(_says("elsewhere", url=page.url, elsewhere=page.elsewhere))
@@ -283,9 +283,7 @@ class SurfaceAnswers:
     async def _draw(self, wish: SurfaceWish) -> str:
         """Return the picture as a `data:` address, not larger than a model sees."""
         given = {name: str(wish.arguments.get(name) or "") for name in ("prompt", "size")}
-        call = await self._admit(
-            wish, self._spec("generate_image"), prompt=given["prompt"], size=shape_of(given["size"])
-        )
+        call = await self._admit(wish, self._spec(wish), prompt=given["prompt"], size=shape_of(given["size"]))
         made = await self._parts.maker.draw(call.text("prompt"), call.text("size"))
         if made.url:
             _, seen = await self._parts.pages.picture(made.url)
@@ -296,8 +294,8 @@ class SurfaceAnswers:
 
     async def _schedule(self, wish: SurfaceWish) -> dict[str, JsonValue]:
         given = {name: str(wish.arguments.get(name, "")) for name in ("schedule", "task")}
-        await self._admit(wish, self._spec("cron"), **given, title=wish.name)
-        done = await self._run("cron", {**given, "title": wish.name})
+        await self._admit(wish, self._spec(wish), **given, title=wish.name)
+        done = await self._run(wish, {**given, "title": wish.name})
         return {name: done.payload[name] for name in ("id", "title", "when")}
 
     async def _use_tool(self, wish: SurfaceWish) -> Any:
@@ -314,12 +312,11 @@ class SurfaceAnswers:
             raise ToolMisuse(_says("no_tool")) from None
         given = wish.arguments.get("arguments")
         arguments = dict(given) if isinstance(given, Mapping) else {}
-        spec = self._spec("use_mcp_tool")
         # What a tool may change is agreed to for these arguments only.
         only_reads = await asyncio.to_thread(servers.pins.only_reads, entry.pin, tool.name)
         covered = "" if only_reads else json.dumps(arguments, sort_keys=True)
         call: dict[str, JsonValue] = {"server_name": entry.name, "tool_name": tool.name, "arguments": arguments}
-        await self._admit(wish, spec, covered, **call)
+        await self._admit(wish, self._spec(wish), covered, **call)
         answer = await servers.use(entry, tool.name, arguments, lambda *_: None, whole=True, caller=wish.surface)
         if answer.question is not None:
             await servers.reply(entry, tool.name, None, caller=wish.surface)
@@ -330,7 +327,7 @@ class SurfaceAnswers:
     async def _open_link(self, wish: SurfaceWish) -> dict[str, JsonValue]:
         """Open an address in the person's browser, after a question in every mode, once for a host that they allow."""
         call = await self._admit(wish, OPEN_LINK, url=str(wish.arguments.get("url", "")))
-        await self._run("open_app", {"name": call.text("url")})
+        await self._run(wish, {"name": call.text("url")})
         return {}
 
     async def _pass_on(self, wish: SurfaceWish) -> dict[str, JsonValue]:
@@ -342,12 +339,12 @@ class SurfaceAnswers:
         self._in_background(self._parts.pass_on(clip_line(wish.name, _NAME_CHARS), call.text("text")))
         return {}
 
-    async def _run(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolResult:
-        """Run a tool of Wisp's for a wish that was judged before. Raises ToolMisuse with the reason of a failure."""
+    async def _run(self, wish: SurfaceWish, arguments: Mapping[str, JsonValue]) -> ToolResult:
+        """Run the tool that a judged wish asks for. Raises ToolMisuse with the reason of a failure."""
         context = TurnContext(
             admitted, audit=self._parts.audit, turn_id=ids.unique("surface-"), said="", turns=(), tainted_by=(_TAINT,)
         )
-        block = Block(ids.unique("call_"), tool, args=dict(arguments))
+        block = Block(ids.unique("call_"), self._spec(wish).name, args=dict(arguments))
         done = await self._parts.executor.run(block, _Admitted(), context)
         if not done.result.ok:
             raise ToolMisuse(str(done.result.payload.get("reason", "")) or done.result.llm_echo)
@@ -401,10 +398,8 @@ class SurfaceAnswers:
             self._allowed.add(allowed)
         return ""
 
-    def _spec(self, name: str) -> ToolSpec:
-        spec = self._parts.registry.find(name)
-        assert spec, name
-        return spec
+    def _spec(self, wish: SurfaceWish) -> ToolSpec:
+        return next(spec for spec in self._parts.registry if spec.asked_as == wish.kind)
 
 
 class _Admitted:

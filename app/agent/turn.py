@@ -8,12 +8,12 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 
-from app.agent.agent_events import AgentEvent, Outcome, State, StateChanged
+from app.agent.agent_events import AgentEvent, Attachment, Outcome, State, StateChanged
 from app.agent.budget import Budget
 from app.agent.policy.naming import own_words
 from app.agent.policy.values import Subject
 from app.agent.prompt import admits_failure, told
-from app.base import ids
+from app.base import ids, resources
 from app.base.texts import plain
 from app.base.values import dataclass, field, replace
 from app.protocol.call import JsonValue, Media, ToolResult
@@ -147,7 +147,7 @@ Tell = Callable[[AgentEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the person wrote: text and pictures. `own` is the part that they surely wrote themselves.
+    """What the person wrote, and what they attached. `own` is the part that they surely wrote themselves.
 
     `read_before` is None for a message of the person. Otherwise this is an earlier task, which they agreed to then:
     these sources had been read when it was made. `brought` is what others wrote in it, as the model reads it: nothing
@@ -160,11 +160,25 @@ class Words:
     read_before: tuple[str, ...] | None = None
     brought: str = ""
     wish: str = ""
+    attached: tuple[Attachment, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """The text, and below it a line for each attachment."""
+        if not self.attached:
+            return self.text
+        heading = resources.table("prompts/attached.toml", dict[str, str])["heading"]
+        return "\n".join([self.text, "", heading, *(one.line for one in self.attached)]).strip()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the attachments."""
+        return tuple(one.name for one in self.attached)
 
     @property
     def told(self) -> str:
-        """The text with what others wrote in it."""
-        return f"{self.text}\n{self.brought}" if self.brought else self.text
+        """All of it with what others wrote in it."""
+        return f"{self.whole}\n{self.brought}" if self.brought else self.whole
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -176,8 +190,9 @@ class Words:
 
     def _parts(self, told: str, author: Author) -> tuple[Part, ...]:
         wish = self.wish or self.text
-        text = TextPart(told, author, "" if wish == told else wish, holds_others=bool(self.brought))
-        return (*([text] if self.text.strip() else []), *(ImagePart(media) for media in self.media))
+        kinds = tuple(one.kind for one in self.attached)
+        text = TextPart(told, author, "" if wish == told else wish, holds_others=bool(self.brought), attached=kinds)
+        return (*([text] if self.whole.strip() else []), *(ImagePart(media) for media in self.media))
 
 
 async def with_prompt(words: Words, expand: Callable[[str], Awaitable[str]]) -> Words:
@@ -185,7 +200,7 @@ async def with_prompt(words: Words, expand: Callable[[str], Awaitable[str]]) -> 
 
     Only what the person typed is a command, not a schedule that a model made or an answer that it offered.
     """
-    is_typed = words.read_before is None and words.own.strip() == words.text.strip()
+    is_typed = words.read_before is None and words.own.strip() == words.whole.strip()
     if not is_typed or not (brought := await expand(words.text)):
         return words
     served = plain(brought)[0]

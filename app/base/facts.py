@@ -297,6 +297,26 @@ class Undoable(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Removed(Fact):
+    """Something of the person's was deleted, which is all that the call did."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack(Fact):
+    """So many changes were taken back. `turn` is whose changes they were; "" if they were none of files."""
+
+    count: int
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed(Fact):
+    """A command that the person may run. Wisp only shows it."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
 class Missing(Fact):
     """Nothing is called so."""
 
@@ -475,8 +495,9 @@ _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         WindowChanged, DialogClosed, DialogAsks, Shows, StateNow, ValueNow, KeyboardIn, Became, ControlChanged, Came,
-        Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Missing, Several, NotAllowed, Failed, ListedWindows,
-        ShownThings, Listed, Brought, Ran, Planned, Made, Named, Candidate, ListedWindow, ShownThing, Phrase,
+        Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Removed, TakenBack, Proposed, Missing, Several,
+        NotAllowed, Failed, ListedWindows, ShownThings, Listed, Brought, Ran, Planned, Made, Named, Candidate,
+        ListedWindow, ShownThing, Phrase,
     )
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ from app.agent.policy.unattended import check_names
 from app.assistant import assembled
 from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
-from app.base.facts import Failed, first
+from app.base.facts import Failed, Removed, Undoable, first
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.withheld import cleaned
@@ -364,7 +364,7 @@ def _outcome(
 
 def _keep_or_put_back(event: ToolFinished, translated: Callable[[str], str]) -> str:
     """Return a line that says how to get back what a call deleted; "" if it deleted nothing."""
-    if event.ok and event.tool.startswith("delete_") and event.payload.get("undoable"):
+    if first(Removed, event.facts) and first(Undoable, event.facts):
         return f"  {translated(_BACK)}"
     deleted, name = event.payload.get("deleted"), event.payload.get("put_back")
     if not name or not isinstance(deleted, (list, tuple)):

@@ -45,7 +45,7 @@ def look(name: str) -> dict[catalog.Setting[str], str]:
     try:
         return look_named(name)
     except ToolMisuse as error:
-        raise argparse.ArgumentTypeError(str(error).removeprefix("name: ")) from error
+        raise argparse.ArgumentTypeError(error.why.what.for_models) from error
 
 
 def add_rehearsal_options(parser: argparse.ArgumentParser) -> None:

@@ -441,11 +441,9 @@ class ThisMachine:
     async def unshown(self, setting: str) -> str:
         import asyncio
 
-        from app.services.themes import look_problems
+        from app.services.themes import setting_problems
 
-        start = f"{setting}: "
-        found = [one.removeprefix(start) for one in await asyncio.to_thread(look_problems) if one.startswith(start)]
-        return " ".join(found)
+        return " ".join(told for key, told in await asyncio.to_thread(setting_problems) if key == setting)
 
     async def servers(self) -> Sequence[ModelServer]:
         from app.providers.openai_compatible.provider import local_endpoints

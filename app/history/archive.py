@@ -83,7 +83,7 @@ def _paragraphs(shown: Sequence[AgentEvent]) -> Iterator[str]:
 def _lines(event: AgentEvent, voiced: set[str], said: str) -> Iterator[str]:
     match event:
         case TurnStarted() | SaidMeanwhile():
-            quoted = "\n".join(f"> {line}" for line in event.text.splitlines() or [""])
+            quoted = "\n".join(f"> {line}" for line in [*event.text.splitlines(), *event.attached] or [""])
             yield f"{quoted}\n"
         case ToolFinished() if not (event.ok and event.call_id in voiced):
             yield f"- {'✓' if event.ok else '✗'} `{event.tool}` {clip_line(event.echo, _LINE_CHARS)}\n"

@@ -38,6 +38,11 @@ def holder() -> str:
     return f"{os.getpid()} {psutil.Process().create_time():.0f}"
 
 
+def _said(event: agent_events.TurnStarted | agent_events.SaidMeanwhile) -> str:
+    """Return what the person said, or else what they attached."""
+    return event.text if event.text.strip() else ", ".join(event.attached)
+
+
 class JournalRecord:
     """One session's record. All goes to the database's own thread; only `settled` and `close` wait for it.
 
@@ -92,9 +97,8 @@ class JournalRecord:
         elif is_shown(event) and not isinstance(event, agent_events.ToolProgress):
             if isinstance(event, agent_events.TurnEnded) and self._used:
                 self._show(self._used)
-            self._show(
-                event, event.text if isinstance(event, (agent_events.TurnEnded, agent_events.SaidMeanwhile)) else ""
-            )
+            said = _said(event) if isinstance(event, agent_events.SaidMeanwhile) else ""
+            self._show(event, event.text if isinstance(event, agent_events.TurnEnded) else said)
         if isinstance(event, agent_events.TurnEnded):
             self._used = None
             self._soon(rows.end_turn, event.turn_id, event.outcome.value, self._clock.wall())
@@ -124,11 +128,11 @@ class JournalRecord:
 
     def _begin_turn(self, event: agent_events.TurnStarted) -> None:
         self.turn, self._used = event.turn_id, None
-        title = clip_line(without_secrets(event.text[:_TITLE_FROM]), _TITLE_CHARS) or _WORDLESS
+        title = clip_line(without_secrets(_said(event)[:_TITLE_FROM]), _TITLE_CHARS) or _WORDLESS
         now = self._clock.wall()
         self._soon(rows.begin_turn, StoredTurn(self.turn, title, now, self._model, holder()))
         self._is_begun = True
-        self._show(event, event.text)
+        self._show(event, _said(event))
 
     def _use(self, event: agent_events.UsageChanged) -> None:
         self._used = event

@@ -75,7 +75,7 @@ def question_result(question: str, options: Iterable[str], echo: str) -> ToolRes
     answer.
     """
     payload: dict[str, JsonValue] = {"question": question, "options": list(options), "text": question}
-    return ToolResult(True, "ask_followup_question", payload, echo, ends_turn=WAITING)
+    return ToolResult(True, "question", payload, echo, ends_turn=WAITING)
 
 
 class GateRefusal(str):

@@ -39,7 +39,8 @@ class TextPart:
     """A text. Models read only `text`.
 
     `author` wrote it; `wish` is what the person wants of it, if Wisp put words around that. `outcomes` are those of the
-    calls whose results the text tells, in order. `holds_others`: others wrote a part of it.
+    calls whose results the text tells, in order. `holds_others`: others wrote a part of it. `attached` are the kinds of
+    what the person attached, of which the text tells too: `wish` is then all that they wrote, also if it is "".
     """
 
     text: str
@@ -47,6 +48,7 @@ class TextPart:
     wish: str = ""
     outcomes: tuple[CallOutcome, ...] = ()
     holds_others: bool = False
+    attached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

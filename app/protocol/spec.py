@@ -157,6 +157,8 @@ class ToolSpec:
     `needs_answer` marks a tool that the docs omit in YOLO mode, because the person does not answer there.
     `is_checklist` marks a tool that the docs omit if Wisp keeps no checklist.
     `is_added` marks a tool that the docs omit if the person added no tool server.
+    `is_screenshot` marks the tool whose picture a vendor's toolset expects after its last action.
+    `asked_as` is the wish by which the page of a small app asks for what the tool does; "" if none may.
     A tool with a `rare` family shares one line of the prompt with it; the answer to its first call explains the rest.
     `leaves_traces` returns whether a call may change something that its effects do not name; a dry run does not run it.
     `is_wait` marks a tool that waits for the earlier calls of a message; the later calls wait for it.
@@ -192,6 +194,8 @@ class ToolSpec:
     needs_answer: bool = False
     is_checklist: bool = False
     is_added: bool = False
+    is_screenshot: bool = False
+    asked_as: str = ""
     rare: RareFamily | None = None
     splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     open: bool = False

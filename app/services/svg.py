@@ -71,19 +71,19 @@ def sanitise(text: str, *, is_whole: bool = True) -> SafeDrawing:
 
     written = text.strip()
     if len(written.encode("utf-8", "replace")) > MOST_BYTES:
-        raise ToolMisuse(f"svg: it has more than {MOST_BYTES} bytes. Draw it with fewer shapes.")
+        raise ToolMisuse(f"it has more than {MOST_BYTES} bytes. Draw it with fewer shapes.", argument="svg")
     if _DECLARED.search(written):
-        raise ToolMisuse("svg: leave out DOCTYPE and ENTITY, and begin with <svg.")
+        raise ToolMisuse("leave out DOCTYPE and ENTITY, and begin with <svg.", argument="svg")
     try:
         root = ElementTree.fromstring(written) if is_whole else _begun(written)
     except (ElementTree.ParseError, ValueError) as error:
-        raise ToolMisuse(f"svg: it is no whole SVG ({error}). Write it from <svg …> to </svg>.") from None
+        raise ToolMisuse(f"it is no whole SVG ({error}). Write it from <svg …> to </svg>.", argument="svg") from None
     if _local(root.tag) != "svg":
-        raise ToolMisuse("svg: begin with <svg …> and end with </svg>.")
+        raise ToolMisuse("begin with <svg …> and end with </svg>.", argument="svg")
     if sum(1 for _ in root.iter()) > _MOST_ELEMENTS:
-        raise ToolMisuse(f"svg: it has more than {_MOST_ELEMENTS} elements. Draw it with fewer shapes.")
+        raise ToolMisuse(f"it has more than {_MOST_ELEMENTS} elements. Draw it with fewer shapes.", argument="svg")
     if _is_deeper(root, _DEEPEST):
-        raise ToolMisuse(f"svg: its elements lie more than {_DEEPEST} deep in each other. Use fewer groups.")
+        raise ToolMisuse(f"its elements lie more than {_DEEPEST} deep in each other. Use fewer groups.", argument="svg")
     left_out: dict[str, None] = {}
     _clean(root, left_out)
     _check_uses(root)
@@ -116,11 +116,11 @@ class SvgRenderer:
         png = _answer(process, width, height, drawing.text.encode())
         if png is None:
             _end(process)
-            raise ToolFailed("svg: it takes too much time or memory to draw. Use fewer shapes and filters.")
+            raise ToolFailed("it takes too much time or memory to draw. Use fewer shapes and filters.", argument="svg")
         if (other := self._kept(process)) is not None:
             _end(other)
         if not png:
-            raise ToolFailed("svg: it cannot be drawn. Check its shapes and its viewBox.")
+            raise ToolFailed("it cannot be drawn. Check its shapes and its viewBox.", argument="svg")
         return png, width, height
 
     def close(self) -> None:
@@ -285,9 +285,9 @@ def _check_uses(root: Element) -> None:
             number, deep = known.get(target, (0, 0))
             count, depth = count + number, max(depth, deep)
             if count > _MOST_ELEMENTS:
-                raise ToolMisuse(f"svg: its <use> elements make more than {_MOST_ELEMENTS} elements of it.")
+                raise ToolMisuse(f"its <use> elements make more than {_MOST_ELEMENTS} elements of it.", argument="svg")
         if level + depth > _MOST_USES:
-            raise ToolMisuse(f"svg: its <use> elements lead into each other more than {_MOST_USES} deep.")
+            raise ToolMisuse(f"its <use> elements lead into each other more than {_MOST_USES} deep.", argument="svg")
         return count, depth
 
     drawn(root, 0)

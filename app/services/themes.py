@@ -118,16 +118,20 @@ def look_problems() -> tuple[str, ...]:
     """Return a sentence for each part of the person's look that is not shown as they wrote it: errors in their theme
     file, and what is no colour, no background and no font of this system in their settings.
     """
+    return *active_theme(store.load()).problems, *(f"{key}: {told}" for key, told in setting_problems())
+
+
+def setting_problems() -> tuple[tuple[str, str], ...]:
+    """Return what of the look's settings is not shown as they say, each with the setting's key."""
     now = store.load()
-    problems = [*active_theme(now).problems]
     read = tokens.palette_of(now[PALETTE])
     unread = [part.strip() for part in now[PALETTE].split(";") if part.partition(":")[0].strip() not in read]
-    problems += [f"{PALETTE.key}: {part!r} is no opaque colour, such as accent: #B3541E." for part in unread if part]
+    found = [(PALETTE.key, f"{part!r} is no opaque colour, such as accent: #B3541E.") for part in unread if part]
     backdrop = now[BACKDROP]
     if backdrop and not _picture(backdrop) and (why := why_no_background(backdrop)):
         is_path = Path(backdrop).expanduser().is_absolute()
-        problems.append(f"{BACKDROP.key}: {'there is no picture ' + backdrop + '.' if is_path else why}")
-    return *problems, *(f"{FONTS.key}: {told}." for told in missing_fonts())
+        found.append((BACKDROP.key, f"there is no picture {backdrop}." if is_path else why))
+    return *found, *((FONTS.key, f"{told}.") for told in missing_fonts())
 
 
 def missing_fonts() -> tuple[str, ...]:
@@ -363,8 +367,9 @@ def look_named(name: str) -> dict[Setting[str], str]:
     if len(schemes) > 1 or len(themes) != bool(rest) or not words:
         listed = "\n".join(f"- {one}: {tokens.face(one, tokens.SCHEMES[0]).about}" for one in THEME.choices)
         raise ToolMisuse(
-            f"name: there is no theme {name!r}. Choose light, dark or system, one of these, or both, as in "
-            f"cyberpunk-dark:\n{listed}"
+            f"there is no theme {name!r}. Choose light, dark or system, one of these, or both, as in "
+            f"cyberpunk-dark:\n{listed}",
+            argument="name",
         )
     chosen = {THEME: themes[0], **dict.fromkeys(_OF_ONES_OWN, "")} if themes else {}
     return {**chosen, SCHEME: schemes[0]} if schemes else chosen

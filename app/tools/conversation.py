@@ -9,8 +9,9 @@ from typing import Protocol
 
 from app.base import paths, resources
 from app.base.errors import ToolMisuse
+from app.base.facts import Proposed
 from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult, question_result
-from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
+from app.protocol.spec import PROGRESS, Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.tasks import Checklist, Item, parse_options, render
 from app.services.themes import Appearance
 from app.settings import store
@@ -76,7 +77,7 @@ class Tasks:
         items = await asyncio.to_thread(self._checklist.items)
         edited = " The person has edited it." if items and self._checklist.was_edited() else ""
         echo = f"The checklist:{edited}\n{render(items)}" if items else "There is no checklist yet: give task_progress."
-        return ToolResult(True, "focus_chain", checklist_payload(items), echo)
+        return ToolResult(True, PROGRESS.name, checklist_payload(items), echo)
 
     async def new_task(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         summary = _said(call, "context")
@@ -241,9 +242,8 @@ class Speech:
                 "attempt_completion needs result: what was done and where it is, in one to three sentences."
             )
         payload: dict[str, JsonValue] = {"text": text} | _offers(call)
-        if call.has("command"):
-            payload["command"] = call.text("command")
-        return ToolResult(True, "attempt_completion", payload, ends_turn=FINISHED)
+        facts = (Proposed(call.text("command")),) if call.has("command") else ()
+        return ToolResult(True, "attempt_completion", payload, ends_turn=FINISHED, facts=facts)
 
     async def wait_for_human_input(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         payload = {"kind": call.text("kind", "question"), "text": call.text("text")}

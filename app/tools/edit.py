@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.facts import Removed, TakenBack
 from app.base.texts import Phrase, clip_middle, named_in_short
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
@@ -99,28 +100,30 @@ class Edits:
         await turn.audit("file_deleted", {"path": str(place.path), "trashed": done.trashed})
         where = "moved to the trash" if done.trashed else "deleted; undo_last_change brings it back"
         payload = {**_about(place, done), "trashed": done.trashed}
-        return ToolResult(True, "delete_file", payload, f"{place.shown!r} was {where}.")
+        return ToolResult(True, "delete_file", payload, f"{place.shown!r} was {where}.", facts=(Removed(),))
 
     async def undo(self, _call: ToolCall, turn: TurnContext) -> ToolResult:
         others = await asyncio.to_thread(newest_of, self._others, self._changes.newest_at(turn.turns), turn.turns)
         if others:
             done = " ".join([await asyncio.to_thread(other.undo_newest, turn.turns) for other in others])
             await turn.audit("change_undone", {"told": done})
-            return ToolResult(True, "undo_last_change", {"path": "", "text": done, "count": len(others)}, done)
+            back = TakenBack(len(others))
+            return ToolResult(True, "undo_last_change", {"path": "", "text": done}, done, facts=(back,))
         undone, problems = await asyncio.to_thread(self._changes.undo_newest, turn.turns)
         if not undone:
             raise ToolFailed(" ".join(problems) or "There is no change of a file to undo.")
         change = undone[0]
         place = self._workspace.locate(change.path)
         await turn.audit("change_undone", {"path": change.path, "tool": change.tool})
-        payload: dict[str, JsonValue] = {"tool": change.tool, "turn": change.turn, "count": len(undone)}
+        payload: dict[str, JsonValue] = {"tool": change.tool}
+        facts = (TakenBack(len(undone), change.turn),)
         if len(undone) > 1 or problems:
             names = ", ".join(named_in_short([self._workspace.locate(one.path).shown for one in undone]))
             told = " ".join([f"Took back {change.tool}: {names}.", *problems])
-            return ToolResult(True, "undo_last_change", {**payload, "path": names}, told)
+            return ToolResult(True, "undo_last_change", {**payload, "path": names}, told, facts=facts)
         now = "is gone again" if change.before is None else "is as it was before"
         told = f"Took back {change.tool}: {place.shown!r} {now}."
-        return ToolResult(True, "undo_last_change", {**payload, "path": place.shown}, told)
+        return ToolResult(True, "undo_last_change", {**payload, "path": place.shown}, told, facts=facts)
 
 
 def newest_of(others: Sequence[Undoable], files_at: float, turns: Collection[str] | None) -> list[Undoable]:

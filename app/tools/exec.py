@@ -133,7 +133,6 @@ def card(run: Run, now: float, *, with_output: bool = True) -> dict[str, JsonVal
         "stopped": record.stopped,
         "set_aside": list(record.set_aside),
         "deleted": list(record.deleted),
-        "undoable": bool(record.deleted),
         "put_back": put_back_id(run) if record.asks else "",
         "seconds": round((record.ended_at or now) - record.started_at, 3),
         "stdout_bytes": run.stdout.size(),
@@ -193,7 +192,7 @@ class Commands:
             raise Cancelled(f"The command was stopped with all it had started; its output so far is run {run.id}.")
         self._processes.leave(run)
         server = follower.server() if rests and run.is_running else Server()
-        payload = {**card(run, self._clock.wall()), "url": server.url}
+        payload = {**card(run, self._clock.wall()), "url": server.url, "undoable": bool(run.record.deleted)}
         echo = summary(run, self._clock.wall(), server) + preview(run)
         said = Brought(preview(run).strip("\n") if run.stdout.size() or run.stderr.size() else "")
         return ToolResult(True, "execute_command", payload, echo, facts=(_fact(run), said))

@@ -252,6 +252,7 @@ SCHEDULES = Family(
     (
         ToolSpec(
             name="cron",
+            asked_as="cron",
             description=(
                 "Do a task later, once or again and again, with nobody there: the person is asked now, with the next "
                 "three times. The task is a whole wish that needs nothing of this conversation. What would ask then is "

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from app.base import resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
-from app.base.facts import Listed, Made
+from app.base.facts import Listed, Made, Removed
 from app.base.texts import Phrase, clip_line
 from app.base.values import replace
 from app.protocol.call import JsonValue, ToolCall, ToolResult, question_result
@@ -187,7 +187,7 @@ class SurfaceTools:
         await asyncio.to_thread(self._store.delete, surface, _origin(call, turn))
         await turn.audit("surface_deleted", {"id": surface.id, "name": surface.name})
         text = f"Deleted {surface.name!r} with what it kept. undo_last_change brings it back."
-        return _result(call, surface, text, undoable=True)
+        return replace(_result(call, surface, text, undoable=True), facts=(Removed(),))
 
     async def _found(self, call: ToolCall, kind: str = "") -> Surface:
         return await asyncio.to_thread(self._store.find, call.text("id"), kind)

@@ -299,6 +299,7 @@ WATCHING = Family(
                 _SPACE,
             ),
             examples=("<screen_capture/>",),
+            is_screenshot=True,
             taint="screen",
             steps=("look_at_screen",),
         ),

@@ -22,6 +22,7 @@ from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
 from app.services.surfaces.client import NoSuchSurface
+from app.services.surfaces.served_apps import SERVED_LINK
 from app.tools.acts import menu_entries_of, seen_in
 from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
@@ -354,6 +355,7 @@ WINDOWS = Family(
                 ),
             ),
             examples=('<open_app name="calculator"/>',),
+            asked_as=SERVED_LINK,
             effects_by_call=_effects_of_opening,
             aim=ScreenAim.PROGRAM,
             opens="name",

@@ -56,7 +56,14 @@ class Agent(Protocol):
         ...
 
     async def send(
-        self, text: str, media: Sequence[agent.Media] = (), own: str = "", /, *, using: tuple[str, ...] = ()
+        self,
+        text: str,
+        media: Sequence[agent.Media] = (),
+        own: str = "",
+        /,
+        *,
+        using: tuple[str, ...] = (),
+        attached: tuple[agent.Attachment, ...] = (),
     ) -> agent.TurnEnded:
         """Run one turn from the person's words to its end. If a turn already runs, the words are added to that turn.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,10 @@ from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from app.agent import agent_events as agent
-from app.agent.agent_events import Media
 from app.base.errors import Remedy
 from app.ui.approvals.devices import WITNESS
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
-from app.ui.composer.attachments import Attached, in_words, pictures
+from app.ui.composer.attachments import Attached, pictures, sent
 from app.ui.machine import Collection, NoPresences, Presences
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
@@ -35,7 +35,6 @@ from app.ui.presenter.view import (
     UseMade,
     View,
 )
-from app.ui.presenter.wording import without_attached
 from app.ui.system.tray import Actions, menu_for
 from app.ui.theme import drawing, roles
 from app.ui.theme.appearance import Look
@@ -51,10 +50,10 @@ class Turns:
     def __init__(self, tell: Tell, background: BackgroundTasks) -> None:
         self._tell = tell
         self._background = background
-        self._waiting: asyncio.Queue[tuple[str, tuple[Media, ...], str, tuple[str, ...]]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[Callable[[Agent], Coroutine[Any, Any, None]]] = asyncio.Queue()
 
-    def send(self, text: str, media: tuple[Media, ...], own: str, using: tuple[str, ...]) -> None:
-        self._waiting.put_nowait((text, media, own, using))
+    def send(self, text: str, attached: Sequence[Attached], own: str, using: tuple[str, ...]) -> None:
+        self._waiting.put_nowait(partial(_turn, text=text, attached=tuple(attached), own=own, using=using))
 
     def take_back(self, agent: Agent, turn_id: str) -> None:
         """Undo what a turn changed in files, and show what the agent says about it. Needs a running event loop."""
@@ -63,17 +62,17 @@ class Turns:
     async def run(self, agent: Agent, before: Callable[[], Awaitable[None]]) -> None:
         """Send each message when it arrives, without end. `before` is awaited before each one."""
         while True:
-            text, media, own, using = await self._waiting.get()
+            turn = await self._waiting.get()
             await before()
-            self._background.begin(_turn(agent, text, media, own, using))
+            self._background.begin(turn(agent))
 
     async def _taken_back(self, agent: Agent, turn_id: str) -> None:
         for sentence in await agent.take_back(turn_id):
             self._tell("info", sentence)
 
 
-async def _turn(agent: Agent, text: str, media: tuple[Media, ...], own: str, using: tuple[str, ...]) -> None:
-    await agent.send(text, media, own, using=using)
+async def _turn(agent: Agent, *, text: str, attached: tuple[Attached, ...], own: str, using: tuple[str, ...]) -> None:
+    await agent.send(text, pictures(attached), own, using=using, attached=sent(attached))
 
 
 if TYPE_CHECKING:
@@ -283,9 +282,8 @@ class Presence(QObject):
         """
         self._opened += 1
         self._lent_at = WITNESS.presses() if self.stage.return_keyboard() else None
-        words = in_words(text, attached)
-        self.inbox.change(lambda view: presenter.sent(view, words))
-        self.turns.send(words, pictures(attached), own, using)
+        self.inbox.change(lambda view: presenter.sent(view, text, tuple(one.name for one in attached)))
+        self.turns.send(text, attached, own, using)
         self.stage.show_thread()
         self.inbox.change(presenter.attended)
         self._show_bubble()
@@ -348,7 +346,7 @@ class Presence(QObject):
     async def _look_up_recent(self, session: Agent) -> None:
         """Fetch the person's last tasks, as suggestions, and the commands that complete a text with a slash."""
         found = await session.archive.conversations(limit=_MOST_RECENT)
-        self.stage.recent = tuple(filter(None, (without_attached(one.title)[0] for one in found)))
+        self.stage.recent = tuple(one.title for one in found)
         self.stage.commands = tuple(await session.commands())
 
     async def focus_left(self) -> None:

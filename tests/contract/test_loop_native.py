@@ -149,7 +149,7 @@ async def test_a_vendors_toolset_runs_in_order_and_halts_at_the_first_failure(tm
 async def test_the_last_action_of_a_toolset_carries_one_picture_of_what_came_of_it(
     tmp_path: Path, calls: tuple[tuple[Step, ...], ...], pictures: dict[str, int]
 ) -> None:
-    stage = _stage(tmp_path, [step for call in calls for step in call], "Done.", look="look")
+    stage = _stage(tmp_path, [step for call in calls for step in call], "Done.")
     await stage.send()
     results = [part for part in stage.provider.requests[1].messages[-1].parts if isinstance(part, ResultPart)]
     assert {part.call_id: len(part.media) for part in results} == pictures
@@ -162,7 +162,7 @@ async def test_a_picture_that_the_rules_forbid_is_not_taken(tmp_path: Path) -> N
     rules = tmp_path / ".wisp" / "policy.toml"
     rules.parent.mkdir()
     rules.write_text('[[rule]]\nname = "no pictures"\nthen = "deny"\ntool = "look"\n', encoding="utf-8")
-    stage = _stage(tmp_path, [*_call("t1", "click", "computer", x=1)], "Done.", look="look")
+    stage = _stage(tmp_path, [*_call("t1", "click", "computer", x=1)], "Done.")
     await stage.send()
     (result,) = (part for part in stage.provider.requests[1].messages[-1].parts if isinstance(part, ResultPart))
     assert (result.is_error, result.media) == (False, ())

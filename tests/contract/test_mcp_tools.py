@@ -440,7 +440,7 @@ async def test_a_question_of_the_server_becomes_a_question_to_the_person(world: 
     assert ended.outcome is Outcome.WAITING
     (finished,) = [event for event in stage.of(ToolFinished) if isinstance(event, ToolFinished)]
     assert (finished.event, finished.payload["text"], finished.payload["options"]) == (
-        "ask_followup_question",
+        "question",
         f"{entry.name} asks: Which colour?",
         ["red", "blue"],
     )

@@ -17,6 +17,7 @@ from app.agent.agent_events import Selected
 from app.agent.rewriting import SelectionRewriter
 from app.base.errors import ToolFailed
 from app.protocol.call import Block, ToolResult
+from app.tools.computer import COMPUTER
 from tests.e2e.conftest import Screen
 from tests.support.desktop_tools import Tools
 from tests.support.gate_cases import PROGRAMS
@@ -61,7 +62,7 @@ def _rewriter(tools: Tools, *, is_running: bool = False) -> SelectionRewriter:
     async def run(block: Block) -> ToolResult:
         return await tools(block.name, block.args)
 
-    parts = SimpleNamespace(audit=None, follows_plan=True)
+    parts = SimpleNamespace(audit=None, follows_plan=True, registry=COMPUTER.tools)
     return SelectionRewriter(tools.desktop, run, parts, is_running=lambda: is_running)  # type: ignore[arg-type] # asks none
 
 

@@ -8,12 +8,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+from app.assembly import registry
 from app.settings.catalog import ALL
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
 _BORDERS = ("app/tools/executor.py", "app/cli.py")
 """Where errors of every kind are translated for the model and for the person."""
+
+_NAMES_TOOLS = (
+    *("app/tools/", "app/protocol/dialects/"),
+    *("app/providers/anthropic/", "app/providers/offline/"),  # a vendor's tools and a sentence become calls by name
+    "app/ui/cards/made.py",  # so does the press of a button
+    "app/ui/gallery/",  # it shows made-up turns
+)
 
 
 def _name(path: Path) -> str:
@@ -34,6 +42,17 @@ def test_broad_excepts_stand_only_at_the_borders() -> None:
 
 def test_nothing_waits_by_sleeping_in_the_product() -> None:
     assert [_name(path) for path in MODULES if "time.sleep(" in path.read_text(encoding="utf-8")] == []
+
+
+def test_no_module_outside_the_tools_names_one() -> None:
+    """What is to be known of a tool is in its spec or its result. A name of one word is any word, so it is not seen."""
+    names = {name for spec in registry() for name in (spec.name, *spec.aliases) if "_" in name}
+    found = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and node.value in names and not _name(path).startswith(_NAMES_TOOLS):
+                found.append(f"{_name(path)}:{node.lineno}: {node.value}")
+    assert found == []
 
 
 def test_every_setting_is_documented_in_the_readme() -> None:

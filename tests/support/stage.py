@@ -135,7 +135,7 @@ def _spec(name: str, effect: Effect, *params: Param, **more: Any) -> ToolSpec:
 WORKBENCH = Family(
     Workbench,
     (
-        _spec("look", Effect.READS),
+        _spec("look", Effect.READS, is_screenshot=True),
         _spec("read", Effect.READS, Param("path", required=True)),
         _spec(
             "write",

@@ -75,6 +75,7 @@ class FakeAgent:
         self.using: list[tuple[str, ...]] = []
         self.front: tuple[str, str] | None = None
         self.media: list[Any] = []
+        self.attached: list[agent.Attachment] = []
         self.stopped = 0
         self.answers: list[tuple[str, bool]] = []
         self.decided: list[tuple[str, str]] = []
@@ -105,12 +106,21 @@ class FakeAgent:
             for listener in self._listeners:
                 listener(event)
 
-    async def send(self, text: str, media: Any = (), own: str = "", *, using: tuple[str, ...] = ()) -> agent.TurnEnded:
+    async def send(
+        self,
+        text: str,
+        media: Any = (),
+        own: str = "",
+        *,
+        using: tuple[str, ...] = (),
+        attached: tuple[agent.Attachment, ...] = (),
+    ) -> agent.TurnEnded:
         self.sent.append(text)
         self.own.append(own)
         self.using.append(using)
         self.media.extend(media)
-        self.tell(agent.TurnStarted("t", text), *self.script)
+        self.attached.extend(attached)
+        self.tell(agent.TurnStarted("t", text, tuple(one.name for one in attached)), *self.script)
         if self.holds:
             await self._released.wait()
         ended = agent.TurnEnded("t", agent.Outcome.FINISHED, "")

@@ -15,7 +15,7 @@ from app.base.errors import WispError
 from app.ui.bubble.rows import ProseText
 from app.ui.bubble.speech import AskedRow
 from app.ui.composer import intake
-from app.ui.composer.attachments import MOST_PICTURES, Attached, in_words, size
+from app.ui.composer.attachments import MOST_PICTURES, Attached, size
 from app.ui.composer.field import ComposerField
 from app.ui.composer.window import ComposerView
 from app.ui.presence import Presence
@@ -67,10 +67,11 @@ def test_files_chosen_by_the_button_go_along_as_words_and_pictures_as_pictures(
         qtbot.keyClicks(composer.field, "read these")
         qtbot.keyClick(composer.field, Qt.Key.Key_Return)
         await until(lambda: agent.sent)
-        assert agent.sent == [
-            f"read these\n\nThe person attached:\n- {note} (2 kB)\n"
-            f"- {picture} ({picture.stat().st_size} B), which you see as a picture"
-        ]
+        assert (agent.sent, [(one.kind, one.name) for one in agent.attached]) == (
+            ["read these"],
+            [("file", "note.txt"), ("picture", "blue.png")],
+        )
+        assert f"{note} (2 kB)" in agent.attached[0].line
         (media,) = agent.media
         assert (media.media_type, media.width, media.height) == ("image/png", 40, 30)
         assert media.data == picture.read_bytes()
@@ -97,7 +98,8 @@ def test_what_is_attached_can_be_let_go_of_and_goes_alone(
         composer.files_offered.emit([tmp_path, tmp_path])
         await until(lambda: names(composer) == [tmp_path.name])
         qtbot.mouseClick(composer.send_button, Qt.MouseButton.LeftButton)
-        await until(lambda: agent.sent == [f"The person attached:\n- {tmp_path} (a folder)"])
+        await until(lambda: agent.attached)
+        assert (agent.sent, agent.attached[0].name) == ([""], tmp_path.name)
 
     drive(person())
 
@@ -217,7 +219,7 @@ def test_a_part_of_the_screen_is_marked_by_a_drag_and_goes_with_the_words(
         sent = QImage.fromData(agent.media[0].data)
         assert (sent.width(), sent.height()) == (200, 60)
         assert {sent.pixelColor(x, y).name() for x in (0, 199) for y in (0, 59)} == {"#c81e1e"}
-        assert agent.sent[0].startswith("what does this say\n") and "100,200,300,260" in agent.sent[0]
+        assert agent.sent == ["what does this say"] and "100,200,300,260" in agent.attached[0].line
         # What the model is told about the part is no text for the person.
         row = next(row for row in presence.bubble.thread_view.realised.values() if isinstance(row, AskedRow))
         shown = [text.shown for text in row.findChildren(ProseText)]
@@ -296,8 +298,7 @@ def test_an_empty_clipboard_picture_is_refused_with_a_sentence() -> None:
         intake.of_image(QImage())
 
 
-def test_words_without_anything_attached_stay_as_they_are() -> None:
-    assert in_words("hello", ()) == "hello"
+def test_sizes_are_short() -> None:
     assert [size(count) for count in (12, 12_400, 3_400_000)] == ["12 B", "12 kB", "3.4 MB"]
 
 

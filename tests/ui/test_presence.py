@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from app.agent import agent_events
 from app.assistant import assemble
 from app.base.errors import Remedy
+from app.base.facts import Proposed, Undoable
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import JsonValue, Media
 from app.settings.store import Settings
@@ -233,9 +234,7 @@ def test_a_bug_in_a_turn_is_told_and_the_next_turn_works(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
     class Broken(FakeAgent):
-        async def send(
-            self, text: str, media: object = (), own: str = "", *, using: tuple[str, ...] = ()
-        ) -> agent_events.TurnEnded:
+        async def send(self, text: str, *_: object, **_more: object) -> agent_events.TurnEnded:
             self.sent.append(text)
             raise KeyError("a bug")
 
@@ -395,8 +394,8 @@ def test_the_checklist_grows_and_ticks_in_its_place(
 def test_a_results_command_can_be_copied_and_hides_nothing(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
-    payload: dict[str, JsonValue] = {"text": "Done.", "command": "ls \u202e<b>"}
-    agent.script = [agent_events.ToolFinished("1", "attempt_completion", True, "attempt_completion", payload)]
+    facts = (Proposed("ls \u202e<b>"),)
+    agent.script = [agent_events.ToolFinished("1", "attempt_completion", True, "answered", facts=facts)]
 
     async def person() -> None:
         presence.send("go")
@@ -554,10 +553,11 @@ def test_an_answer_is_given_by_a_click_or_the_keyboard_and_the_others_are_gone(
 def test_what_a_command_deleted_is_kept_so_or_put_back_by_one_press(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, press: str, taken_back: list[str]
 ) -> None:
-    payload: dict[str, JsonValue] = {"deleted": ["/a", "/b"], "undoable": True, "put_back": "t/r5"}
+    payload: dict[str, JsonValue] = {"deleted": ["/a", "/b"], "put_back": "t/r5"}
+    ran = agent_events.ToolFinished("1", "execute_command", True, "execute_command", payload, facts=(Undoable(),))
 
     async def person() -> None:
-        agent.script = [agent_events.ToolFinished("1", "execute_command", True, "execute_command", payload)]
+        agent.script = [ran]
         presence.send("go")
         await until(lambda: len(rows(presence, TakeBackRow)) == 2)
         (row,) = [row for row in rows(presence, TakeBackRow) if row.accessibleName() == "2 files deleted"]
@@ -579,8 +579,10 @@ def test_what_a_turn_changed_is_taken_back_by_a_press_and_what_came_of_it_is_tol
     told = [NoticeItem("", "info", "Took back: t"), NoticeItem("", "info", "One was not.")]
 
     def written(*names: str) -> list[agent_events.AgentEvent]:
-        payloads: list[dict[str, JsonValue]] = [{"path": name, "undoable": True} for name in names]
-        return [agent_events.ToolFinished("1", "write_file", True, "write_file", payload) for payload in payloads]
+        return [
+            agent_events.ToolFinished("1", "write_file", True, "write_file", {"path": name}, facts=(Undoable(),))
+            for name in names
+        ]
 
     def notices() -> list[NoticeItem]:
         return [replace(item, key="") for item in presence.inbox.view.items if isinstance(item, NoticeItem)]

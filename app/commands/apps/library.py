@@ -128,14 +128,14 @@ class AppLibrary:
 
     async def rename(self, surface: Surface, name: str) -> Surface:
         """Give a surface another name, also in its open window."""
-        renamed = await asyncio.to_thread(self.store.rename, surface, name, own_origin("rename_widget"))
+        renamed = await asyncio.to_thread(self.store.rename, surface, name, own_origin("rename"))
         await self.engine.tell(surface.id, "reload")
         return renamed
 
     async def delete(self, surface: Surface) -> None:
         """Close the window of a surface, and delete it."""
         await self.engine.tell(surface.id, "close")
-        await asyncio.to_thread(self.store.delete, surface, own_origin("delete_app"))
+        await asyncio.to_thread(self.store.delete, surface, own_origin("delete"))
 
 
 async def act_on_extra(action: str, key: str) -> str:

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING
 
 from app.base.clock import Clock, SystemClock
 from app.base.errors import WispError
+from app.base.values import replace
 from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage
 from app.providers.offline.world import World
 from app.settings.catalog import NAME
 from app.settings.store import Current, Settings
 
 if TYPE_CHECKING:
+    from app.providers.offline.conversation import Wish
     from app.providers.offline.plans import Understood
 
 Look = Callable[[], Awaitable[World]]
 """Returns what is there now."""
 _LOOK_S = 2.0
+_PART = "region"
+"""The kind of an attachment that is a part of the screen."""
 
 
 class OfflineProvider:
@@ -39,7 +43,7 @@ class OfflineProvider:
         self._clock = clock or SystemClock()
         self._settings = settings
         self.look: Look | None = None
-        self._read: dict[tuple[int, str], Understood] = {}
+        self._read: dict[tuple[int, Wish], Understood] = {}
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         pieces, stop_reason = await asyncio.to_thread(self._reply_to, request, asyncio.get_running_loop())
@@ -58,11 +62,11 @@ class OfflineProvider:
         if said and not said[-1].outcomes:  # a new wish, perhaps of a new conversation
             self._read = {key: reading for key, reading in self._read.items() if key[0] < len(said) - 1}
 
-        def understood(at: int, wish: str) -> Understood:
+        def understood(at: int, wish: Wish) -> Understood:
             """Read a wish once, so that what its first steps changed on the screen changes nothing of its plan."""
             if (at, wish) not in self._read:
                 world = asyncio.run_coroutine_threadsafe(self._seen(), loop).result()
-                self._read[at, wish] = provider.understood(wish, world)
+                self._read[at, wish] = provider.understood(wish.text, replace(world, has_part=_PART in wish.attached))
             return self._read[at, wish]
 
         reply = provider.reply_to(request.messages, now, self._settings()[NAME], understood)

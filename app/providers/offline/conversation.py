@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from app.base.facts import DialogAsks, Fact, NotAllowed, Rehearsed, Seen, WindowChanged, first
 from app.base.values import dataclass, field
@@ -68,11 +68,18 @@ class StepOutcome:
         return first(DialogAsks, reversed(self.facts))
 
 
+class Wish(NamedTuple):
+    """The person's own words, and the kinds of what they attached."""
+
+    text: str
+    attached: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class Exchange:
     """A wish, what the person said during its execution, and the outcomes of its calls, in order."""
 
-    wishes: list[str] = field(default_factory=list)
+    wishes: list[Wish] = field(default_factory=list)
     outcomes: list[StepOutcome] = field(default_factory=list)
 
     @property
@@ -94,10 +101,14 @@ def exchanges(messages: Sequence[Message]) -> list[Exchange]:
         if part.outcomes and found:
             found[-1].outcomes.append(_of_pass(part.outcomes))
         elif part.author is Author.MEANWHILE and found and not found[-1].is_refused:
-            found[-1].wishes.append(part.wish or part.text)
+            found[-1].wishes.append(_wish_in(part))
         elif part.author is not Author.WISP:
-            found.append(Exchange([part.wish or part.text]))
+            found.append(Exchange([_wish_in(part)]))
     return found
+
+
+def _wish_in(part: TextPart) -> Wish:
+    return Wish(part.wish if part.attached else part.wish or part.text, part.attached)
 
 
 def _of_pass(outcomes: Sequence[CallOutcome]) -> StepOutcome:

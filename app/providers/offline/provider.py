@@ -14,7 +14,7 @@ from app.base.values import dataclass, replace
 from app.protocol.message import Message
 from app.protocol.payload import encode
 from app.providers.offline import answers
-from app.providers.offline.conversation import Exchange, StepOutcome, exchanges
+from app.providers.offline.conversation import Exchange, StepOutcome, Wish, exchanges
 from app.providers.offline.plans import Plan, PlannedCall, Resume, Talk, Understood, Value, is_undo, understood
 from app.providers.offline.reading import Refusal
 from app.providers.offline.wording import (
@@ -94,7 +94,7 @@ class Reply:
 
 
 __all__ = ["exchanges", "pieces", "reply_to", "understood"]
-Read = Callable[[int, str], Understood]
+Read = Callable[[int, Wish], Understood]
 """Returns what a wish asks for, given its place among the exchanges of the conversation."""
 
 
@@ -103,7 +103,7 @@ def reply_to(messages: Sequence[Message], now: datetime.datetime, name: str, rea
     said = exchanges(messages)
     if not said:
         return Reply(completion(phrasebook(ENGLISH).talk("no_wish")))
-    spoken = (language_of(wish) for exchange in reversed(said) for wish in exchange.wishes)
+    spoken = (language_of(wish.text) for exchange in reversed(said) for wish in exchange.wishes)
     book = phrasebook(next(filter(None, spoken), ENGLISH))
     reading, outcomes = _current(said, read)
     match reading:
@@ -167,7 +167,7 @@ def _has_more(reading: Understood, outcomes: Sequence[StepOutcome]) -> bool:
     return isinstance(reading, Plan) and sum(outcome.ok for outcome in outcomes) < len(reading.steps)
 
 
-def _together(at: int, wishes: Sequence[str], read: Read) -> Understood:
+def _together(at: int, wishes: Sequence[Wish], read: Read) -> Understood:
     """Combine the first wish of an exchange with those that the person added during its execution."""
     readings = [read(at, wish) for wish in wishes]
     if len(readings) == 1:

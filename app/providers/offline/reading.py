@@ -21,8 +21,6 @@ _QUOTED = re.compile(
 )
 _SHELL_MARKS = ("'", '"', "`")
 _UNCLOSED = re.compile(r'(?:^|\s)(["“„«`].*)', re.DOTALL)
-_ATTACHED, _PART = "The person attached:", "- a picture of the part"
-"""How what is attached is told below the words: resources/prompts/attached.toml."""
 _MARKER = "qzx{}xzq"
 """Stands for a quoted text while the rest is read: a word that no language has."""
 _LINE = "⏎"
@@ -141,12 +139,14 @@ def _may_be_asked(intent: str) -> bool:
 
 def read_wish(wish: str, world: World | None = None) -> tuple[Act, ...] | Refusal:
     """Return the acts that a wish asks for, in order. Either all of it is read, or no part of it."""
-    said, marked, attached = wish.partition(_ATTACHED)
-    if marked and _PART in attached and (not said.strip() or _is_about_part(said)):
+    world = world or World()
+    if world.has_part and (not wish.strip() or _is_about_part(wish)):
         return (Act("read_part"),)
+    if not wish.strip():
+        return (Act("no_wish"),)
     if len(wish) > _MOST_CHARS:
         return Refusal("too_long")
-    return _Reader(wish, world or World()).read()
+    return _Reader(wish, world).read()
 
 
 _Chained = list[_Clause] | Refusal | None

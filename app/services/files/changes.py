@@ -30,7 +30,7 @@ from app.base.ids import unique
 from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.services.files import moving
-from app.services.files.checkpoints import ARRANGING, COMMAND, SURFACES, Change, Checkpoints, digest_of
+from app.services.files.checkpoints import Change, Checkpoints, UndoCheck, digest_of
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import open_file
 from app.services.files.safe_open import Folder, hold, told
@@ -97,10 +97,11 @@ MOST_EDITED_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class ChangeOrigin:
-    """Who makes a change: the turn and the tool, as the checkpoints list them."""
+    """Who makes a change: the turn and the tool, as the checkpoints list them, and what its undo checks."""
 
     turn: str = ""
     tool: str = ""
+    undo_check: UndoCheck = UndoCheck.WRITABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +197,13 @@ class Changes:
         raise ToolFailed("There is no change of a file to undo.")
 
     def undo_newest(self, turns: Collection[str] | None = None) -> tuple[list[Change], list[str]]:
-        """Undo the newest change. If a command, a move or a surface's tool made it, undo all changes by that call.
+        """Undo the newest change, and all changes that its call is undone with.
 
         `turns` and the errors are those of `undo_last`. Returns as `restore` does.
         """
         with self._lock:
             newest = self._of_turns(turns)[-1:]
-            if newest and newest[0].tool in (COMMAND, *ARRANGING, *SURFACES):
+            if newest and "/" in newest[0].turn:
                 return self.restore(newest[0].turn)
             return [self.undo_last(turns)], []
 
@@ -273,7 +274,8 @@ class Changes:
                 before, kept = self._checkpoints.keep(source, old.st_size)
         mode = stat.S_IMODE(old.st_mode) if old else 0
         path = str(place.path)
-        change = Change(unique("c"), origin.turn, origin.tool, path, before, after, mode, time.time(), kept)
+        who, now = (origin.turn, origin.tool), time.time()
+        change = Change(unique("c"), *who, path, before, after, mode, now, kept, origin.undo_check)
         self._checkpoints.add(change)
         return change
 
@@ -299,10 +301,10 @@ class Changes:
         return now != change.before
 
     def _check_undoable(self, change: Change, place: Place, now: str | None) -> None:
-        # A file that a command deleted goes back to its old place, wherever it was; surfaces lie in Wisp's own folder.
-        if change.tool not in (COMMAND, *SURFACES):
-            went_along = change.tool in ARRANGING
-            (self._workspace.check_carried if went_along else self._workspace.check_writable)(place)
+        if change.undo_check == UndoCheck.CARRIED:
+            self._workspace.check_carried(place)
+        elif change.undo_check != UndoCheck.NONE:
+            self._workspace.check_writable(place)
         if now != change.after:
             what = "{path!r} was changed by somebody else since; it is left as it is."
             raise ToolFailed(Phrase(what, {"path": place.shown}))

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,17 +27,16 @@ KEPT_SECONDS = 7 * 86_400.0
 MOST_BYTES = 100_000_000
 """A bigger file is not copied; its change cannot be undone, and the answer says so."""
 
-COMMAND = "execute_command"
-"""The tool whose deletions are kept."""
 
-ARRANGING = ("move_file", "copy_file", "make_folder")
-"""The tools that change many files in one call, which is one change for an undo."""
+class UndoCheck(StrEnum):
+    """What the place of a change must be so that the change may be undone."""
 
-SURFACES = (
-    *("create_app", "update_app", "delete_app", "create_shortcut", "update_shortcut", "delete_shortcut"),
-    *("rename_widget", "mutate_surface_data"),
-)
-"""The tools that change surfaces. Their files lie in Wisp's own folder, and each call is one change for an undo."""
+    WRITABLE = ""
+    CARRIED = "carried"
+    """As writable, but it may start by itself: it moved with its folder."""
+    NONE = "none"
+    """Wisp's own place, or where a command of the person's deleted the file."""
+
 
 _CHUNK = 1 << 20
 _PRIVATE = 0o600  # so that other users of the computer cannot read the copies
@@ -52,7 +52,8 @@ _UNWRITABLE = (
 _TABLE = """
 create table if not exists changes (
   number integer primary key autoincrement, id text not null unique, turn text not null, tool text not null,
-  path text not null, before text, after text, mode integer not null, at real not null, kept integer not null)
+  path text not null, before text, after text, mode integer not null, at real not null, kept integer not null,
+  undo_check text not null default '')
 """
 
 
@@ -60,6 +61,7 @@ create table if not exists changes (
 class Change:
     """One change of a file. `before` and `after` are content digests; None if the file did not or does not exist.
 
+    `turn` is the turn's id, or `turn/call` if all changes of a call are undone together. `tool` is shown to people.
     `kept` says whether `before` is in the store. `at` is in seconds since 1970.
     """
 
@@ -72,6 +74,7 @@ class Change:
     mode: int
     at: float
     kept: bool = True
+    undo_check: str = UndoCheck.WRITABLE
 
 
 _COLUMNS = tuple(field.name for field in fields(Change))
@@ -86,9 +89,8 @@ def digest_of(stream: BinaryIO) -> str:
 
 
 def _is_of(change: Change, turn: str) -> bool:
-    """Return whether a change belongs to `turn`, which may also be the id of a command's run."""
-    is_of_turn = f"{change.turn}/".startswith(f"{turn}/")
-    return is_of_turn or (change.tool == COMMAND and change.turn.rpartition("/")[2] == turn)
+    """Return whether a change belongs to `turn`, which may also be the id of a call, such as a command's run."""
+    return f"{change.turn}/".startswith(f"{turn}/") or change.turn.rpartition("/")[2] == turn
 
 
 class Checkpoints:
@@ -103,7 +105,10 @@ class Checkpoints:
         with self._list() as table:
             # so that readers do not wait for a writer: https://www.sqlite.org/wal.html
             table.execute("pragma journal_mode=wal")
+            table.execute("begin immediate")
             table.execute(_TABLE)
+            if "undo_check" not in {row[1] for row in table.execute("pragma table_info(changes)")}:
+                table.execute("alter table changes add column undo_check text not null default ''")
 
     def keep(self, source: BinaryIO, size_bytes: int) -> tuple[str, bool]:
         """Copy a content into the store. Returns its digest, and False if it was too large to be kept."""

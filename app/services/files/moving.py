@@ -24,7 +24,7 @@ from app.base.ids import unique
 from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.services.files import places
-from app.services.files.checkpoints import Change, Checkpoints
+from app.services.files.checkpoints import Change, Checkpoints, UndoCheck
 from app.services.files.places import Place, Workspace
 from app.services.files.safe_open import Folder, hold, told
 
@@ -246,7 +246,8 @@ class Moves:
     def _note(
         self, place: Place, before: str | None, after: str | None, origin: tuple[str, str], done: list[Change]
     ) -> None:
-        change = Change(unique("c"), *origin, str(place.path), before, after, 0, time.time())
+        check = UndoCheck.CARRIED
+        change = Change(unique("c"), *origin, str(place.path), before, after, 0, time.time(), undo_check=check)
         self._checkpoints.add(change)
         done.append(change)
 

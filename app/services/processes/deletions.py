@@ -22,7 +22,7 @@ from pathlib import Path
 from app.base.ids import unique
 from app.base.values import dataclass
 from app.services.files import places
-from app.services.files.checkpoints import COMMAND, MOST_BYTES, Change, Checkpoints
+from app.services.files.checkpoints import MOST_BYTES, Change, Checkpoints, UndoCheck
 from app.services.sandbox import read_only_commands
 
 MOST_FILES = 10_000
@@ -121,7 +121,8 @@ class Deletions:
                 continue
             is_older = is_older or found.st_mtime < began_at
             before = self._checkpoints.adopt(copy)
-            changes.append(Change(unique("c"), f"{turn}/{folder.name}", COMMAND, path, before, None, mode, time.time()))
+            who, check = (f"{turn}/{folder.name}", "command"), UndoCheck.NONE
+            changes.append(Change(unique("c"), *who, path, before, None, mode, time.time(), undo_check=check))
         self._checkpoints.add(*changes)
         shutil.rmtree(folder / _KEPT, ignore_errors=True)
         (folder / _LIST).unlink(missing_ok=True)

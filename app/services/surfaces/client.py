@@ -209,7 +209,9 @@ class ServedApps:
         self._store = store
         self._engine = engine
 
-    async def show(self, app: ServedApp, read: Callable[[], Awaitable[str]], turn: str) -> tuple[str, Surface | None]:
+    async def show(
+        self, app: ServedApp, read: Callable[[], Awaitable[str]], origin: ChangeOrigin
+    ) -> tuple[str, Surface | None]:
         """Show the page, which `read` gets, with the result of its tool.
 
         Returns a sentence about its window, and the surface. A failure is a sentence, too.
@@ -217,9 +219,7 @@ class ServedApps:
         surface = None
         try:
             page = await read()
-            surface, is_known = await asyncio.to_thread(
-                keep, self._store, app, page, ChangeOrigin(turn, "use_mcp_tool")
-            )
+            surface, is_known = await asyncio.to_thread(keep, self._store, app, page, origin)
             opened = await self._engine.open(surface.id)
             if is_known:
                 await self._engine.tell(surface.id, "reload")

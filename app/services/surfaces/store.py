@@ -24,7 +24,7 @@ from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass
 from app.services import svg
 from app.services.files.changes import ChangeOrigin, Changes
-from app.services.files.checkpoints import Checkpoints
+from app.services.files.checkpoints import Checkpoints, UndoCheck
 from app.services.files.places import Place, Workspace
 from app.services.surfaces import menu, state
 
@@ -330,7 +330,7 @@ def _unclear(wanted: str, named: Sequence[Surface], there: Sequence[Surface]) ->
 
 def _in_one(origin: ChangeOrigin) -> ChangeOrigin:
     """Return an origin that all files of one call share, so that one undo restores all of them."""
-    return ChangeOrigin(f"{origin.turn}/{ids.unique('s')}", origin.tool)
+    return ChangeOrigin(f"{origin.turn}/{ids.unique('s')}", origin.tool, UndoCheck.NONE)
 
 
 def _check_picture(text: str) -> None:
@@ -339,7 +339,7 @@ def _check_picture(text: str) -> None:
     try:
         unfit = svg.sanitise(text).left_out
     except ToolMisuse as error:
-        raise ToolMisuse(str(error).replace("svg:", "thumbnail:", 1)) from None
+        raise ToolMisuse(error.why.what, argument="thumbnail") from None
     if unfit:
         raise ToolMisuse(f"thumbnail: {unfit[0]} cannot be used in it: draw it with shapes, text and gradients only.")
 

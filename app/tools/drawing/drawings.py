@@ -214,6 +214,7 @@ DRAWING = Family(
         ),
         ToolSpec(
             name="generate_image",
+            asked_as="generateImage",
             description="Generate a picture from words. It becomes a file, and you see it. It may cost money.",
             effect=Effect.NETWORK,
             execute=Drawings.generate,

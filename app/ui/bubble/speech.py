@@ -19,7 +19,7 @@ from app.agent.agent_events import Outcome
 from app.ui.bubble.rows import OfferRow, ProseText, RichText, RowWidget
 from app.ui.cards.picture import CodeView
 from app.ui.presenter.view import Asked, Choose, NoticeItem, Offer, SpokenItem, TurnOutcome
-from app.ui.presenter.wording import FENCE, Pacer, closes, visible, without_attached
+from app.ui.presenter.wording import FENCE, Pacer, closes, visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import placed, put
 from app.ui.theme.motion import Ticker
@@ -156,13 +156,12 @@ class AskedRow(RowWidget):
 
     def show_row(self, row: Asked) -> None:
         tr = QCoreApplication.translate
-        own, attached = without_attached(row.text)
-        names = ", ".join(tr("Attach", name) for name in attached)
-        notes = [tr("Bubble", "With {names}").format(names=names)] if own and names else []
+        names = ", ".join(row.attached)
+        notes = [tr("Bubble", "With {names}").format(names=names)] if row.text.strip() and names else []
         self._waits = row.waits
         if row.waits:
             notes.append(tr("Bubble", "Waits for its turn"))
-        self._text.show_text(own or names)
+        self._text.show_text(row.said)
         self._note.show_text(" · ".join(notes))
         self._note.setVisible(bool(notes))
         self.setAccessibleName(": ".join((tr("Bubble", "You said"), *notes)))

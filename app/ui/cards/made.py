@@ -26,6 +26,7 @@ from app.ui.cards.contents import CardPart
 from app.ui.cards.picture import PictureView
 from app.ui.presenter.cards import replaced, with_draft
 from app.ui.presenter.view import Card, Made, ShownPicture, Use, View
+from app.ui.presenter.wording import words_for
 from app.ui.theme.drawing import font, put
 from app.ui.theme.theme import Theme
 
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 MOST_LIVE = 5
 _LOOK_MS, _DRAFT_MS = 1000, 300
-_DRAWING = "create_svg"
+_DRAWING = "svg"
+"""The argument that holds the picture itself, so that it is seen while the model writes it."""
 _LOOKED_THROUGH = 300
 """How many of the newest rows are looked through for small apps."""
 
@@ -273,7 +275,7 @@ def _apps_in(view: View) -> dict[str, Card]:
 def _being_drawn(view: View) -> Card | None:
     """Return the newest card of an SVG that the model still writes."""
     cards = (item for item in reversed(view.items[-_LOOKED_THROUGH:]) if isinstance(item, Card))
-    return next((card for card in cards if card.is_open and card.tool == _DRAWING and card.body), None)
+    return next((card for card in cards if card.is_open and card.body and words_for(card.tool).body == _DRAWING), None)
 
 
 def _rested(card: Card) -> Card:

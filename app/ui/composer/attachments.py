@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from app.agent.agent_events import Media
+from app.agent.agent_events import Attachment, Media
 from app.base import resources
 from app.base.values import dataclass
 from app.ui.buttons import GlyphButton
@@ -42,13 +42,15 @@ class Attached:
     place: str = ""
 
 
-def in_words(text: str, attached: Sequence[Attached]) -> str:
-    """Return the person's words, followed by the attachments as text."""
-    if not attached:
-        return text
-    words = _words()
-    lines = [words[one.kind].format(path=one.path, size=size(one.size_bytes), place=one.place) for one in attached]
-    return "\n".join([text, "", words["heading"], *lines]).strip()
+def sent(attached: Sequence[Attached]) -> tuple[Attachment, ...]:
+    """Return the attachments as they go along with a message."""
+    lines = resources.table("prompts/attached.toml", dict[str, str])
+    return tuple(
+        Attachment(
+            one.kind, one.name, lines[one.kind].format(path=one.path, size=size(one.size_bytes), place=one.place)
+        )
+        for one in attached
+    )
 
 
 def pictures(attached: Sequence[Attached]) -> tuple[Media, ...]:
@@ -60,10 +62,6 @@ def size(count: int) -> str:
     if count < _KB:
         return f"{count} B"
     return f"{count / _KB:.0f} kB" if count < _MB else f"{count / _MB:.1f} MB"
-
-
-def _words() -> dict[str, str]:
-    return resources.table("prompts/attached.toml", dict[str, str])
 
 
 _GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen", "region": "screen", "program": "windows"}

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
-from app.base.facts import Failed
+from app.base.facts import Failed, Proposed, Undoable
 from app.base.texts import Phrase
 from app.ui.composer.attachments import Attached
 from app.ui.presenter.presenter import Presenter
@@ -96,7 +96,7 @@ def finished() -> Events:
         *at_work()[:-2],
         agent.SayDelta("s2", "calm", "The calculator shows 84. Twelve times seven is eighty-four."),
         agent.TagStart("5", "attempt_completion", voiced=True),
-        agent.ToolFinished("5", "attempt_completion", True, "attempt_completion", {"command": "echo $((12 * 7))"}),
+        agent.ToolFinished("5", "attempt_completion", True, "answered", facts=(Proposed("echo $((12 * 7))"),)),
         agent.TurnEnded("t1", agent.Outcome.FINISHED, "The calculator shows 84."),
     ]
 
@@ -179,7 +179,7 @@ def changed() -> Events:
     """Return the events of a turn that has changed files, so that the view offers to undo them."""
     made: list[agent.AgentEvent] = [agent.TurnStarted("t1", "Put the date into both letters")]
     for number, name in enumerate(("letters/anna.md", "letters/karl.md"), start=1):
-        made += _call(str(number), "write_file", {"path": name}, payload={"path": name, "undoable": True})
+        made += _call(str(number), "write_file", {"path": name}, payload={"path": name}, facts=(Undoable(),))
     return [*made, agent.TurnEnded("t1", agent.Outcome.FINISHED, "Both letters have today's date.")]
 
 

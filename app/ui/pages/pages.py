@@ -14,7 +14,6 @@ from app.agent.recording import ExportFormat, PastConversation, Spent
 from app.ui.buttons import GlyphButton, WordButton
 from app.ui.pages.listing import ListEntry, ListView, Page
 from app.ui.presenter.view import News
-from app.ui.presenter.wording import without_attached
 from app.ui.theme.drawing import Menu, spaced
 from app.ui.theme.theme import Theme
 
@@ -173,7 +172,7 @@ class HistoryPage(SearchedPage):
         """Show conversations, the newest first. `now`, in seconds since 1970, is the time for words such as
         "Yesterday"."""
         now = now or time.time()
-        entries = [ListEntry(one.id, without_attached(one.title)[0] or one.title, _below(one, now)) for one in found]
+        entries = [ListEntry(one.id, one.title, _below(one, now)) for one in found]
         self.show_entries(entries, QCoreApplication.translate("History", "Nothing here yet."))
 
     def pick(self, key: str) -> None:

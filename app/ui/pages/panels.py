@@ -30,7 +30,6 @@ from app.ui.pages.pages import HistoryPage, InboxPage, SearchedPage, UsagePage
 from app.ui.presenter import offers, presenter
 from app.ui.presenter.cards import frames_of
 from app.ui.presenter.view import Asked, Card, ShownPicture, View
-from app.ui.presenter.wording import without_attached
 from app.ui.theme.appearance import Look
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Accepts
@@ -360,8 +359,7 @@ async def _saved(place: str, content: str | bytes, *, in_new_folder: bool = Fals
 def _wish_before(view: View, step: Card) -> str:
     """Return the person's last message before this step; "Wisp" if there is none."""
     at = next((at for at, item in enumerate(view.items) if item.key == step.key), 0)
-    wish = next((item.text for item in reversed(view.items[:at]) if isinstance(item, Asked)), "")
-    return without_attached(wish)[0] or "Wisp"
+    return next((item.said for item in reversed(view.items[:at]) if isinstance(item, Asked)), "Wisp")
 
 
 class CollectionPage(SearchedPage):

@@ -162,18 +162,17 @@ def without_old_pictures(view: View) -> View:
 
 
 _PROGRESS = "task_progress"
-_TOOL = "focus_chain"
 _STEP_CHARS = 300
 _MOST = 200
 
 
-def is_checklist(event: agent.ToolProgress) -> bool:
+def is_checklist(event: agent.ToolProgress | agent.ToolFinished) -> bool:
     return event.event == _PROGRESS
 
 
 def read(view: View, event: agent.ToolFinished) -> View:
     """Return the view with the checklist, if the event ends the model's call to read the checklist; else unchanged."""
-    return listed(view, event.payload) if event.ok and event.tool == _TOOL else view
+    return listed(view, event.payload) if is_checklist(event) else view
 
 
 def listed(view: View, payload: Mapping[str, object]) -> View:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from app.agent import agent_events as agent
 from app.agent.recording import Spent
 from app.base.errors import Remedy
+from app.base.facts import TakenBack, Undoable, first
 from app.base.texts import clip_line
 from app.ui.presenter.cards import added
 from app.ui.presenter.view import Approval, News, Offer, ShownPicture, SpokenItem, TakeBack, View
 from app.ui.presenter.wording import unmarked
 
-_QUESTION = "ask_followup_question"
 _MOST = 8
 _ANSWER_CHARS = 200
 _MOST_NEAR = 3
@@ -33,7 +33,7 @@ _REMEDIES = {
 
 def offered(view: View, event: agent.ToolFinished) -> View:
     """Return the view with a button for each answer that the model's question suggests; unchanged if there is none."""
-    options = event.payload.get("options") if event.ok and _QUESTION in (event.tool, event.event) else ()
+    options = event.payload.get("options") if event.ok else ()
     return offer_answers(view, options if isinstance(options, (list, tuple)) else ())
 
 
@@ -106,19 +106,9 @@ def _picture(event: agent.ApprovalWanted) -> ShownPicture | None:
     return ShownPicture(media.data, media.width, media.height, media.label, event.ring)
 
 
-_TOOLS = frozenset(
-    {
-        *("write_file", "replace_in_file", "delete_file", "move_file", "copy_file", "make_folder", "execute_command"),
-        *("remember", "forget", "set_theme", "reset_theme", "set_wallpaper", "set_ai_name"),
-        *("create_app", "update_app", "delete_app", "create_shortcut", "update_shortcut", "delete_shortcut"),
-        *("rename_widget", "mutate_surface_data"),
-    }
-)
-
-
 def noted(view: View, event: agent.ToolFinished) -> View:
     """Return the view with the files of this call added to `changed`, if the call changed files and can be undone."""
-    if not event.ok or event.tool not in _TOOLS or event.payload.get("undoable") is not True:
+    if not event.ok or first(Undoable, event.facts) is None:
         return view
     listed = [event.payload.get(name) for name in ("deleted", "paths")]
     changed = [event.payload.get("path"), *(one for many in listed if isinstance(many, (list, tuple)) for one in many)]
@@ -146,16 +136,15 @@ def offer_takeback(view: View, event: agent.TurnEnded) -> View:
 
 def taken_back(view: View, event: agent.ToolFinished) -> View:
     """Return the view whose offer to undo counts without what this call has undone. With nothing left, it goes."""
-    turn, count = event.payload.get("turn"), event.payload.get("count")
-    if not event.ok or event.tool != "undo_last_change" or not isinstance(count, int):
+    if (back := first(TakenBack, event.facts)) is None:
         return view
     offered = (item for item in reversed(view.items) if isinstance(item, TakeBack))
-    item = next((one for one in offered if not isinstance(turn, str) or f"{turn}/".startswith(f"{one.turn_id}/")), None)
+    item = next((one for one in offered if not back.turn or f"{back.turn}/".startswith(f"{one.turn_id}/")), None)
     if item is None:
         return view
-    if item.count <= count:
+    if item.count <= back.count:
         return declined(view, item.turn_id)
-    left = replace(item, count=item.count - count)
+    left = replace(item, count=item.count - back.count)
     return replace(view, items=tuple(left if one is item else one for one in view.items))
 
 

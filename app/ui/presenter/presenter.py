@@ -11,6 +11,7 @@ from typing import Any
 
 from app.agent import agent_events as agent
 from app.base.errors import Remedy
+from app.base.facts import Proposed, first
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers
@@ -102,7 +103,7 @@ class Presenter:
     def _ended(self, view: View, event: agent.TurnEnded, now: float) -> View:
         """Return the view after a turn. A failed turn gets one button that repairs the failure. If Wisp only did not
         understand the task, the view shows no alarm and offers similar tasks."""
-        wish = next((item.text for item in reversed(view.items) if _is_taken(item) and isinstance(item, Asked)), "")
+        wish = next((item.said for item in reversed(view.items) if _is_taken(item) and isinstance(item, Asked)), "")
         acted = any(isinstance(item, Card) for item in _of_this_turn(view))
         is_said = bool(event.text.strip()) and _was_said(view, event.text)
         is_calm = event.outcome is agent.Outcome.FAILED and not acted and is_said
@@ -141,10 +142,10 @@ def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> 
     return replace(view, orb=Orb.IDLE, unread=0)
 
 
-def sent(view: View, text: str) -> View:
+def sent(view: View, text: str, attached: tuple[str, ...] = ()) -> View:
     """Return the view with a message that the person has sent and the agent has not taken yet."""
     view = withdrawn(view)
-    return added(view, Asked(_key(view), text, waits=True)) if text.strip() else view
+    return added(view, Asked(_key(view), text, attached, waits=True)) if text.strip() or attached else view
 
 
 def asleep(view: View) -> View:
@@ -165,19 +166,21 @@ def _turn_started(view: View, event: agent.TurnStarted, now: float) -> View:
     view = replace(
         view, running=True, since=now, orb=Orb.THINKING, doing="", checklist="", changed=frozenset(), lacks_extra=False
     )
-    return _taken(view, event.text)
+    return _taken(view, event)
 
 
 def _said_meanwhile(view: View, event: agent.SaidMeanwhile, _now: float) -> View:
-    return _taken(view, event.text)
+    return _taken(view, event)
 
 
-def _taken(view: View, text: str) -> View:
+def _taken(view: View, event: agent.TurnStarted | agent.SaidMeanwhile) -> View:
     """Return the view in which the agent has taken this message. The message moves to the end if anything came after
     it."""
-    waiting = next((item for item in view.items if isinstance(item, Asked) and item.waits and item.text == text), None)
+    said = (event.text, tuple(event.attached))
+    asked = (item for item in view.items if isinstance(item, Asked))
+    waiting = next((item for item in asked if item.waits and (item.text, item.attached) == said), None)
     if waiting is None:
-        return added(view, Asked(_key(view), text)) if text.strip() else view
+        return added(view, Asked(_key(view), *said)) if event.text.strip() or event.attached else view
     after = view.items[view.items.index(waiting) + 1 :]
     if all(isinstance(item, Asked) and item.waits for item in after):
         return replaced(view, replace(waiting, waits=False))
@@ -246,10 +249,10 @@ def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     view = offers.ask_about_deleted(offered(cards.read(view, event), event), event)
     if event.payload.get("remedy") == Remedy.EXTRA.value:
         view = replace(view, lacks_extra=True)
-    command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None
-    if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
+    proposed = first(Proposed, event.facts)
+    if proposed is None or not proposed.command.strip() or len(proposed.command) > KEPT_CHARS:
         return view  # because a command that is cut would read as another command
-    return added(view, Command(_key(view), command.strip()))
+    return added(view, Command(_key(view), proposed.command.strip()))
 
 
 def _mode_changed(view: View, event: agent.ModeChanged, _now: float) -> View:

@@ -37,11 +37,17 @@ class ShownPicture:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A message of the person. `waits` is True until the agent has taken the message."""
+    """A message of the person, with the names of what they attached. `waits` is True until the agent has taken it."""
 
     key: str
     text: str
+    attached: tuple[str, ...] = ()
     waits: bool = False
+
+    @property
+    def said(self) -> str:
+        """The text; for a message without words, the names of what was attached."""
+        return self.text if self.text.strip() else ", ".join(self.attached)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,37 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from app.base import resources
 from app.base.values import dataclass
 from app.ui.presenter.view import Approval, Asked, Card, Item, NoticeItem, SpokenItem, Status, TurnOutcome
 
 Words = Callable[[str], str]
 """Translates one English text."""
-
-_ATTACHED = "prompts/attached.toml"
-_PICTURES = {"region": "Part of the screen", "screenshot": "Screenshot", "pasted": "Picture"}
-"""What a person calls an attachment that is no file, by its kind."""
-
-
-def without_attached(text: str) -> tuple[str, tuple[str, ...]]:
-    """Split a sent message into the person's own words and the names of what they attached, untranslated.
-
-    The model reads more about each attachment, such as its path or its place in pixels, which a person need not see.
-    """
-    table = resources.table(_ATTACHED, dict[str, str])
-    own, mark, rest = re.sub(rf"(?:^|\s+){re.escape(table['heading'])}(?=\s- )", "\0", text, count=1).partition("\0")
-    names = (_attached_name(line, table) for line in rest.splitlines())
-    return (own.strip(), tuple(name for name in names if name)) if mark else (text, ())
-
-
-def _attached_name(line: str, table: Mapping[str, str]) -> str:
-    for kind, template in table.items():
-        pattern = re.escape(template).replace(r"\{path\}", "(?P<path>.+)")
-        if found := re.fullmatch(re.sub(r"\\{\w+\\}", ".*", pattern), line):
-            return _PICTURES.get(kind, "") or found["path"].rstrip("/").rpartition("/")[2]
-    return ""
 
 
 _KEPT = "\n\t"

@@ -244,9 +244,9 @@ def test_what_a_command_by_hand_deleted_comes_back_whole(
     assert main(["tool", "--no-screen", '<execute_command command="rm k1 k2"/>']) == 0
     answer = json.loads(capsys.readouterr().out)
     name = re.findall(r"wisp undo --turn ([^`]+)`", answer["echo"])[0]
-    assert re.fullmatch(r"run-\w+/1/\w+", name)
+    assert re.fullmatch(r"run-\w+/\w+/\w+", name)
     assert main(["undo", "--list"]) == 0
-    assert capsys.readouterr().out.count(f"  {name}  execute_command  ") == 2
+    assert capsys.readouterr().out.count(f"  {name}  command  ") == 2
     run = answer["payload"]["run_id"]
     given = {"": [], "named": ["--turn", name], "run": ["--turn", run], "command": ["--command", run]}[takes_back]
     assert main(["undo", *given]) == 0

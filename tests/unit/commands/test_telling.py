@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, ToolRunning, TurnEnded
-from app.base.facts import Failed
+from app.base.facts import Failed, Removed, Undoable
 from app.base.texts import Phrase
 from app.commands import doctor
 from app.commands.do import TurnPrinter
@@ -80,7 +80,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
         ),
         pytest.param(
             [
-                ToolFinished("c1", "delete_app", True, "delete_app", {"name": "Egg", "undoable": True}, ""),
+                ToolFinished("c1", "delete_app", True, "", {"name": "Egg"}, facts=(Removed(), Undoable())),
                 _ended("Deleted Egg."),
             ],
             "  ✓ Deleted Egg\n  `wisp undo` brings it back.\nDeleted Egg.\n",

@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.agent.agent_events import Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, TurnStarted
+from app.agent.agent_events import Attachment, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, TurnStarted
 from app.agent.policy import Mode
-from app.agent.recording import ExportFormat, Spent
+from app.agent.recording import ExportFormat, Spent, event_of
 from app.assistant import assembled
 from app.base import paths
 from app.base.errors import WispError
@@ -51,6 +51,19 @@ async def test_what_was_shown_is_shown_again_with_pieces_joined(tmp_path: Path) 
         SayDelta("", "", "It holds three lines."),
         TurnEnded(turn_id, Outcome.FINISHED, "It holds three lines."),
     ]
+    await kept.close()
+
+
+async def test_what_was_attached_is_kept_by_its_name_and_read_by_models_as_a_line(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, "It is a letter.")
+    await kept.stage.session.send("", attached=(Attachment("file", "note.txt", "- /home/ada/note.txt (2 kB)"),))
+    assert (
+        texts(kept.stage.provider.requests[0].messages[0].parts) == "The person attached:\n- /home/ada/note.txt (2 kB)"
+    )
+    newest = await kept.newest()
+    begun = next(event for event in await kept.archive.events(newest.id) if isinstance(event, TurnStarted))
+    assert (newest.title, begun.text, begun.attached) == ("note.txt", "", ("note.txt",))
+    assert event_of('{"is":"TurnStarted","turn_id":"t1","text":"go"}') == TurnStarted("t1", "go")
     await kept.close()
 
 

@@ -126,7 +126,7 @@ async def test_every_tool_works_in_every_dialect(desk: Desk, dialect: str) -> No
 @pytest.mark.parametrize("dialect", NAMES)
 async def test_an_offer_ends_the_turn_with_yes_and_no_and_builds_nothing(desk: Desk, dialect: str) -> None:
     done = await desk.run(_written(dialect, "suggest_shortcut", {"offer": "Shall I make a card?"}))
-    assert (done.event, done.payload["options"], done.ends_turn) == ("ask_followup_question", ["Yes", "No"], "waiting")
+    assert (done.event, done.payload["options"], done.ends_turn) == ("question", ["Yes", "No"], "waiting")
     assert desk.store.is_empty
 
 

@@ -91,9 +91,9 @@ class Dialogue:
     def __post_init__(self) -> None:
         self.provider = OfflineProvider(self.clock)
 
-    async def say(self, wish: str) -> Reply:
+    async def say(self, wish: str | Words) -> Reply:
         """A wish, and the reply to it."""
-        self._add(Message(Role.USER, Words(wish).parts))
+        self._add(Message(Role.USER, (Words(wish) if isinstance(wish, str) else wish).parts))
         return await self.reply()
 
     async def say_meanwhile(self, wish: str) -> Reply:

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from app.agent.agent_events import Attachment
+from app.agent.turn import Words
 from app.base.facts import (
     Became,
     Brought,
@@ -41,7 +43,6 @@ from app.providers.offline.world import World
 from app.settings import store
 from app.settings.catalog import NAME
 from app.settings.store import Settings
-from app.ui.composer.attachments import Attached, in_words
 from tests.unit.providers.offline.dialogue import Dialogue, Reply
 
 HOSTILE = (
@@ -58,7 +59,7 @@ def window(event: str, title: str = "Save As") -> WindowChanged:
     return WindowChanged(WindowEvent(event), title)
 
 
-async def after(wish: str, *facts: Fact) -> Reply:
+async def after(wish: str | Words, *facts: Fact) -> Reply:
     """The reply to what the first call of a wish found out."""
     talk = Dialogue()
     reply = await talk.say(wish)
@@ -372,8 +373,10 @@ async def test_what_a_dialog_asks_is_told_with_its_buttons_in_german_too() -> No
     ]
 
 
-async def test_a_marked_part_of_the_screen_is_read_out() -> None:
-    words = in_words("What does this say?", [Attached("region", "Part of the screen", place="75,85,616,176")])
+@pytest.mark.parametrize("said", ["What does this say?", ""])
+async def test_a_marked_part_of_the_screen_is_read_out(said: str) -> None:
+    part = Attachment("region", "Part of the screen", "- a picture of the part 75,85,616,176 of the screen")
+    words = Words(said, attached=(part,))
     assert (await Dialogue().say(words)).calls == [("read_screen", {"region": "marked"})]
     read = ShownThings((shows("", "Invoice 4711", written=True), shows("", "pay 84 EUR", written=True)))
     assert (await after(words, read)).said == "It says:\nInvoice 4711\npay 84 EUR"

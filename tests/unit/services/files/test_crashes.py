@@ -8,12 +8,13 @@ import os
 import random
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -221,3 +222,13 @@ def test_old_copies_are_dropped_and_new_ones_kept(tmp_path: Path) -> None:
     changes.undo_last()
     changes.undo_last()
     assert (tmp_path / "project" / "a.txt").read_bytes() == b"7" * 10_000
+
+
+def test_changes_that_an_earlier_wisp_kept_can_be_taken_back(tmp_path: Path) -> None:
+    workspace, changes = _made(tmp_path)
+    changes.write(workspace.locate("a.txt"), (b"old",), ChangeOrigin("t1"))
+    with closing(sqlite3.connect(tmp_path / "checkpoints" / "changes.db")) as table:
+        table.execute("alter table changes drop column undo_check")
+    _, changes = _made(tmp_path)
+    changes.write(workspace.locate("a.txt"), (b"new",), ChangeOrigin("t2"))
+    assert [change.turn for change in (changes.undo_last(), changes.undo_last())] == ["t2", "t1"]

@@ -26,7 +26,7 @@ class Hosted(Room):
 
     async def host(self, app: ServedApp, page: str = "<html>clock</html>") -> str:
         apps = ServedApps(self.store, SurfaceEngine(self.store.folder, is_dry=True))
-        said, _ = await apps.show(app, partial(asyncio.sleep, 0, page), "t1")
+        said, _ = await apps.show(app, partial(asyncio.sleep, 0, page), ChangeOrigin("t1"))
         self.page = next(one for one in self.store.all() if served(one))
         return said
 

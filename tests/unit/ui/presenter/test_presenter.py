@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.agent import agent_events as agent
 from app.agent.recording import Spent
 from app.base.errors import Remedy
-from app.base.facts import Failed
+from app.base.facts import Failed, Proposed, TakenBack, Undoable
 from app.base.texts import Phrase
 from app.protocol.call import JsonValue, Media
 from app.ui.bubble.speech import pieces
@@ -520,9 +520,9 @@ def test_a_checklist_that_was_read_is_shown_without_a_card_of_its_own() -> None:
     view = shown(
         [
             agent.TagStart("1", "focus_chain"),
-            agent.ToolFinished("1", "focus_chain", True, "focus_chain", steps(True)),
+            agent.ToolFinished("1", "focus_chain", True, "task_progress", steps(True)),
             agent.TagStart("2", "focus_chain"),
-            agent.ToolFinished("2", "focus_chain", True, "focus_chain", steps()),
+            agent.ToolFinished("2", "focus_chain", True, "task_progress", steps()),
         ]
     )
     assert view.items == (ShownChecklist("l0", (ChecklistLine("step 0", True),)),)
@@ -539,8 +539,8 @@ def test_the_checklist_leaves_the_card_that_carried_it_alone() -> None:
     assert the_card(told) == the_card(begun)
 
 
-def changing(tool: str, path: JsonValue, *, ok: bool = True, undoable: JsonValue = True) -> agent.ToolFinished:
-    return agent.ToolFinished("1", tool, ok, tool, {"path": path, "undoable": undoable})
+def changing(tool: str, path: JsonValue, *, ok: bool = True, undoable: bool = True) -> agent.ToolFinished:
+    return agent.ToolFinished("1", tool, ok, tool, {"path": path}, facts=(Undoable(),) if undoable else ())
 
 
 def offers_to_take_back(view: View) -> list[TakeBack]:
@@ -567,9 +567,7 @@ def test_a_turn_that_changed_files_ends_with_their_number_and_the_offer_to_take_
     [
         changing("write_file", "a.txt", ok=False),
         changing("write_file", "a.txt", undoable=False),
-        changing("write_file", "a.txt", undoable="yes"),
         changing("write_file", 7),
-        changing("read_file", "a.txt"),
     ],
 )
 def test_what_changed_nothing_or_cannot_be_undone_is_not_offered(finished: agent.ToolFinished) -> None:
@@ -597,14 +595,14 @@ def test_each_turn_offers_only_its_own_changes_and_is_taken_back_alone() -> None
 @pytest.mark.parametrize(
     ("undone", "left"),
     [
-        ({"turn": "t1", "count": 1}, {"t1": 1, "t2": 1}),
-        ({"turn": "t1/c4", "count": 2}, {"t2": 1}),
-        ({"turn": "t2", "count": 1}, {"t1": 2}),
-        ({"count": 1}, {"t1": 2}),
-        ({"turn": "of another conversation", "count": 1}, {"t1": 2, "t2": 1}),
+        (TakenBack(1, "t1"), {"t1": 1, "t2": 1}),
+        (TakenBack(2, "t1/c4"), {"t2": 1}),
+        (TakenBack(1, "t2"), {"t1": 2}),
+        (TakenBack(1), {"t1": 2}),
+        (TakenBack(1, "of another conversation"), {"t1": 2, "t2": 1}),
     ],
 )
-def test_what_was_taken_back_by_words_is_no_longer_offered(undone: dict[str, JsonValue], left: dict[str, int]) -> None:
+def test_what_was_taken_back_by_words_is_no_longer_offered(undone: TakenBack, left: dict[str, int]) -> None:
     changes = {"t1": ["a.txt", "b.txt"], "t2": ["c.txt"]}
     done = [
         [
@@ -614,14 +612,14 @@ def test_what_was_taken_back_by_words_is_no_longer_offered(undone: dict[str, Jso
         ]
         for turn, paths in changes.items()
     ]
-    undoing = agent.ToolFinished("1", "undo_last_change", True, "undo_last_change", undone)
+    undoing = agent.ToolFinished("1", "undo_last_change", True, "undo_last_change", facts=(undone,))
     view = shown([event for events in done for event in events] + [undoing])
     assert {item.turn_id: item.count for item in offers_to_take_back(view)} == left
 
 
 def _deleting(name: str) -> agent.ToolFinished:
-    payload: dict[str, JsonValue] = {"deleted": ["/a", "/b"], "undoable": True, "put_back": name}
-    return agent.ToolFinished("1", "execute_command", True, "execute_command", payload)
+    payload: dict[str, JsonValue] = {"deleted": ["/a", "/b"], "put_back": name}
+    return agent.ToolFinished("1", "execute_command", True, "execute_command", payload, facts=(Undoable(),))
 
 
 def test_what_a_command_deleted_is_kept_so_or_put_back_while_the_turn_goes_on() -> None:
@@ -634,9 +632,8 @@ def test_what_a_command_deleted_is_kept_so_or_put_back_while_the_turn_goes_on() 
     assert [item.count for item in offers_to_take_back(shown(ended, back))] == [1]
 
 
-def completed(command: JsonValue, *, ok: bool = True) -> View:
-    payload = {"text": "Done.", "command": command}
-    finished = agent.ToolFinished("1", "attempt_completion", ok, "attempt_completion", payload)
+def completed(command: str) -> View:
+    finished = agent.ToolFinished("1", "attempt_completion", True, "answered", facts=(Proposed(command),))
     ended = agent.TurnEnded("t1", agent.Outcome.FINISHED, "Done.")
     return shown([agent.TurnStarted("t1", "go"), agent.SayDelta("1", "", "Done."), finished, ended])
 
@@ -647,13 +644,9 @@ def test_a_results_command_stands_below_it() -> None:
     assert view.items[-1] == Command("i2", "python -m http.server")
 
 
-@pytest.mark.parametrize("command", ["", "  ", 7, None, "x" * 20_001])
-def test_what_is_no_whole_command_is_not_shown(command: JsonValue) -> None:
+@pytest.mark.parametrize("command", ["", "  ", "x" * 20_001])
+def test_what_is_no_whole_command_is_not_shown(command: str) -> None:
     assert [type(item) for item in completed(command).items] == [Asked, SpokenItem]
-
-
-def test_a_result_that_was_refused_shows_no_command() -> None:
-    assert [type(item) for item in completed("ls", ok=False).items] == [Asked, SpokenItem]
 
 
 def test_the_orb_shows_who_drives() -> None:
@@ -715,8 +708,6 @@ _PAYLOADS = st.dictionaries(
             "path",
             "options",
             "items",
-            "command",
-            "undoable",
         ]
     ),
     _VALUES,

@@ -6,26 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ui.composer.attachments import Attached, in_words
 from app.ui.composer.field import Recall
 from app.ui.composer.home import fitting
 from app.ui.presenter.view import Asked, Card, SpokenItem, Status
-from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, without_attached
+from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible
 
 
 def small(number: int, status: Status = Status.OK) -> Card:
     return Card(f"c{number}:{number}", "computer_click", "pointer", "Clicked", str(number), status=status)
-
-
-@pytest.mark.parametrize("own", ["what does this say", "", "The person attached: a thing\nand more"])
-def test_what_the_model_reads_about_attachments_is_split_from_the_persons_words(own: str) -> None:
-    attached = [
-        Attached("region", "Part of the screen", place="75,85,616,176"),
-        Attached("file", "a (1 kB).txt", "/home/ada/a (1 kB).txt", 2500),
-        Attached("folder", "Trips", "/home/ada/Trips"),
-    ]
-    assert without_attached(in_words(own, attached)) == (own, ("Part of the screen", "a (1 kB).txt", "Trips"))
-    assert without_attached(own) == (own, ())
 
 
 def test_while_it_runs_the_steps_that_have_ended_are_one_line_and_the_newest_stays() -> None:
