@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from app.base.tool_words import tool_words
 from app.ui.bubble.rows import ProseText, RowWidget
 from app.ui.cards.contents import (
     BrowserView,
@@ -34,7 +35,7 @@ from app.ui.cards.made import MadeView
 from app.ui.cards.picture import CodeView, FilmStrip, PictureView
 from app.ui.presenter.cards import frames_of, newest_picture
 from app.ui.presenter.view import Card, OpenPicture, SaveGuide, ShownPicture, Status, Use, UseMade
-from app.ui.presenter.wording import Fold, words_for
+from app.ui.presenter.wording import Fold
 from app.ui.theme.drawing import font, placed
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
@@ -202,7 +203,7 @@ class CardRow(_Openable):
         if self._sentence is not None:
             self._sentence.show_text(card.sentence)
         body = with_left_out(_own_body(card), card.body_left_out) if self.is_open else ""
-        self._body = self._code(self._body, body, as_diff=words_for(card.tool).body == "diff")
+        self._body = self._code(self._body, body, as_diff=tool_words(card.tool).body == "diff")
         output = with_left_out(card.output, card.output_left_out) if self.is_open and card.output.strip() else ""
         self._output = self._code(self._output, output)
         self._fill_own(card)

@@ -20,13 +20,13 @@ from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QImage, QPaint
 from PySide6.QtWidgets import QWidget
 
 from app.base.errors import WispError
+from app.base.tool_words import tool_words
 from app.base.values import replace
 from app.ui.buttons import WordButton
 from app.ui.cards.contents import CardPart
 from app.ui.cards.picture import PictureView
 from app.ui.presenter.cards import replaced, with_draft
 from app.ui.presenter.view import Card, Made, ShownPicture, Use, View
-from app.ui.presenter.wording import words_for
 from app.ui.theme.drawing import font, put
 from app.ui.theme.theme import Theme
 
@@ -275,7 +275,7 @@ def _apps_in(view: View) -> dict[str, Card]:
 def _being_drawn(view: View) -> Card | None:
     """Return the newest card of an SVG that the model still writes."""
     cards = (item for item in reversed(view.items[-_LOOKED_THROUGH:]) if isinstance(item, Card))
-    return next((card for card in cards if card.is_open and card.body and words_for(card.tool).body == _DRAWING), None)
+    return next((card for card in cards if card.is_open and card.body and tool_words(card.tool).body == _DRAWING), None)
 
 
 def _rested(card: Card) -> Card:
