@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
-from app.base.facts import Failed, first
-from app.base.texts import clip_line, terminal_text
+from app.base.fact_words import failure_of, in_a_row, row_of
+from app.base.facts import Ran, first
+from app.base.texts import Phrase, clip_line, terminal_text
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import (
@@ -280,7 +281,7 @@ class CardSteps:
             else self.words(entry.past if event.ok else entry.failed),
             object=self._object(card, event.payload),
             status=_status(event),
-            sentence=self._sentence(event),
+            sentence=clip_line(told_of(event, card.body, self.words), _SENTENCE_CHARS),
             body=body,
             body_left_out=gone + (0 if diff else card.body_left_out),
             output=card.output or _outcome(event),
@@ -293,20 +294,25 @@ class CardSteps:
         card = finished(card, event)
         return without_old_pictures(replaced(view, card))
 
-    def _sentence(self, event: agent.ToolFinished) -> str:
-        """Return why the call failed, or the exit status of a command that failed; "" for a call that worked."""
-        if event.ok:
-            code = event.payload.get("exit_code")
-            return self.words("It ended with status {code}.").format(code=code) if code else ""
-        failed = first(Failed, event.facts)
-        is_meant = failed is not None and not failed.is_for_model
-        return clip_line(failed.for_people(self.words), _SENTENCE_CHARS) if failed and is_meant else ""
-
     def _object(self, card: Card, known: Mapping[str, object]) -> str:
         """Return the words for what the call acts on, filled with the `known` values. If some are missing, keep the
         old words."""
         known = {"tool": readable(card.tool), **known}
         return words_for(card.tool).object_of(known, self.words, card.object) or card.object
+
+
+def told_of(event: agent.ToolFinished, typed: str, words: Words) -> str:
+    """Return what the row of a call tells behind what was done: what came of it, or why it failed; "" for nothing."""
+    if not event.ok:
+        return failure_of(event.facts, words)
+    trashed = [Phrase("moved to the trash")] if event.payload.get("trashed") else []
+    return in_a_row((*row_of(event.facts, typed), *trashed), words)
+
+
+def has_failed(event: agent.ToolFinished) -> bool:
+    """Return whether a call failed, or ran a command that did."""
+    ran = first(Ran, event.facts)
+    return not event.ok or (ran is not None and ran.has_failed)
 
 
 def readable(tool: str) -> str:
@@ -347,7 +353,7 @@ def _status(event: agent.ToolFinished) -> Status:
     OK."""
     if event.payload.get("interrupted"):
         return Status.STOPPED
-    if not event.ok or event.payload.get("exit_code"):
+    if has_failed(event):
         return Status.FAILED
     is_unproven = event.payload.get("proof") in _UNPROVEN
     return Status.UNVERIFIED if is_unproven or event.payload.get("verified") is False else Status.OK
