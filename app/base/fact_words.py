@@ -22,10 +22,12 @@ from app.base.facts import (
     Holding,
     KeyboardIn,
     Made,
+    Named,
     Ran,
     Seen,
     StateNow,
     ValueNow,
+    Went,
     WindowChanged,
     WindowEvent,
     first,
@@ -47,7 +49,6 @@ _OF_STATES = {
     ("checked", True): "ticked",
     ("checked", False): "unticked",
     ("selected", True): "selected",
-    ("selected", False): "no longer selected",
     ("pressed", True): "switched on",
     ("pressed", False): "switched off",
     ("expanded", True): "unfolded",
@@ -164,11 +165,14 @@ def _windows(facts: Sequence[Fact]) -> Iterator[Phrase]:
     """
     asking = {fact.title for fact in facts if isinstance(fact, DialogAsks)}
     is_received = first(Seen, facts) is not None
-    is_closed = first(DialogClosed, facts) is not None
+    is_answered = first(DialogClosed, facts) is not None
+    is_closed = is_answered or any(one.event is WindowEvent.CLOSED for one in facts if isinstance(one, WindowChanged))
     for fact in facts:
         if not isinstance(fact, WindowChanged) or (fact.event is WindowEvent.OPENED and fact.title in asking):
             continue
-        if (is_received and not (is_closed and fact.event is WindowEvent.CLOSED)) or fact.event is WindowEvent.ACTIVE:
+        is_next = is_closed and fact.event is WindowEvent.ACTIVE  # which any window is behind one that closed
+        is_again = is_answered and fact.event is WindowEvent.CLOSED
+        if not is_next and not is_again and (is_received or fact.event is WindowEvent.ACTIVE):
             yield from _window(fact)
 
 
@@ -185,12 +189,21 @@ def _window(fact: WindowChanged) -> Iterator[Phrase]:
 def _controls(facts: Sequence[Fact]) -> Iterator[Phrase]:
     for fact in facts:
         match fact:
+            case StateNow(control=Named(role="menu")):
+                if fact.is_on and fact.state == "selected":
+                    yield Phrase("the menu {name!r} is open", {"name": clip_line(fact.control.name, _CHARS)})
             case StateNow() if (fact.state, fact.is_on) in _OF_STATES:
                 yield Phrase(_OF_STATES[fact.state, fact.is_on])
             case ControlChanged(how=Change.SELECTION):
                 yield Phrase("another entry is selected")
-            case Came() if all("menu item" in thing.role for thing in fact.things):
+            case Came() if _is_menu(fact) and not any(isinstance(one, StateNow) for one in facts):
                 yield Phrase("a menu is open")
+            case Went() if _is_menu(fact) and not any(isinstance(one, WindowChanged) for one in facts):
+                yield Phrase("the menu is closed")
+
+
+def _is_menu(fact: Came | Went) -> bool:
+    return all("menu" in thing.role for thing in fact.things)
 
 
 def _values(facts: Iterable[Fact]) -> Iterator[str]:
@@ -201,7 +214,7 @@ def _values(facts: Iterable[Fact]) -> Iterator[str]:
                 yield fact.value
             case Became():
                 yield fact.now
-            case Came() if len(fact.things) == 1 and not fact.more and "menu item" not in fact.things[0].role:
+            case Came() if len(fact.things) == 1 and not fact.more and not _is_menu(fact):
                 yield fact.things[0].name
 
 

@@ -313,11 +313,9 @@ def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated
     verb = "Stopped" if is_stopped else words.past if event.ok else words.failed
     done = f"{translated(verb)} {acted_on}".strip()
     told = "" if is_stopped else told_of(event, str(arguments.get("text", "")), translated)
-    if event.ok:
-        return f"{done} · {told}" if told else done
     begin = translated("Not run.") if event.payload.get("denied") and "asked" not in event.payload else ""
-    why = f"{begin} {told}".strip()
-    return f"{done.removesuffix(':')}: {why}" if why else done
+    told = f"{begin} {told}".strip()
+    return f"{done.removesuffix(':')} · {told}" if told else done
 
 
 def _keep_or_put_back(event: ToolFinished, translated: Callable[[str], str]) -> str:

@@ -22,13 +22,14 @@ from app.base.facts import (
     Listed,
     ListedWindows,
     Made,
+    Missing,
     Planned,
     Ran,
     Several,
     ShownThing,
     ShownThings,
 )
-from app.base.texts import clip_line, clip_middle, shell_word
+from app.base.texts import NO_PHRASE, clip_line, clip_middle, shell_word
 from app.base.values import replace
 from app.providers.offline.conversation import StepOutcome
 
@@ -93,8 +94,6 @@ class Phrasebook:
 
     def is_told(self, step: PlannedCall, outcome: StepOutcome) -> bool:
         """Return whether the row of the step's call tells all that the answer would."""
-        if step.phrase in known("steps")["untold"]:
-            return False
         if not outcome.ok:
             has_way = outcome.is_unattended and "elsewhere" in self.table(step.phrase)
             return bool(failure_of(outcome.facts)) and not has_way and not self._fitting(step, outcome)
@@ -102,7 +101,7 @@ class Phrasebook:
             ran, brought = outcome.get(Ran) or Ran(), outcome.get(Brought)
             is_silent = not (brought and brought.text)
             return is_silent and not (ran.deleted or ran.set_aside or self._needs_network(step, outcome))
-        return outcome.is_dry or not self.is_look(step)
+        return outcome.is_dry or not (self.is_look(step) or step.phrase in known("steps")["untold"])
 
     def rehearsed(self, steps: Sequence[PlannedCall], found: str) -> str:
         """Return the last sentence of a dry run."""
@@ -138,8 +137,8 @@ class Phrasebook:
 
     def instead(self, step: PlannedCall, outcome: StepOutcome) -> list[str]:
         """Return what can be said after a failure: the answers to what is asked, or a look at what there is."""
-        failed = outcome.get(Failed)
-        is_search = failed is not None and failed.hint and step.phrase in known("steps")["on_screen"]
+        is_missing = outcome.get(Missing) is not None or bool((outcome.get(Failed) or Failed(NO_PHRASE)).hint)
+        is_search = is_missing and step.phrase in known("steps")["on_screen"]
         return self.answers(outcome.dialog) or ([str(self.table("failed")["instead"])] if is_search else [])
 
     def _planned(self, one: Planned) -> str:

@@ -13,7 +13,7 @@ from app.commands import doctor
 from app.commands.do import TurnPrinter
 
 _MISSING = Failed(Phrase("Nothing on the screen fits {name!r}.", {"name": "Save"}), "Point by x and y.")
-_TOLD = "Could not click a place on the screen: Nothing on the screen fits “Save”."
+_TOLD = "Could not click a place on the screen · Nothing on the screen fits “Save”."
 _LONG = "Nothing fits; " * 40 + "end."
 
 
@@ -54,7 +54,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
         ),
         pytest.param(
             [_finished(Failed(Phrase(_LONG))), _ended("")],
-            f"  ✗ Could not click a place on the screen: {_LONG}\n",
+            f"  ✗ Could not click a place on the screen · {_LONG}\n",
             id="a failure is told whole",
         ),
         pytest.param(
@@ -108,7 +108,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
                 _ended("I left it."),
             ],
             "  ? Wisp wants to delete a.txt.\n"
-            "  ✗ Could not run: It needs your permission, and you were not there to give it.\n"
+            "  ✗ Could not run · It needs your permission, and you were not there to give it.\n"
             "I left it.\n",
             id="the question that nobody was there to answer is told before the failure",
         ),
