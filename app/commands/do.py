@@ -42,7 +42,7 @@ from app.providers.offline.wording import language_of
 from app.services.files.workspace import why_moved, workspace_of
 from app.settings import catalog
 from app.settings.store import Settings
-from app.ui.presenter.cards import has_failed, told_of
+from app.ui.presenter.cards import has_failed, known_of, told_of
 from app.ui.presenter.wording import CardWords, Words, entry_of, words_for
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
@@ -294,7 +294,7 @@ class TurnPrinter:
 
 def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words) -> str:
     """Say what a call acted on, such as its command."""
-    known = {"tool": event.tool.replace("_", " "), **arguments, **event.payload}
+    known = {"tool": event.tool.replace("_", " "), **arguments, **known_of(event, translated)}
     return _words_of(event, arguments).object_of(known, translated)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
 from app.base.fact_words import failure_of, in_a_row, row_of
-from app.base.facts import Ran, first
+from app.base.facts import Planned, Ran, first
 from app.base.texts import Phrase, clip_line, terminal_text
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
@@ -16,10 +16,12 @@ from app.ui.presenter.view import (
     ChecklistLine,
     Item,
     Made,
+    Offer,
     ShownChecklist,
     ShownPicture,
     Source,
     Status,
+    TakeBack,
     View,
 )
 from app.ui.presenter.wording import Words, entry_of, words_for
@@ -279,7 +281,7 @@ class CardSteps:
             verb=card.verb
             if event.payload.get("interrupted")
             else self.words(entry.past if event.ok else entry.failed),
-            object=self._object(card, event.payload),
+            object=self._object(card, known_of(event, self.words)),
             status=_status(event),
             sentence=clip_line(told_of(event, card.body, self.words), _SENTENCE_CHARS),
             body=body,
@@ -299,6 +301,12 @@ class CardSteps:
         old words."""
         known = {"tool": readable(card.tool), **known}
         return words_for(card.tool).object_of(known, self.words, card.object) or card.object
+
+
+def known_of(event: agent.ToolFinished, words: Words) -> Mapping[str, object]:
+    """Return what a result knows for the words on what its call acted on."""
+    plan = first(Planned, event.facts)
+    return {**event.payload, "when": plan.when.said(words)} if plan else event.payload
 
 
 def told_of(event: agent.ToolFinished, typed: str, words: Words) -> str:
@@ -328,6 +336,15 @@ def with_draft(view: View, call_id: str, picture: ShownPicture) -> View:
 
 def doing(card: Card) -> str:
     return f"{card.verb} {card.object}".strip()
+
+
+def last_act(view: View) -> str:
+    """Return the row of the last act, as one line; "" if words came after it, or if it has not ended."""
+    shown = (item for item in reversed(view.items) if not isinstance(item, (Offer, TakeBack)))
+    last = next(shown, None)
+    if not isinstance(last, Card) or last.is_open:
+        return ""
+    return f"{doing(last)} · {last.sentence}" if last.sentence else doing(last)
 
 
 def open_card(view: View, call_id: str) -> Card | None:
