@@ -95,8 +95,8 @@ class _Openable(RowWidget):
 
 
 class CardRow(_Openable):
-    """The card of one call: its head with what came of the call, or below it if that is long or a failure, and, while
-    open, its text, its output and its picture."""
+    """The card of one call: its head with what came of the call, or below it if that is long, and, while open, its
+    text, its output and its picture."""
 
     @property
     def expanded(self) -> bool | None:
@@ -159,13 +159,10 @@ class CardRow(_Openable):
         return y + inset - gap if parts else theme.size("step_height")
 
     def _place_sentence(self, width: int) -> None:
-        """Show what came of the call in the head's line if it fits there. Why it failed stands below."""
-        card = self._card
-        if card is None or self._sentence is None:
-            return
-        has_failed = card.status is Status.FAILED
-        self._is_beside = not has_failed and fits_in_line(self._head(card, came=card.sentence), width, self.theme)
-        self._sentence.setVisible(not self._is_beside)
+        """Show what came of the call in the head's line if it fits there, else below."""
+        if self._card is not None and self._sentence is not None:
+            self._is_beside = fits_in_line(self._head(self._card, came=self._card.sentence), width, self.theme)
+            self._sentence.setVisible(not self._is_beside)
 
     def leave(self) -> None:
         self.ticker.end(self._step)

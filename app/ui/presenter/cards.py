@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
-from app.base.fact_words import failure_of, in_a_row, row_of
+from app.base.fact_words import failure_of, in_a_row, proof_of, row_of
 from app.base.facts import Planned, Ran, first
 from app.base.texts import Phrase, clip_line, terminal_text
 from app.base.values import dataclass, replace
@@ -372,7 +372,7 @@ def _status(event: agent.ToolFinished) -> Status:
         return Status.STOPPED
     if has_failed(event):
         return Status.FAILED
-    is_unproven = event.payload.get("proof") in _UNPROVEN
+    is_unproven = proof_of(event.facts) in _UNPROVEN
     return Status.UNVERIFIED if is_unproven or event.payload.get("verified") is False else Status.OK
 
 
