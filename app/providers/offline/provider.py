@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from app.base.fact_words import value_of
 from app.base.facts import Missing, Ran, Undoable
 from app.base.texts import clip_middle
 from app.base.values import dataclass, replace
@@ -251,7 +252,8 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
     offers = book.answers(dialog)
     came = book.came_of(steps[-1], outcomes[-1]) if is_whole and not found else ""
     pairs = list(zip(steps, outcomes, strict=False))
-    is_told = is_whole and all(book.is_told(step, one) for step, one in pairs)
+    is_value = len(steps) > 1 and bool(came) and came == value_of(outcomes[-1].facts)  # which several steps were for
+    is_told = is_whole and not is_value and all(book.is_told(step, one) for step, one in pairs)
     if dry := [step for step, one in pairs if one.is_dry]:
         real = [step for step, one in pairs if not one.is_dry and not book.is_look(step)]
         told = book.rehearsed(dry, found)
