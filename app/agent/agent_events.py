@@ -276,6 +276,7 @@ class TurnEnded:
     """The end of a turn. `text` is its result, the question asked, or a sentence on what went wrong.
 
     `remedy` is what the person can do about a failure. `offers` is what they may say next, each in its own words.
+    `told_by_card`: the rows of the turn's calls tell the same as the text.
     """
 
     turn_id: str
@@ -283,6 +284,7 @@ class TurnEnded:
     text: str
     remedy: Remedy = Remedy.AGAIN
     offers: tuple[str, ...] = ()
+    told_by_card: bool = False
 
 
 AgentEvent = (

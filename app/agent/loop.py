@@ -165,7 +165,7 @@ class Loop:
         finally:
             self._keep(one, calls)
         ended = self._judge(turn, one, calls)
-        return replace(ended, offers=one.offers) if ended else None
+        return replace(ended, offers=one.offers, told_by_card=one.is_told_by_card) if ended else None
 
     async def _run_within(self, parts: SessionDeps, history: History, turn: Turn) -> TurnEnded:
         """Run a turn inside a turn, with the same person to ask."""

@@ -84,6 +84,7 @@ class ModelPass:
         self.has_invented = False
         self.unread_call = ""
         self.offers: tuple[str, ...] = ()
+        self.is_told_by_card = False
         self._new_reader()
 
     @property
@@ -376,6 +377,7 @@ class ModelPass:
             self._prose = []
             offered = answer.result.payload.get("offers")
             self.offers = tuple(map(str, offered)) if isinstance(offered, (list, tuple)) else ()
+            self.is_told_by_card = answer.result.payload.get("told_by_card") is True
 
     def _cut(self, end: int | None) -> None:
         """Ignore everything after this place of the message."""

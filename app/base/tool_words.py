@@ -76,7 +76,9 @@ def _names(template: str) -> list[str]:
 
 
 def _short(value: object) -> str:
-    """Return a text or number as short text for a template; "" for any other value."""
+    """Return a text or number, or the only one of a list, as short text for a template; "" for any other value."""
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return ""
     return clip_line(f"{value:g}" if isinstance(value, float) else str(value), _FIELD_CHARS)

@@ -32,7 +32,7 @@ from app.agent.policy.unattended import check_names
 from app.assistant import assembled
 from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
-from app.base.facts import Failed, Removed, Undoable, first
+from app.base.facts import Removed, Undoable, first
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.withheld import cleaned
@@ -44,6 +44,7 @@ from app.providers.offline.wording import language_of
 from app.services.files.workspace import why_moved, workspace_of
 from app.settings import catalog
 from app.settings.store import Settings
+from app.ui.presenter.cards import has_failed, known_of, told_of
 from app.ui.presenter.wording import Words
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
@@ -125,8 +126,6 @@ _EXIT_CODES = """exit codes:
   130  stopped
 """
 _MISUSED = 2
-_SPEECH_CHARACTERS = 300
-"""So much of what is said after a failure waits, to see whether it names the failure itself."""
 _DRY = "[dry run] "
 _BACK = "`wisp undo` brings it back."
 _DELETED = "Files that the command deleted: {count}. `wisp undo --turn {name}` puts them back."
@@ -222,7 +221,7 @@ def print_json(event: AgentEvent) -> None:
 class TurnPrinter:
     """Print a turn at a terminal: speech as it comes, one line for each thing done, the result.
 
-    A failure is printed once, even if the model's next words repeat it. A question is the last thing on the screen.
+    A result that these lines tell already is not printed. A question is the last thing on the screen.
     """
 
     def __init__(self, prefix: str = "", language: str = "") -> None:
@@ -230,22 +229,21 @@ class TurnPrinter:
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
-        self._failure = self._reason = ""
-        self._unfinished = ""
-        self._held_speech = ""
+        self._silent = ""
+        self._is_stop_told = False
         self._asked: dict[str, Mapping[str, JsonValue]] = {}
 
     def __call__(self, event: AgentEvent) -> None:
         if isinstance(event, SayDelta):
-            self._hear(event.text)
+            if not event.call_id or event.call_id != self._silent:
+                self._say(event.text)
             return
         if isinstance(event, ToolRunning):
             self._asked[event.call_id] = event.arguments
         if isinstance(event, TagStart) and event.voiced:
             self._speech.add(event.call_id)
+            self._silent = event.call_id if "told_by_card" in event.attrs else ""
             self._line("")
-        elif isinstance(event, (TagStart, ToolFinished, Notice)):
-            self._release()
         if isinstance(event, ToolFinished):
             self._finished(event)
         elif isinstance(event, Notice):
@@ -256,57 +254,29 @@ class TurnPrinter:
 
     def _finished(self, event: ToolFinished) -> None:
         arguments = self._asked.pop(event.call_id, {})
-        words = _words_of(event, arguments, self._language)
-        told = " ".join(_outcome(event, arguments, words, self._translated, self._why(event)).split())
         if asked := event.payload.get("asked"):
             self._line(f"  ? {asked}")
-        if not event.ok:
-            self._failure, failed = told, first(Failed, event.facts)
-            self._reason = failed.what.said(self._translated) if failed else ""
-            self._unfinished = _object(event, arguments, words, self._translated)
-        elif event.call_id not in self._speech:
-            self._line(told if event.payload.get("dry_run") and self._prefix else f"  ✓ {told}")
+        if event.call_id in self._speech and event.ok:
+            return
+        self._is_stop_told = bool(event.payload.get("interrupted"))
+        words = _words_of(event, arguments, self._language)
+        told = " ".join(_outcome(event, arguments, words, self._translated).split())
+        if event.payload.get("dry_run") and self._prefix:
+            self._line(told)
+        else:
+            self._line(f"  {'✗' if has_failed(event) else '✓'} {told}")
         if asks := _keep_or_put_back(event, self._translated):
-            self._release()
             self._line(asks)
 
     def _end(self, event: TurnEnded) -> None:
-        if event.outcome is Outcome.STOPPED and self._failure and self._unfinished:
-            self._failure, self._reason = f"{self._translated('Stopped').rstrip(':')}: {self._unfinished}", ""
-        self._release(f"{self._held_speech} {event.text}")
-        text = event.text.strip()
+        is_told = event.told_by_card or (event.outcome is Outcome.STOPPED and self._is_stop_told)
+        text = "" if is_told else self._translated(event.text.strip())
         is_last = self._said.rstrip().endswith(text) if event.outcome is Outcome.WAITING else text in self._said
-        self._line("" if is_last else event.text)
+        self._line("" if is_last else text)
         if event.offers:
             quoted = self._translated("“{name}”")
             said = ", ".join(quoted.format(name=one) for one in event.offers)
             self._line(self._translated("You can say: {offers}").format(offers=said))
-
-    def _hear(self, text: str) -> None:
-        """Print speech. After a failure, hold it back until it has repeated the failure or is too long to do so."""
-        if not self._failure:
-            self._say(text)
-            return
-        self._held_speech += text
-        if len(self._held_speech) > _SPEECH_CHARACTERS or _repeats(self._held_speech, self._reason):
-            self._release(self._held_speech)
-
-    def _release(self, said: str = "") -> None:
-        """Print the failure that was held back, unless `said` repeats it, and then the speech that was held back."""
-        if self._failure:
-            self._line("" if _repeats(said, self._reason) else f"  ✗ {self._failure}")
-        held, self._failure, self._reason, self._held_speech = self._held_speech, "", "", ""
-        if held:
-            self._say(held)
-
-    def _why(self, event: ToolFinished) -> str:
-        """Return why a call failed, in the language of the task if the sentence has a translation."""
-        failed = first(Failed, event.facts)
-        if failed is None or failed.is_for_model:
-            return ""
-        is_bare = event.payload.get("denied") and "asked" not in event.payload
-        begin = f"{self._translated('Not run.')} " if is_bare else ""
-        return begin + failed.for_people(self._translated)
 
     def _say(self, text: str) -> None:
         """Print speech, each new line with the prefix."""
@@ -325,41 +295,25 @@ class TurnPrinter:
             self._said += f"\n{text}\n"
 
 
-_QUOTES = str.maketrans("", "", "'\"“”‘’")
-
-
-def _repeats(said: str, reason: str) -> bool:
-    """Return whether the words repeat the reason, however they quote it."""
-    bare = reason.rstrip(".").translate(_QUOTES).lower()
-    return bool(bare) and bare in " ".join(said.split()).translate(_QUOTES).lower()
-
-
-def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], words: ToolWords, translated: Words) -> str:
-    """Say what a call acted on, such as its command."""
-    return words.object_of({"tool": event.tool.replace("_", " "), **arguments, **event.payload}, translated)
-
-
 def _words_of(event: ToolFinished, arguments: Mapping[str, JsonValue], language: str) -> ToolWords:
     """Return the words for what a call did. Its result may name another tool, as where an app was there already."""
     did = tool_words(entry_of(event.event, arguments), language)
     return did if did != tool_words("", language) else tool_words(entry_of(event.tool, arguments), language)
 
 
-def _outcome(
-    event: ToolFinished, arguments: Mapping[str, JsonValue], words: ToolWords, translated: Words, why: str
-) -> str:
-    """Return a few words on what a call did, without details that only the model needs, such as ids and places."""
-    thing = _object(event, arguments, words, translated)
+def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], words: ToolWords, translated: Words) -> str:
+    """Return a few words on what a call did and what came of it, without details that only the model needs."""
+    known = {"tool": event.tool.replace("_", " "), **arguments, **known_of(event, translated)}
+    acted_on, verbs = words.object_of(known, translated), words.verbs
     if event.ok and event.payload.get("dry_run"):
-        return f"{words.verbs.would} {thing}".strip()
-    done = f"{words.verbs.past if event.ok else words.verbs.failed} {thing}".strip()
-    if event.ok:
-        code = event.payload.get("exit_code")
-        notes = [translated("exit code {code}").format(code=code)] if code else []
-        notes += [translated("moved to the trash")] if event.payload.get("trashed") else []
-        notes += [translated("not confirmed")] if event.payload.get("proof", "confirmed") != "confirmed" else []
-        return f"{done} ({', '.join(notes)})" if notes else done
-    return f"{done.removesuffix(':')}: {why}" if why else done
+        return f"{verbs.would} {acted_on}".strip()
+    is_stopped = event.payload.get("interrupted")
+    verb = translated("Stopped") if is_stopped else verbs.past if event.ok else verbs.failed
+    done = f"{verb} {acted_on}".strip()
+    told = "" if is_stopped else told_of(event, str(arguments.get("text", "")), translated)
+    begin = translated("Not run.") if event.payload.get("denied") and "asked" not in event.payload else ""
+    told = f"{begin} {told}".strip()
+    return f"{done.removesuffix(':')} · {told}" if told else done
 
 
 def _keep_or_put_back(event: ToolFinished, translated: Callable[[str], str]) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from app.base import ids, resources
 from app.base.errors import ToolMisuse
+from app.base.facts import Seen
 from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.desktop.keys import chords
@@ -456,7 +457,8 @@ def _shown(action: str, done: _Done, look: PageLook) -> ToolResult:
     if look.is_persons:
         payload["attached"] = True
     media = Media(look.picture, "image/jpeg", *look.size, PAGE_PICTURE)
-    return ToolResult(True, "browser_action", payload, _fenced([*head, *walls], told), (media,))
+    facts = (Seen(done.proof),) if done.proof else ()
+    return ToolResult(True, "browser_action", payload, _fenced([*head, *walls], told), (media,), facts=facts)
 
 
 def _fenced(said: Sequence[str], others: Sequence[str]) -> str:

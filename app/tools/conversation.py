@@ -219,9 +219,14 @@ _OFFERS = Param("offers", ValueType.LIST, is_taught=False)
 """What the person may say next, as buttons. Models ask instead, so only the offline provider gives it."""
 
 
-def _offers(call: ToolCall) -> dict[str, JsonValue]:
+_TOLD_BY_CARD = Param("told_by_card", ValueType.FLAG, is_taught=False)
+"""Whether the rows of the turn's calls tell the same already. Only the offline provider, which reads facts, knows."""
+
+
+def _marks(call: ToolCall) -> dict[str, JsonValue]:
     given = call.arguments.get(_OFFERS.name)
-    return {_OFFERS.name: given[:_MOST_OPTIONS]} if isinstance(given, list) and given else {}
+    offers: dict[str, JsonValue] = {_OFFERS.name: given[:_MOST_OPTIONS]} if isinstance(given, list) and given else {}
+    return offers | ({_TOLD_BY_CARD.name: True} if call.flag(_TOLD_BY_CARD.name) else {})
 
 
 TONES = tuple(resources.table("speech.toml", resources.Table)["tones"])
@@ -232,7 +237,7 @@ class Speech:
 
     async def say(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         payload: dict[str, JsonValue] = {"tone": call.text("tone", "neutral"), "text": call.text("text")}
-        return ToolResult(True, "say", payload | _offers(call))
+        return ToolResult(True, "say", payload | _marks(call))
 
     async def attempt_completion(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         """Return the result of the turn. `command` is only shown to the person; nothing runs it."""
@@ -241,7 +246,7 @@ class Speech:
             raise ToolMisuse(
                 "attempt_completion needs result: what was done and where it is, in one to three sentences."
             )
-        payload: dict[str, JsonValue] = {"text": text} | _offers(call)
+        payload: dict[str, JsonValue] = {"text": text} | _marks(call)
         facts = (Proposed(call.text("command")),) if call.has("command") else ()
         return ToolResult(True, "attempt_completion", payload, ends_turn=FINISHED, facts=facts)
 
@@ -264,6 +269,7 @@ SAY = Family(
             attrs=(
                 Param("tone", description="how it sounds; neutral if left out", choices=TONES, otherwise="neutral"),
                 _OFFERS,
+                _TOLD_BY_CARD,
             ),
             body=Param("text", description="what to say", required=True, short=False),
             examples=('<say tone="warm">On it.</say>',),
@@ -279,7 +285,7 @@ SAY = Family(
             ),
             effect=Effect.TALKS,
             execute=Speech.attempt_completion,
-            attrs=(_OFFERS,),
+            attrs=(_OFFERS, _TOLD_BY_CARD),
             children=(
                 Param(
                     "command",

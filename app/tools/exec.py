@@ -249,7 +249,8 @@ class Commands:
         await follower.until(limits.background_s, limits.quiet_s, turn.cancelled)
         text = await asyncio.to_thread(run.stdout.text, began[0], _PAGE_BYTES)
         payload = {**card(run, self._clock.wall()), "text": text}
-        return ToolResult(True, "send_command_input", payload, f"{state(run, self._clock.wall())}\n{text}")
+        echo = f"{state(run, self._clock.wall())}\n{text}"
+        return ToolResult(True, "send_command_input", payload, echo, facts=(_fact(run),))
 
 
 def _command(call: ToolCall) -> str:

@@ -194,11 +194,7 @@ def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:
 
 def _imagined(call: ToolCall) -> ToolResult:
     """Return the result of a call with an effect that a dry run does not run: nobody tried whether it would succeed."""
-    many = {
-        name: value for name, value in call.arguments.items() if isinstance(value, (list, tuple)) and len(value) == 1
-    }
-    single = {name: value[0] for name, value in many.items()}  # as cards name one thing
-    return ToolResult(True, call.name, {**call.arguments, **single}, f"{call.name}: not run, nothing was tried.")
+    return ToolResult(True, call.name, dict(call.arguments), f"{call.name}: not run, nothing was tried.")
 
 
 def _rehearsed(result: ToolResult) -> ToolResult:

@@ -113,7 +113,7 @@ class ScheduleTools:
             raise ToolMisuse(f"allow has at most {_ALLOW_CHARS} characters, so that the person can read all of it.")
         allowed = tuple(filter(None, (rule.strip() for rule in call.text("allow").split(";"))))
         self._check(allowed)
-        title = clip_line(call.text("title") or task, _TITLE_CHARS)
+        title = clip_line(call.text("title") or reminded_of(task) or task, _TITLE_CHARS)
         made_by = "person" if turn.said is None else "model"
         until = read_hour(call.text("until")) if call.text("until") else ""
         job = Job(title, task, when, str(self._workspace), allowed, made_by, tainted_by=turn.tainted_by, until=until)
@@ -122,7 +122,8 @@ class ScheduleTools:
         await turn.audit("schedule_added", {"id": job.id, "schedule": when.text, "allowed": list(allowed)})
         back = read_back(when, job.made_at)
         payload: dict[str, JsonValue] = {"id": job.id, "title": job.title, "when": in_words(when), "task": job.task}
-        return ToolResult(True, "cron", payload, f"Schedule {job.id} is kept: {back}. {problem.strip()}".strip())
+        echo = f"Schedule {job.id} is kept: {back}. {problem.strip()}".strip()
+        return ToolResult(True, "cron", payload, echo, facts=(planned(job),))
 
     async def _list(self) -> ToolResult:
         jobs = await asyncio.to_thread(self._agenda.all)

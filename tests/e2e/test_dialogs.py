@@ -69,9 +69,9 @@ def test_the_question_whether_to_replace_a_file_is_told_and_answered(saving: Scr
     file.write_text("old")
     assert saving.wisp("do", "click Cancel").returncode == 0
     done = saving.wisp("do", "save it as einkauf.txt in Documents")
-    asked = "A question is open: “A file named “einkauf.txt” already exists. Do you want to replace it?"
+    asked = "question is open: “A file named “einkauf.txt” already exists. Do you want to replace it?"
     assert (done.returncode, asked in done.stdout) == (1, True), done.stdout
-    assert done.stdout.strip().endswith("Say “click Cancel” or “click Replace”.")
+    assert done.stdout.strip().endswith("“click Cancel”, “click Replace”")
     opened = saving.wisp("do", "open the text editor").stdout
     assert asked in opened
     assert saving.wisp("do", "click Cancel").returncode == 0, "of the two Cancel buttons, the question's"
@@ -83,13 +83,13 @@ def test_a_message_that_a_folder_does_not_exist_is_told(saving: Screen) -> None:
     assert saving.wisp("do", "click Cancel").returncode == 0
     done = saving.wisp("do", "speichere es als a.txt in ~/Nirgends")
     assert done.returncode == 1
-    assert "Eine Meldung ist offen: „The folder contents could not be displayed" in done.stdout
-    assert done.stdout.strip().endswith("Sag „klicke auf OK“.")
+    assert "Meldung ist offen: „The folder contents could not be displayed" in done.stdout
+    assert done.stdout.strip().endswith("„klicke auf OK“")
     assert eventually(lambda: saving.wisp("do", "click OK").returncode == 0)
 
 
 def test_a_file_dialog_with_a_name_in_it_is_closed_and_writes_nothing(saving: Screen) -> None:
     done = saving.wisp("do", 'type "~/Documents/a.txt" then close this window')
-    assert (done.returncode, "Done." in done.stdout) == (0, True), done.stdout
+    assert done.returncode == 0, done.stdout
     assert "Save As" not in saving.wisp("do", "which windows are open").stdout
     assert list((saving.home / "Documents").iterdir()) == []

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from app.base.facts import DialogAsks, Fact, NotAllowed, Rehearsed, Seen, WindowChanged, first
+from app.base.fact_words import proof_of
+from app.base.facts import DialogAsks, Fact, NotAllowed, Rehearsed, WindowChanged, first
 from app.base.values import dataclass, field
 from app.protocol.message import Author, CallOutcome, Message, Role, TextPart
 
 _UNVERIFIABLE, _CONFIRMED = "unverifiable", "confirmed"
-_PROOFS = ("suspected no-op", _UNVERIFIABLE, _CONFIRMED)
-"""The proofs of receipts, the weakest first."""
 
 F = TypeVar("F", bound=Fact)
 
@@ -30,8 +29,7 @@ class StepOutcome:
     @property
     def proof(self) -> str:
         """Return the proof that the receipt claims; "" without a receipt. Of several, the weakest counts."""
-        proofs = {fact.proof for fact in self.facts if isinstance(fact, Seen)}
-        return next((proof for proof in _PROOFS if proof in proofs), "")
+        return proof_of(self.facts)
 
     @property
     def is_confirmed(self) -> bool:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from app.base.fact_words import value_of
 from app.base.facts import Missing, Ran, Undoable
 from app.base.texts import clip_middle
 from app.base.values import dataclass, replace
@@ -31,17 +32,23 @@ _TAG = re.compile(r"<(?!\s)([^<>]*)(>)?")
 _TOKEN = re.compile(r"\s*\w{1,6}|\s*[^\w\s]|\s+")
 
 
-def speech(text: str, tone: str, offers: Sequence[str] = ()) -> str:
-    """Return a call that says the text. `offers` is what the person may say next; the presence shows it as buttons."""
-    return f'<say tone="{tone}"{_offered(offers)}>{_shown(text)}</say>'
+def speech(text: str, tone: str, offers: Sequence[str] = (), *, is_told: bool = False) -> str:
+    """Return a call that says the text. `offers` is what the person may say next; the presence shows it as buttons.
+
+    `is_told`: the rows of the calls tell the same, so nothing shows it beside them.
+    """
+    return f'<say tone="{tone}"{_marked(offers, is_told=is_told)}>{_shown(text)}</say>'
 
 
-def completion(text: str, offers: Sequence[str] = ()) -> str:
-    return f"<attempt_completion{_offered(offers)}><result>{_shown(text)}</result></attempt_completion>"
+def completion(text: str, offers: Sequence[str] = (), *, is_told: bool = False) -> str:
+    """Return a call that ends the turn with the text; see `speech`."""
+    marks = _marked(offers, is_told=is_told)
+    return f"<attempt_completion{marks}><result>{_shown(text)}</result></attempt_completion>"
 
 
-def _offered(offers: Sequence[str]) -> str:
-    return f' offers="{encode(json.dumps(list(offers), ensure_ascii=False))}"' if offers else ""
+def _marked(offers: Sequence[str], *, is_told: bool) -> str:
+    offered = f' offers="{encode(json.dumps(list(offers), ensure_ascii=False))}"' if offers else ""
+    return f'{offered} told_by_card="true"' if is_told else offered
 
 
 def call(step: PlannedCall) -> str:
@@ -186,19 +193,22 @@ def _next(
     steps, is_retried = _as_tried(steps, outcomes)
     if latest and not latest[-1].ok and not is_retried:
         if latest[-1].is_refused:
-            return Reply(completion(book.left(steps[:done])))
-        index = min(done, len(steps) - 1)
-        sentence = book.failed(steps[index], steps[:done], latest[-1])
+            return Reply(completion(book.left(steps[:done]), is_told=True))
+        step = steps[min(done, len(steps) - 1)]
         found = _found(book, steps[:done], [outcome for outcome in outcomes if outcome.ok])
-        sentence = f"{found}\n{sentence} {book.asked(latest[-1].dialog)}".strip()
+        sentence = f"{found}\n{book.failed(step, steps[:done], latest[-1])}".strip()
+        is_told = not found and book.is_told(step, latest[-1])
         if latest[-1].is_unattended:
-            return Reply(completion(sentence))
-        return _declined(sentence, book.answers(latest[-1].dialog))
+            return Reply(completion(sentence, is_told=is_told))
+        return _declined(sentence, book.instead(step, latest[-1]), is_told=is_told)
     ran = latest[-1].get(Ran) if latest else None
     if done and ran and ran.has_failed and steps[done - 1].phrase == "run":
         text = str(book.table("failed")["exited" if done >= len(steps) else "exited_early"])
         found = book.found(steps[done - 1], latest[-1])
-        return _declined(text.format(steps=book.listed(steps[:done]), found=found))
+        is_told = book.is_told(steps[done - 1], latest[-1])
+        if len(steps) > 1 or is_told:
+            found = text.format(steps=book.listed(steps[:done]), found=f"{book.ended(latest[-1])} {found}")
+        return _declined(found, is_told=is_told and done == len(steps))
     if latest and done and not latest[-1].is_dry and not latest[-1].shows(steps[done - 1].must_show):
         told = book.doubted(steps[:done], steps[done - 1 : done], book.asked(latest[-1].dialog))
         return Reply(speech(told, "apologetic", book.answers(latest[-1].dialog)), "unverified")
@@ -208,7 +218,7 @@ def _next(
     if latest and step.tool == "computer_type" and (dialog := latest[-1].dialog) and dialog.text:
         text = str(book.table("failed")["exited_early"])  # because a question takes no text
         return _declined(text.format(steps=book.listed(steps[:done]), found=book.asked(dialog)), book.answers(dialog))
-    return Reply(speech(book.doing(step, done), "warm") + call(step))
+    return Reply(call(step))
 
 
 def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> tuple[Sequence[PlannedCall], bool]:
@@ -239,14 +249,15 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
         return _declined(found)
     is_whole = bool(outcomes) and len(outcomes) == len(steps)
     dialog = outcomes[-1].dialog if is_whole else None
-    asked, offers = book.asked(dialog), book.answers(dialog)
-    if is_whole and not found:
-        found = book.outcome_of(steps[-1], outcomes[-1])
+    offers = book.answers(dialog)
+    came = book.came_of(steps[-1], outcomes[-1]) if is_whole and not found else ""
     pairs = list(zip(steps, outcomes, strict=False))
+    is_value = len(steps) > 1 and bool(came) and came == value_of(outcomes[-1].facts)  # which several steps were for
+    is_told = is_whole and not is_value and all(book.is_told(step, one) for step, one in pairs)
     if dry := [step for step, one in pairs if one.is_dry]:
         real = [step for step, one in pairs if not one.is_dry and not book.is_look(step)]
         told = book.rehearsed(dry, found)
-        return Reply(completion(book.beside(real, told) if real else told))
+        return Reply(completion(book.beside(real, told) if real else told, is_told=is_told))
     # The last step that shows an effect. A window that closed shows nothing of what was done in it.
     shown = max((at for at, (_, one) in enumerate(pairs) if one.is_confirmed and not one.shows("closed")), default=-1)
     doubted = [step for at, (step, one) in enumerate(pairs) if is_doubted(step, one, is_followed=at < shown)]
@@ -254,11 +265,10 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
         if step.phrase == "copy" and book.found(look, seen) == book.table(look.phrase)["nothing"]:
             doubted.append(step)
     if doubted:
-        return Reply(
-            speech(book.doubted(steps, doubted, f"{found} {asked}".strip()), "apologetic", offers), "unverified"
-        )
-    told = book.finished(steps, outcomes[shown + 1 :], found)
-    return Reply(completion(f"{told} {asked}", offers))
+        is_told = is_told and all(not one.is_confirmed for step, one in pairs if step in doubted)
+        told = book.doubted(steps, doubted, found or came)
+        return Reply(speech(told, "apologetic", offers, is_told=is_told), "unverified")
+    return Reply(completion(found or book.finished(steps, outcomes[shown + 1 :], came), offers, is_told=is_told))
 
 
 def _found(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> str:
@@ -267,5 +277,5 @@ def _found(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[St
     return "\n".join(clip_middle(look, _SHOWN, _SHOWN) for look in looks if look)
 
 
-def _declined(sentence: str, offers: Sequence[str] = ()) -> Reply:
-    return Reply(speech(sentence, "apologetic", offers), "refusal")
+def _declined(sentence: str, offers: Sequence[str] = (), *, is_told: bool = False) -> Reply:
+    return Reply(speech(sentence, "apologetic", offers, is_told=is_told), "refusal")

@@ -13,26 +13,23 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from app.base import resources
+from app.base.fact_words import asked, came_of, failure_of, in_a_sentence, value_of
 from app.base.facts import (
-    Became,
     Brought,
-    Came,
     DialogAsks,
     DialogClosed,
     Failed,
     Listed,
     ListedWindows,
     Made,
+    Missing,
     Planned,
     Ran,
     Several,
     ShownThing,
     ShownThings,
-    ValueNow,
-    WindowChanged,
-    WindowEvent,
 )
-from app.base.texts import clip_line, clip_middle, shell_word
+from app.base.texts import NO_PHRASE, clip_line, clip_middle, shell_word
 from app.base.values import replace
 from app.providers.offline.conversation import StepOutcome
 
@@ -43,7 +40,6 @@ if TYPE_CHECKING:  # because reading is slow to import, and most of who needs wo
 ENGLISH = "en"
 _DIGITS = 6
 _ANSWER_CHARS = 24
-_VALUE_CHARS = 60
 _NAMES_CHARACTERS = 400
 _MOST_BUTTONS = 4
 _HAVE_NEAR = ("unreadable", "question")
@@ -82,36 +78,30 @@ class Phrasebook:
         what = ", ".join(names.get(word, word) for word in step.what.split()) if names else step.what
         return what.translate(self._marks)
 
-    def doing(self, step: PlannedCall, index: int) -> str:
-        """Return the sentence before a step. Neighbouring steps get different sentences if there are several."""
-        sentences = self.table(step.phrase)["doing"]
-        return str(sentences[index % len(sentences)]).format(what=self._what(step))
-
-    def finished(self, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome], found: str) -> str:
-        """Return the last sentence: what was found or has come of the steps, and whether nothing confirms them."""
-        if found:
-            return found
+    def finished(self, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome], came: str) -> str:
+        """Return the last sentence: what has come of the steps, and whether nothing confirms them."""
         table, last = self.table("finished"), self.table(steps[-1].phrase)
         if "result" in last:
             return str(last["result"]).format(what=self._what(steps[-1]))
-        return str(table["unseen" if any(one.is_unverifiable for one in outcomes) else "done"])
+        return came or str(table["unseen" if any(one.is_unverifiable for one in outcomes) else "done"])
 
-    def outcome_of(self, step: PlannedCall, outcome: StepOutcome) -> str:
-        """Return the result that the last action's receipt reports; a short one alone. Typed text is no result."""
-        table = self.table("finished")
-        titles = [one.title for one in outcome.facts if isinstance(one, WindowChanged) and one.event == _RENAMED]
-        if titles and step.phrase != "save":
-            said = str(table["called"]).format(title=titles[0].lstrip("*"))
-            return f"{said} {table['unsaved']}" if titles[0].startswith("*") else said
-        if outcome.get(DialogClosed):
-            return str(table["closed"])
-        value = clip_line(self.value_of(step, outcome), _VALUE_CHARS)
-        return str(table["shows"]).format(value=value) if len(value) > _ANSWER_CHARS else value
-
-    def value_of(self, step: PlannedCall, outcome: StepOutcome) -> str:
-        """Return what the receipt says the screen shows now, such as a sum's result; "" if it says nothing of that."""
+    def came_of(self, step: PlannedCall, outcome: StepOutcome) -> str:
+        """Return what came of the last action; a short value alone. Typed text is no result."""
         typed = str(step.arguments.get("text", ""))
-        return next((value for value in map(str.strip, _values(outcome)) if value and value not in typed), "")
+        came, value = came_of(outcome.facts, typed), value_of(outcome.facts, typed)
+        is_alone = len(came) == 1 and value and len(value) <= _ANSWER_CHARS
+        return value if is_alone else in_a_sentence(came, self.word)
+
+    def is_told(self, step: PlannedCall, outcome: StepOutcome) -> bool:
+        """Return whether the row of the step's call tells all that the answer would."""
+        if not outcome.ok:
+            has_way = outcome.is_unattended and "elsewhere" in self.table(step.phrase)
+            return bool(failure_of(outcome.facts)) and not has_way and not self._fitting(step, outcome)
+        if step.phrase == "run":
+            ran, brought = outcome.get(Ran) or Ran(), outcome.get(Brought)
+            is_silent = not (brought and brought.text)
+            return is_silent and not (ran.deleted or ran.set_aside or self._needs_network(step, outcome))
+        return outcome.is_dry or not (self.is_look(step) or step.phrase in known("steps")["untold"])
 
     def rehearsed(self, steps: Sequence[PlannedCall], found: str) -> str:
         """Return the last sentence of a dry run."""
@@ -138,21 +128,18 @@ class Phrasebook:
         """Say which step did not work, why, and what was done before it."""
         table, phrase = self.table("failed"), self.table(step.phrase)
         what = str(phrase["failed"]).format(what=self._what(step))
-        why = self._fitting(step, outcome) or self._why(step, outcome) or str(table["no_reason"])
+        why = self._fitting(step, outcome) or failure_of(outcome.facts, self.word) or str(table["no_reason"])
         if outcome.is_unattended and "elsewhere" in phrase:
             why = _elsewhere(phrase["elsewhere"], step)
         if not before:
             return str(table["first"]).format(what=what, reason=why)
         return str(table["later"]).format(what=what, steps=self.listed(before), reason=why)
 
-    def _why(self, step: PlannedCall, outcome: StepOutcome) -> str:
-        """Return why a step failed, and what could be asked for where it looked for something on the screen."""
-        failed = outcome.get(Failed)
-        if failed is None:
-            return ""
-        why = failed.for_people(self.word)
-        is_search = bool(failed.hint) and step.phrase in known("steps")["on_screen"]
-        return f"{why} {self.table('failed')['instead']}" if is_search else why
+    def instead(self, step: PlannedCall, outcome: StepOutcome) -> list[str]:
+        """Return what can be said after a failure: the answers to what is asked, or a look at what there is."""
+        is_missing = outcome.get(Missing) is not None or bool((outcome.get(Failed) or Failed(NO_PHRASE)).hint)
+        is_search = is_missing and step.phrase in known("steps")["on_screen"]
+        return self.answers(outcome.dialog) or ([str(self.table("failed")["instead"])] if is_search else [])
 
     def _planned(self, one: Planned) -> str:
         """Return a schedule in one line."""
@@ -189,12 +176,7 @@ class Phrasebook:
 
     def asked(self, dialog: DialogAsks | None) -> str:
         """Return what an open dialog asks; "" without one."""
-        if dialog is None:
-            return ""
-        words = self.table("asking")
-        kind = "question" if "?" in dialog.text else "message" if dialog.text else "dialog"
-        kind = kind if dialog.text or dialog.title else "nameless"
-        return str(words[kind]).format(text=dialog.text, title=dialog.title)
+        return in_a_sentence((asked(dialog),), self.word) if dialog else ""
 
     def answers(self, dialog: DialogAsks | None) -> list[str]:
         """Return the wishes that answer an open dialog."""
@@ -277,40 +259,32 @@ class Phrasebook:
             return next(iter(listed.names), "")
         return "\n".join([*listed.names, *([str(table["more"])] if listed.is_cut and "more" in table else [])])
 
+    def ended(self, outcome: StepOutcome) -> str:
+        """Return how a command ended; "" if it ended well."""
+        return in_a_sentence(came_of(outcome.facts), self.word)
+
     def _printed(self, table: Mapping[str, Any], outcome: StepOutcome, step: PlannedCall) -> str:
-        """Return how a command ended if it failed, what it deleted, what it printed, and how it gets the network."""
+        """Return what a command deleted, what it printed, and how it gets the network."""
         ran, brought = outcome.get(Ran) or Ran(), outcome.get(Brought)
-        parts = [str(table["running"])] if ran.is_running else []
-        if ran.code and ran.has_failed:
-            parts.append(str(table["code" if ran.code > 0 else "signal"]).format(code=abs(ran.code)))
+        parts = [self.ended(outcome)] if ran.is_running else []
         for name, files in (("deleted", ran.deleted), ("set_aside", ran.set_aside)):
             named = clip_line(", ".join(files), _NAMES_CHARACTERS)
             parts += [str(table[name]).format(files=named, turn=ran.restore)] if files else []
         parts.append(_fenced(brought.text) if brought and brought.text else str(table["silent"]))
-        command = str(step.arguments["command"])
-        if ran.code and ran.is_offline and re.match(table["online"], command):
-            parts.append(str(table["network"]).format(command=command))
+        if self._needs_network(step, outcome):
+            parts.append(str(table["network"]).format(command=step.arguments["command"]))
         return " ".join(parts).replace(" \n", "\n").strip()
+
+    def _needs_network(self, step: PlannedCall, outcome: StepOutcome) -> bool:
+        """Return whether a command failed that the network may have been missing for."""
+        ran = outcome.get(Ran) or Ran()
+        online = re.match(self.table("run")["online"], str(step.arguments["command"]))
+        return bool(ran.code) and ran.is_offline and online is not None
 
 
 @functools.cache
 def phrasebook(language: str) -> Phrasebook:
     return Phrasebook(language)
-
-
-_RENAMED = WindowEvent.RENAMED
-
-
-def _values(outcome: StepOutcome) -> Iterator[str]:
-    """Yield the values that a receipt tells. Of several new things, as in an opened menu, none is the outcome."""
-    for fact in outcome.facts:
-        match fact:
-            case ValueNow():
-                yield fact.value
-            case Became():
-                yield fact.now
-            case Came() if len(fact.things) == 1 and not fact.more:
-                yield fact.things[0].name
 
 
 def is_doubted(step: PlannedCall, outcome: StepOutcome, *, is_followed: bool) -> bool:

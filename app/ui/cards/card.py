@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TypeVar
 
-from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -28,15 +28,17 @@ from app.ui.cards.contents import (
     CardPart,
     SourcesView,
     elapsed_words,
+    fits_in_line,
     paint_chevron,
     paint_head,
+    words_left,
 )
 from app.ui.cards.made import MadeView
 from app.ui.cards.picture import CodeView, FilmStrip, PictureView
 from app.ui.presenter.cards import frames_of, newest_picture
 from app.ui.presenter.view import Card, OpenPicture, SaveGuide, ShownPicture, Status, Use, UseMade
 from app.ui.presenter.wording import Fold
-from app.ui.theme.drawing import font, placed
+from app.ui.theme.drawing import font, placed, put
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 
@@ -94,8 +96,8 @@ class _Openable(RowWidget):
 
 
 class CardRow(_Openable):
-    """The card of one call: its head with a reason for a failure and, while open, its text, its output and its
-    picture."""
+    """The card of one call: its head with what came of the call, or below it if that is long, and, while open, its
+    text, its output and its picture."""
 
     @property
     def expanded(self) -> bool | None:
@@ -109,6 +111,7 @@ class CardRow(_Openable):
         self._line = 0.0
         self._elapsed = ""
         self.is_open = is_open
+        self._is_beside = False
         self._sentence: ProseText | None = None
         self._body: CodeView | None = None
         self._output: CodeView | None = None
@@ -120,7 +123,8 @@ class CardRow(_Openable):
         self._card = row
         self.key = row.key
         self.setAccessibleName(f"{row.verb} {row.object}".strip())
-        self.setAccessibleDescription(QCoreApplication.translate("Status", row.status.value))
+        status = QCoreApplication.translate("Status", row.status.value)
+        self.setAccessibleDescription(" · ".join(filter(None, (status, row.sentence))))
         if row.status is Status.RUNNING:
             self._elapsed = _elapsed(row)
             self.ticker.run(self._step, self._advance)
@@ -146,12 +150,20 @@ class CardRow(_Openable):
     def height_for(self, width: int) -> int:
         theme = self.theme
         inset, gap = theme.size("card_padding"), theme.size("gap")
-        y, inner = theme.size("step_height") + theme.size("grid"), width - 2 * inset
-        for part in self._parts():
-            height = part.height_for(inner)
-            part.setGeometry(inset, y, inner, height)
+        self._place_sentence(width)
+        y, parts = theme.size("step_height") + theme.size("grid"), self._parts()
+        for part in parts:
+            left = words_left(theme) if part is self._sentence else inset
+            height = part.height_for(width - left - inset)
+            put(part, QRect(left, y, width - left - inset, height), width)
             y += height + gap
-        return y + inset - gap if self._parts() else theme.size("step_height")
+        return y + inset - gap if parts else theme.size("step_height")
+
+    def _place_sentence(self, width: int) -> None:
+        """Show what came of the call in the head's line if it fits there, else below."""
+        if self._card is not None and self._sentence is not None:
+            self._is_beside = fits_in_line(self._head(self._card, came=self._card.sentence), width, self.theme)
+            self._sentence.setVisible(not self._is_beside)
 
     def leave(self) -> None:
         self.ticker.end(self._step)
@@ -161,17 +173,22 @@ class CardRow(_Openable):
         if card is None:
             return
         painter = QPainter(self)
-        opens = self.is_open if self._has_more() else None
-        box = self.paint_ground(painter, is_open=bool(self._parts()), waits=card.status is Status.WAITING)
-        failed = card.status is Status.FAILED
-        color = "warn" if failed else "muted"
-        head = CardHead(card.glyph, card.verb, card.object, card.status, self._elapsed, opens, color, self._thumbnail())
+        is_framed = any(part is not self._sentence for part in self._parts()) or card.status is Status.FAILED
+        box = self.paint_ground(painter, is_open=is_framed, waits=card.status is Status.WAITING)
+        head = self._head(card, came=card.sentence if self._is_beside else "")
         paint_head(painter, self.head_box(), head, self.theme)
         if card.status is Status.RUNNING:
             self._paint_line(painter, box)
 
+    def _head(self, card: Card, *, came: str) -> CardHead:
+        opens = self.is_open if self._has_more() else None
+        color = "warn" if card.status is Status.FAILED else "muted"
+        return CardHead(
+            card.glyph, card.verb, card.object, card.status, self._elapsed, opens, color, self._thumbnail(), came
+        )
+
     def _parts(self) -> list[ProseText | CodeView | PictureView | CardPart]:
-        parts = (self._sentence, self._own, self._body, self._output, self._picture)
+        parts = (None if self._is_beside else self._sentence, self._own, self._body, self._output, self._picture)
         return [part for part in parts if part is not None]
 
     def _has_more(self) -> bool:
@@ -199,7 +216,8 @@ class CardRow(_Openable):
         if card is None:
             return
         if card.sentence and self._sentence is None:
-            self._sentence = _shown(ProseText(theme, "small", theme.color("ink"), self))
+            color = theme.color("ink" if card.status is Status.FAILED else "muted")
+            self._sentence = ProseText(theme, "small", color, self)
         if self._sentence is not None:
             self._sentence.show_text(card.sentence)
         body = with_left_out(_own_body(card), card.body_left_out) if self.is_open else ""

@@ -222,7 +222,8 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class CardHead:
-    """What the head of a card shows. `opens`: the card is open or closed; None if it has no content to open."""
+    """What the head of a card shows. `opens`: the card is open or closed; None if it has no content to open. `came` is
+    what came of the call, quietly behind the rest."""
 
     glyph: str
     verb: str
@@ -232,6 +233,27 @@ class CardHead:
     opens: bool | None = None
     glyph_color: str = "muted"
     thumbnail: QPixmap | None = None
+    came: str = ""
+
+
+def words_left(theme: Theme) -> int:
+    """Return where the words of a line begin."""
+    return theme.size("gap") * 2 + theme.size("small_glyph") + theme.size("grid") // 2
+
+
+def fits_in_line(head: CardHead, width: int, theme: Theme) -> bool:
+    """Return whether a line of this width shows all words of the head."""
+    side, gap, small = theme.size("small_glyph"), theme.size("gap"), QFontMetricsF(font(theme, "small"))
+    right = theme.size("gap") + (2 if head.opens is not None else 1) * (side + gap / 2) + gap / 2
+    right += head.thumbnail.deviceIndependentSize().width() + gap if head.thumbnail is not None else 0
+    right += small.horizontalAdvance(head.elapsed) + 2 + gap / 2 if head.elapsed else 0
+    plain, strong = QFontMetricsF(font(theme, "text")), QFontMetricsF(font(theme, "text", strong=True))
+    words = plain.horizontalAdvance(f"{head.verb} ") + strong.horizontalAdvance(head.object) + 2
+    return words_left(theme) + words + small.horizontalAdvance(_beside(head)) <= width - right
+
+
+def _beside(head: CardHead) -> str:
+    return f"  ·  {head.came}" if head.came else ""
 
 
 def paint_head(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -> None:
@@ -315,6 +337,11 @@ def _paint_words(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -
         painter.setFont(strong)
         elided = QFontMetricsF(strong).elidedText(head.object, Qt.TextElideMode.ElideRight, rest.width())
         _words(painter, rest, elided, theme.color("ink"))
+    if head.came:
+        left = QFontMetricsF(strong).horizontalAdvance(head.object) + 1 if head.object else 0
+        came = QRectF(box.left() + verb_width + space + left, box.top(), rest.width() - left, box.height())
+        painter.setFont(font(theme, "small"))
+        _words(painter, placed(came, box, painter.layoutDirection()), _beside(head), theme.color("muted"))
 
 
 def _words(painter: QPainter, box: QRectF, text: str, color: Color) -> None:

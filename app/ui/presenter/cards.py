@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
-from app.base.facts import Failed, first
-from app.base.texts import clip_line, terminal_text
+from app.base.fact_words import failure_of, in_a_row, proof_of, row_of
+from app.base.facts import Planned, Ran, first
+from app.base.texts import Phrase, clip_line, terminal_text
 from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
@@ -16,10 +17,12 @@ from app.ui.presenter.view import (
     ChecklistLine,
     Item,
     Made,
+    Offer,
     ShownChecklist,
     ShownPicture,
     Source,
     Status,
+    TakeBack,
     View,
 )
 from app.ui.presenter.wording import Words
@@ -277,9 +280,9 @@ class CardSteps:
         card = replace(
             card,
             verb=card.verb if event.payload.get("interrupted") else (verbs.past if event.ok else verbs.failed),
-            object=self._object(card, event.payload),
+            object=self._object(card, known_of(event, self.words)),
             status=_status(event),
-            sentence=self._sentence(event),
+            sentence=clip_line(told_of(event, card.body, self.words), _SENTENCE_CHARS),
             body=body,
             body_left_out=gone + (0 if diff else card.body_left_out),
             output=card.output or _outcome(event),
@@ -292,15 +295,6 @@ class CardSteps:
         card = finished(card, event)
         return without_old_pictures(replaced(view, card))
 
-    def _sentence(self, event: agent.ToolFinished) -> str:
-        """Return why the call failed, or the exit status of a command that failed; "" for a call that worked."""
-        if event.ok:
-            code = event.payload.get("exit_code")
-            return self.words("It ended with status {code}.").format(code=code) if code else ""
-        failed = first(Failed, event.facts)
-        is_meant = failed is not None and not failed.is_for_model
-        return clip_line(failed.for_people(self.words), _SENTENCE_CHARS) if failed and is_meant else ""
-
     def _words_of(self, tool: str) -> ToolWords:
         return tool_words(tool, self.language)
 
@@ -309,6 +303,26 @@ class CardSteps:
         old words."""
         known = {"tool": readable(card.tool), **known}
         return self._words_of(card.tool).object_of(known, self.words, card.object) or card.object
+
+
+def known_of(event: agent.ToolFinished, words: Words) -> Mapping[str, object]:
+    """Return what a result knows for the words on what its call acted on."""
+    plan = first(Planned, event.facts)
+    return {**event.payload, "when": plan.when.said(words)} if plan else event.payload
+
+
+def told_of(event: agent.ToolFinished, typed: str, words: Words) -> str:
+    """Return what the row of a call tells behind what was done: what came of it, or why it failed; "" for nothing."""
+    if not event.ok:
+        return failure_of(event.facts, words)
+    trashed = [Phrase("moved to the trash")] if event.payload.get("trashed") else []
+    return in_a_row((*row_of(event.facts, typed), *trashed), words)
+
+
+def has_failed(event: agent.ToolFinished) -> bool:
+    """Return whether a call failed, or ran a command that did."""
+    ran = first(Ran, event.facts)
+    return not event.ok or (ran is not None and ran.has_failed)
 
 
 def readable(tool: str) -> str:
@@ -324,6 +338,15 @@ def with_draft(view: View, call_id: str, picture: ShownPicture) -> View:
 
 def doing(card: Card) -> str:
     return f"{card.verb} {card.object}".strip()
+
+
+def last_act(view: View) -> str:
+    """Return the row of the last act, as one line; "" if words came after it, or if it has not ended."""
+    shown = (item for item in reversed(view.items) if not isinstance(item, (Offer, TakeBack)))
+    last = next(shown, None)
+    if not isinstance(last, Card) or last.is_open:
+        return ""
+    return f"{doing(last)} · {last.sentence}" if last.sentence else doing(last)
 
 
 def open_card(view: View, call_id: str) -> Card | None:
@@ -349,9 +372,9 @@ def _status(event: agent.ToolFinished) -> Status:
     OK."""
     if event.payload.get("interrupted"):
         return Status.STOPPED
-    if not event.ok or event.payload.get("exit_code"):
+    if has_failed(event):
         return Status.FAILED
-    is_unproven = event.payload.get("proof") in _UNPROVEN
+    is_unproven = proof_of(event.facts) in _UNPROVEN
     return Status.UNVERIFIED if is_unproven or event.payload.get("verified") is False else Status.OK
 
 

@@ -51,9 +51,15 @@ def proposed(view: View, sentence: str, wish: str, label: str, remedy: Remedy = 
     return added(view, Offer(f"i{view.serial}", (wish,), (label,), remedy)) if label else view
 
 
-def offer_remedy(view: View, remedy: Remedy, wish: str, words: Callable[[str], str]) -> View:
-    """Return the view with a button for `remedy`, such as "Add key". "Try again" sends `wish` again."""
-    return added(view, Offer(f"i{view.serial}", (wish,), (words(_REMEDIES[remedy]),), remedy))
+def offer_remedy(
+    view: View, remedy: Remedy, wish: str, words: Callable[[str], str], others: Sequence[str] = ()
+) -> View:
+    """Return the view with a button for `remedy`, such as "Add key". "Try again" sends `wish` again.
+
+    `others` are what the person may say instead of trying it again.
+    """
+    more = _answers(others) if remedy is Remedy.AGAIN else ()
+    return added(view, Offer(f"i{view.serial}", (wish, *more), (words(_REMEDIES[remedy]), *more), remedy))
 
 
 def offer_answers(view: View, offers: Sequence[str]) -> View:

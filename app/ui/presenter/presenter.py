@@ -72,7 +72,7 @@ class Presenter:
             agent.SaidMeanwhile: _said_meanwhile,
             agent.StateChanged: _state_changed,
             agent.SayDelta: _said,
-            agent.TagStart: cards.started,
+            agent.TagStart: lambda old, event, now: cards.started(_silenced(old, event), event, now),
             agent.TagDelta: cards.delta,
             agent.ToolRunning: cards.running,
             agent.ToolProgress: cards.progress,
@@ -114,7 +114,7 @@ class Presenter:
             return offers.offer_answers(view, event.offers)
         if is_calm:
             return offers.offer_nearest(replace(view, orb=Orb.IDLE), event.offers, self.words)
-        return offers.offer_remedy(view, event.remedy, wish, self.words)
+        return offers.offer_remedy(view, event.remedy, wish, self.words, event.offers)
 
 
 def attended(view: View) -> View:
@@ -195,7 +195,22 @@ def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:
     return replace(view, orb=orb, running=view.running and orb is not Orb.IDLE)
 
 
+def _silenced(view: View, event: agent.TagStart) -> View:
+    """Return the view in which the words of this call will not show, if the turn's only card tells the same.
+
+    The cards of several calls fold into one line, so that their answer is said.
+    """
+    is_told = event.voiced and "told_by_card" in event.attrs and _has_one_card(view)
+    return replace(view, silent=event.call_id) if is_told else view
+
+
+def _has_one_card(view: View) -> bool:
+    return sum(isinstance(item, Card) for item in _of_this_turn(view)) == 1
+
+
 def _said(view: View, event: agent.SayDelta, _now: float) -> View:
+    if event.call_id and event.call_id == view.silent:
+        return view
     text = event.text
     last = view.items[-1] if view.items else None
     goes_on = isinstance(last, SpokenItem) and last.call_id == event.call_id and not last.done
@@ -312,7 +327,9 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float, *, is_calm: bool
         doing="",
         orb=_NOTE.get(event.outcome, Orb.IDLE),
     )
-    view = _said_once(view, event.text, failed=event.outcome in _FAILURES and not is_calm)
+    if event.told_by_card and _has_one_card(view):
+        return view
+    view = _said_once(view, event.text) if event.outcome in _FAILURES and not is_calm else view
     last = view.items[-1] if view.items else None
     if isinstance(last, SpokenItem) and event.outcome in ANSWERS and _was_said(view, event.text):
         view = replaced(view, replace(last, final=True))
@@ -341,24 +358,12 @@ def _was_said(view: View, text: str) -> bool:
     return _bare(text) in _spoken(view)
 
 
-def _said_once(view: View, final: str, *, failed: bool) -> View:
-    """Return the view without repetitions of this turn: notes and reasons on cards that Wisp also said, and, after a
-    failure, speech that `final` repeats."""
-    words = _spoken(view) + _bare(final)
-    this_turn = {item.key for item in _of_this_turn(view)}
-
-    def repeats(item: Item) -> bool:
-        if item.key not in this_turn:
-            return False
-        if isinstance(item, NoticeItem):
-            return _bare(item.sentence) in words
-        return failed and isinstance(item, SpokenItem) and _bare(item.text) in _bare(final)
-
-    def quiet(item: Item) -> Item:
-        is_repeated = isinstance(item, Card) and item.sentence and _bare(item.sentence) in words
-        return replace(item, sentence="") if is_repeated and isinstance(item, Card) and item.key in this_turn else item
-
-    return replace(view, items=tuple(quiet(item) for item in view.items if not repeats(item)))
+def _said_once(view: View, final: str) -> View:
+    """Return the view without the speech of this turn that `final` repeats: a failure shows as one."""
+    repeated = {
+        item.key for item in _of_this_turn(view) if isinstance(item, SpokenItem) and _bare(item.text) in _bare(final)
+    }
+    return replace(view, items=tuple(item for item in view.items if item.key not in repeated))
 
 
 def _bare(text: str) -> str:

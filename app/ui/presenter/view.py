@@ -108,6 +108,7 @@ class Made:
 @dataclass(frozen=True, slots=True)
 class Card:
     """One call. `since` is when it began, in seconds on the presence's clock; `body` holds the end of a long text.
+    `sentence` is what came of it, or why it failed.
     All calls of one browser share a card: `call` is the id of the newest one, and `sights` has one step for each
     call."""
 
@@ -274,7 +275,7 @@ class View:
     where on the screen Wisp last acted, until a picture shows it; `checklist` is the key of this turn's checklist;
     `changed` are the files that this turn has changed so far; `since` is when the turn began; `before` is the usage
     of the turns before this one; `unseen` counts the news since the inbox was last opened; `using` are the names of
-    the programs that the conversation uses, the newest last;
+    the programs that the conversation uses, the newest last; `silent` is the call whose words a card tells already;
     `lacks_extra`: a call of this turn failed because a part of Wisp is missing."""
 
     orb: Orb = Orb.IDLE
@@ -294,6 +295,7 @@ class View:
     checklist: str = ""
     changed: frozenset[str] = frozenset()
     lacks_extra: bool = False
+    silent: str = ""
     mode: str = "ask"
     using: tuple[str, ...] = ()
 

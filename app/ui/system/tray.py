@@ -19,6 +19,7 @@ from app.base.values import dataclass, field
 from app.ui.machine import NoPresences, Presences
 from app.ui.orb.painting import OrbFrame, paint
 from app.ui.orb.state import Orb
+from app.ui.presenter.cards import last_act
 from app.ui.presenter.view import SpokenItem, TurnOutcome, View
 from app.ui.presenter.wording import unmarked
 from app.ui.theme.drawing import Menu
@@ -96,6 +97,8 @@ def worth_telling(before: View, after: View) -> Note | None:
 
 
 def _last_words(view: View) -> str:
+    if told := last_act(view):
+        return clip_line(told, _CHARS)
     for item in reversed(view.items):
         if isinstance(item, TurnOutcome) and item.outcome is not Outcome.STOPPED:
             return clip_line(unmarked(item.text), _CHARS)

@@ -30,6 +30,7 @@ from app.ui.buttons import WordButton, state_words
 from app.ui.cards.contents import elapsed_words
 from app.ui.cards.picture import paint_click_ring, paint_trail, trail_to
 from app.ui.orb.state import Orb
+from app.ui.presenter.cards import last_act
 from app.ui.presenter.view import ShownPicture, View
 from app.ui.presenter.wording import Captions, visible
 from app.ui.theme import drawing
@@ -437,7 +438,7 @@ class CaptionWindow(Floating):
         else:
             done = tr("State", "Done") if view.orb in (Orb.IDLE, Orb.SLEEP) else state_words(view.orb)
             self._tone = ""
-            self._words = (view.doing or state_words(view.orb)) if view.running else done
+            self._words = (view.doing or state_words(view.orb)) if view.running else (last_act(view) or done)
             self._elapsed = elapsed_words(time.monotonic() - view.since) if view.running else ""
         self.setAccessibleName(self._words)
         self.setAccessibleDescription(self._tone or self._elapsed)

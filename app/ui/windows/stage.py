@@ -423,18 +423,13 @@ class Stage(QObject):
         self.place()
 
 
-_COMPARED_CHARS = 200
-
-
 def _to_open(items: Sequence[Item]) -> str:
-    """Return the key of the newest card; "" if there is none, or if the words after it end as its output does."""
-    said = ""
+    """Return the key of the newest card; "" if there is none, or if it has ended and an answer came after it."""
+    is_answered = False
     for item in reversed(items):
         if isinstance(item, Card):
-            printed = item.output.strip()[-_COMPARED_CHARS:]
-            return "" if printed and printed in said else item.key
-        if isinstance(item, SpokenItem):
-            said = item.text + said
+            return "" if is_answered and not item.is_open else item.key
+        is_answered = is_answered or isinstance(item, (SpokenItem, TurnOutcome))
     return ""
 
 

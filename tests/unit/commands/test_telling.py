@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, ToolRunning, TurnEnded
-from app.base.facts import Failed, Removed, Undoable
+from app.base.facts import Fact, Failed, Ran, Removed, Seen, Undoable, WindowChanged, WindowEvent
 from app.base.texts import Phrase
 from app.commands import doctor
 from app.commands.do import TurnPrinter
 
 _MISSING = Failed(Phrase("Nothing on the screen fits {name!r}.", {"name": "Save"}), "Point by x and y.")
-_TOLD = "Could not click a place on the screen: Nothing on the screen fits “Save”."
+_TOLD = "Could not click a place on the screen · Nothing on the screen fits “Save”."
 _LONG = "Nothing fits; " * 40 + "end."
 
 
@@ -35,11 +35,12 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
         pytest.param(
             [
                 _finished(_MISSING),
-                *_said("I could not click it: |Nothing on the screen fits 'Save'."),
-                _ended("I could not click it: Nothing on the screen fits 'Save'.", Outcome.FAILED),
+                TagStart("s1", "say", {"told_by_card": "true"}, voiced=True),
+                SayDelta("s1", "", "I could not click it."),
+                TurnEnded("t1", Outcome.FAILED, "I could not click it.", told_by_card=True),
             ],
-            "I could not click it: Nothing on the screen fits 'Save'.\n",
-            id="a failure that the speech names is told once",
+            f"  ✗ {_TOLD}\n",
+            id="a failure that its line tells is told once",
         ),
         pytest.param(
             [_finished(_MISSING), *_said("I try another way."), _ended("I try another way.")],
@@ -53,7 +54,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
         ),
         pytest.param(
             [_finished(Failed(Phrase(_LONG))), _ended("")],
-            f"  ✗ Could not click a place on the screen: {_LONG}\n",
+            f"  ✗ Could not click a place on the screen · {_LONG}\n",
             id="a failure is told whole",
         ),
         pytest.param(
@@ -64,10 +65,10 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
         pytest.param(
             [
                 ToolRunning("c1", "execute_command", {"command": "sleep 100"}),
-                ToolFinished("c1", "execute_command", False, "acted", {}, "execute_command: it was stopped."),
-                _ended("", Outcome.STOPPED),
+                ToolFinished("c1", "execute_command", False, "acted", {"interrupted": True}),
+                _ended("Stopped.", Outcome.STOPPED),
             ],
-            "  ✗ Stopped: sleep 100\n",
+            "  ✗ Stopped sleep 100\n",
             id="what the person stopped is no failure",
         ),
         pytest.param(
@@ -104,10 +105,12 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
                     {"denied": True, "asked": "Wisp wants to delete a.txt."},
                     facts=(Failed(Phrase("It needs your permission, and you were not there to give it.")),),
                 ),
-                _ended("Not done: it needs your permission, and you were not there to give it."),
+                _ended("I left it."),
             ],
-            "  ? Wisp wants to delete a.txt.\nNot done: it needs your permission, and you were not there to give it.\n",
-            id="the question that nobody was there to answer is told, and the failure once",
+            "  ? Wisp wants to delete a.txt.\n"
+            "  ✗ Could not run · It needs your permission, and you were not there to give it.\n"
+            "I left it.\n",
+            id="the question that nobody was there to answer is told before the failure",
         ),
         pytest.param(
             [*_said("Which file?"), _finished(), _ended("Which file?", Outcome.WAITING)],
@@ -131,49 +134,49 @@ def test_a_turn_is_told_once_whole_and_in_order(
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "payload", "echo", "printed"),
+    ("tool", "arguments", "payload", "facts", "printed"),
     [
-        ("read_screen", {}, {}, 'Pixels of c1.\ne1 frame "Calculator" (0,0,9,9)\n' * 20, "Read the screen"),
+        ("read_screen", {}, {}, [], "✓ Read the screen"),
+        ("open_app", {"name": "calculator"}, {}, [WindowChanged(WindowEvent.OPENED, "Calc")], "✓ Opened calculator"),
+        ("delete_file", {"path": "a.txt"}, {"trashed": True}, [], "✓ Deleted a.txt · moved to the trash"),
+        ("execute_command", {"command": "ls *.txt"}, {}, [Ran(2)], "✗ Ran ls *.txt · exit code 2"),
+        ("execute_command", {"command": "a"}, {}, [Ran(-9)], "✗ Ran a · ended by signal 9 (KILL)"),
+        ("computer_key", {"keys": "F9"}, {}, [Seen("unverifiable")], "✓ Pressed F9 · not confirmed"),
         (
-            "open_app",
-            {"name": "calculator"},
+            "computer_key",
+            {"keys": "ctrl+s"},
             {},
-            'Opened. "Calculator" shows e2 button "7", e3 button "8".',
-            "calculator",
+            [WindowChanged(WindowEvent.OPENED, "Save As"), Seen("confirmed")],
+            "✓ Pressed ctrl+s · “Save As” opened",
         ),
-        ("delete_file", {"path": "a.txt"}, {"trashed": True}, "", "Deleted a.txt (moved to the trash)"),
-        ("execute_command", {"command": "ls *.txt"}, {"exit_code": 2}, "no such file", "Ran ls *.txt (exit code 2)"),
-        ("computer_key", {"keys": "F9"}, {"proof": "unverifiable"}, "Pressed F9.", "Pressed F9 (not confirmed)"),
-        ("cron", {"action": "list"}, {"count": 0}, "Nothing is scheduled.", "Looked up what is planned"),
-        ("weather/today", {}, {}, "22 degrees, and so on", "Used weather/today"),
+        ("cron", {"action": "list"}, {"count": 0}, [], "✓ Looked up what is planned"),
+        ("weather/today", {}, {}, [], "✓ Used weather/today"),
     ],
 )
-def test_what_was_done_is_one_short_sentence_and_not_what_the_model_reads(
-    tool: str, arguments: dict[str, str], payload: dict[str, Any], echo: str, printed: str,
+def test_a_line_tells_what_was_done_and_what_came_of_it(
+    tool: str, arguments: dict[str, str], payload: dict[str, Any], facts: list[Fact], printed: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     printer = TurnPrinter()
     printer(ToolRunning("c1", tool, arguments))
-    printer(ToolFinished("c1", tool, True, tool, payload, echo))
-    (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("  ✓ ")
-    assert (line.endswith(printed), len(line) < 60) == (True, True), line
+    printer(ToolFinished("c1", tool, True, tool, payload, "What models read.", facts=tuple(facts)))
+    assert capsys.readouterr().out == f"  {printed}\n"
 
 
 @pytest.mark.parametrize(
-    ("tool", "payload", "printed"),
+    ("tool", "payload", "facts", "printed"),
     [
-        ("computer_click", {"target": "Sichern"}, "Geklickt auf Sichern"),
-        ("open_app", {"name": "Rechner"}, "Geöffnet: Rechner"),
-        ("computer_key", {"keys": "F9", "proof": "unverifiable"}, "Gedrückt: F9 (nicht bestätigt)"),
-        ("execute_command", {"command": "ls", "exit_code": 2}, "Ausgeführt: ls (Code 2)"),
+        ("computer_click", {"target": "Sichern"}, [], "✓ Geklickt auf Sichern"),
+        ("computer_type", {"text": "hallo"}, [], "✓ Getippt: „hallo“"),
+        ("computer_key", {"keys": "F9"}, [Seen("unverifiable")], "✓ Gedrückt: F9 · nicht bestätigt"),
+        ("execute_command", {"command": "ls"}, [Ran(2)], "✗ Ausgeführt: ls · endete mit Code 2"),
     ],
 )
 def test_what_was_done_is_told_in_the_language_of_the_task(
-    tool: str, payload: dict[str, Any], printed: str, capsys: pytest.CaptureFixture[str]
+    tool: str, payload: dict[str, Any], facts: list[Fact], printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    TurnPrinter(language="de")(ToolFinished("c1", tool, True, tool, payload, ""))
-    assert capsys.readouterr().out == f"  ✓ {printed}\n"
+    TurnPrinter(language="de")(ToolFinished("c1", tool, True, tool, payload, facts=tuple(facts)))
+    assert capsys.readouterr().out == f"  {printed}\n"
 
 
 @pytest.mark.parametrize("address", [None, "unix:path=/nowhere/bus"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.agent import agent_events as agent
 from app.agent.recording import Spent
 from app.base.errors import Remedy
-from app.base.facts import Failed, Proposed, TakenBack, Undoable
+from app.base.facts import Fact, Failed, Proposed, Ran, Seen, TakenBack, Undoable, WindowChanged, WindowEvent
 from app.base.texts import Phrase
 from app.protocol.call import JsonValue, Media
 from app.ui.bubble.speech import pieces
@@ -35,6 +35,7 @@ from app.ui.presenter.view import (
     TurnOutcome,
     View,
 )
+from app.ui.presenter.wording import Fold, folded
 
 
 def shown(
@@ -134,28 +135,29 @@ def test_what_nobody_could_check_is_not_called_done() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "proof", "status"),
+    ("proof", "status"),
     [
-        ("changed", "unverifiable", Status.UNVERIFIED),
-        ("changed", "confirmed", Status.OK),
-        ("elsewhere", "confirmed", Status.OK),
-        ("elsewhere", "unverifiable", Status.UNVERIFIED),
-        ("unchanged", "suspected no-op", Status.UNVERIFIED),
+        ("unverifiable", Status.UNVERIFIED),
+        ("confirmed", Status.OK),
+        ("suspected no-op", Status.UNVERIFIED),
     ],
 )
-def test_only_what_was_seen_to_happen_counts_as_done(verdict: str, proof: str, status: Status) -> None:
-    payload = {"verdict": verdict, "proof": proof}
-    view = shown([agent.TagStart("1", "computer_click"), agent.ToolFinished("1", "computer_click", True, "c", payload)])
+def test_only_what_was_seen_to_happen_counts_as_done(proof: str, status: Status) -> None:
+    ended = agent.ToolFinished("1", "computer_click", True, "c", facts=(Seen(proof),))
+    view = shown([agent.TagStart("1", "computer_click"), ended])
     assert the_card(view).status is status
 
 
 def test_a_command_that_failed_shows_its_status_and_its_output() -> None:
-    payload = {"exit_code": 2, "stdout": "a\n", "stderr": "\x1b[31mno such file\x1b[0m\n"}
+    payload = {"stdout": "a\n", "stderr": "\x1b[31mno such file\x1b[0m\n"}
     view = shown(
-        [agent.TagStart("1", "execute_command"), agent.ToolFinished("1", "execute_command", True, "e", payload)]
+        [
+            agent.TagStart("1", "execute_command"),
+            agent.ToolFinished("1", "execute_command", True, "e", payload, facts=(Ran(2),)),
+        ]
     )
     card = the_card(view)
-    assert (card.status, card.sentence) == (Status.FAILED, "It ended with status 2.")
+    assert (card.status, card.sentence) == (Status.FAILED, "exit code 2")
     assert card.output == "a\n\nno such file\n"
 
 
@@ -415,19 +417,46 @@ def test_a_bug_is_said_once_with_the_log_beside_it() -> None:
     assert how.noticed(view, "error", sorry, remedy=Remedy.LOG) == view
 
 
-def test_a_note_and_a_cards_reason_that_the_last_words_repeat_are_gone() -> None:
-    why = "Nothing called “Save” is showing."
+_LOOK = Offer("i2", ("go", "what is on the screen"), ("Try again", "what is on the screen"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome", "offers", "sentence", "after"),
+    [
+        ((WindowChanged(WindowEvent.OPENED, "Save As"), Seen("confirmed")), "finished", (), "“Save As” opened", []),
+        ((Seen("suspected no-op"),), "unverified", (), "nothing shows that it worked", []),
+        ((Failed(Phrase("Nothing fits.")),), "failed", ("what is on the screen",), "Nothing fits.", [_LOOK]),
+    ],
+)
+def test_one_act_is_one_row_that_tells_what_came_of_it(
+    facts: tuple[Fact, ...], outcome: str, offers: tuple[str, ...], sentence: str, after: list[Offer]
+) -> None:
+    is_ok = outcome != "failed"
     view = shown(
         [
             agent.TurnStarted("t1", "go"),
-            agent.TagStart("1", "computer_click", {"target": "Save"}),
-            agent.ToolFinished("1", "computer_click", False, "tool_error", {"reason": why.replace("“Save”", "'Save'")}),
-            agent.Notice("warning", why),
-            agent.TurnEnded("t1", agent.Outcome.FAILED, f"I could not click Save: {why}"),
+            agent.TagStart("1", "computer_key", {"keys": "ctrl+s"}),
+            agent.ToolFinished("1", "computer_key", is_ok, "e", facts=facts),
+            agent.TagStart("2", "say", {"told_by_card": "true"}, voiced=True),
+            agent.SayDelta("2", "", "What the card tells."),
+            agent.ToolFinished("2", "say", True, "say"),
+            agent.TurnEnded("t1", agent.Outcome(outcome), "What the card tells.", offers=offers, told_by_card=True),
         ]
     )
-    assert [type(item) for item in view.items] == [Asked, Card, TurnOutcome, Offer]
-    assert the_card(view).sentence == ""
+    assert the_card(view).sentence == sentence
+    assert [item for item in view.items if not isinstance(item, (Asked, Card))] == after
+
+
+def test_the_answer_to_several_acts_is_said_because_their_rows_fold() -> None:
+    acts = [
+        event
+        for call in "12"
+        for event in (agent.TagStart(call, "computer_key"), agent.ToolFinished(call, "computer_key", True, "e"))
+    ]
+    said = [agent.TagStart("3", "say", {"told_by_card": "true"}, voiced=True), agent.SayDelta("3", "", "Done.")]
+    ended = agent.TurnEnded("t1", agent.Outcome.FINISHED, "Done.", told_by_card=True)
+    view = shown([agent.TurnStarted("t1", "go"), *acts, *said, ended])
+    assert [type(row) for row in folded(view.items)] == [Asked, Fold, SpokenItem]
 
 
 def test_a_card_says_only_what_a_person_can_follow() -> None:
