@@ -1,7 +1,7 @@
 """Word what Wisp asks of the person, and why a call is denied.
 
 All words are in `resources/asking`: `deeds.toml` says what calls and commands do, `words.toml` what is asked and
-denied. Those of another language are in `resources/languages/asking`, with its order of words as templates.
+denied. Those of another language are in `asking.toml` of its folder, with its order of words as templates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from app.agent.command_words import PIPED, CommandProgram, programs
 from app.agent.policy.values import Action, Consequence, Decision, Need, Subject, Tier, Trust
-from app.base import resources
+from app.base import resources, translation
 from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass
 from app.protocol.spec import Effect
@@ -37,7 +37,7 @@ _WHOLE = (
 def words_in(language: str, name: str) -> Mapping[str, Any]:
     """Return a file of `resources/asking` with its words in a language; what that lacks is English."""
     whole: Mapping[str, Any] = resources.table(f"asking/{name}.toml", resources.Table)
-    file = f"languages/asking/{language}.toml"
+    file = f"languages/{language}/asking.toml"
     if not language or not resources.path(file).is_file():
         return whole
     return _merged(whole, resources.table(file, resources.Table)[name])
@@ -90,7 +90,7 @@ def of_needs(needs: Sequence[Need], act: Action, trust: Trust, language: str = "
     elif trust.tainted_by:
         notes.append(str(words["after_reading"]).format(source=", ".join(sources(trust.tainted_by, language))))
     return " ".join(
-        [*told, *dict.fromkeys(notes), *(reason.said(resources.words_in(language)) for reason in act.reasons)]
+        [*told, *dict.fromkeys(notes), *(reason.said(translation.words_in(language)) for reason in act.reasons)]
     )
 
 
@@ -141,7 +141,7 @@ def _names(needs: Iterable[Need], kind: str, words: Mapping[str, Any]) -> str:
 
 def _plain_in(language: str, text: str) -> str:
     """Return a text without names in it in a language, or as it is where that has none."""
-    return resources.texts_of(language).get(text, text) if language else text
+    return translation.words_in(language)(text)
 
 
 def _by_tool(entries: Mapping[str, Any], tool: str) -> Any:
@@ -281,9 +281,9 @@ class _Asker:
 
     def _agreed(self, phrase: Phrase) -> str:
         """Return the phrase that the tool itself has for the call, which is agreed to word for word."""
-        words = resources.words_in(self._language)
+        words = translation.words_in(self._language)
         # Not by `_said`, because a part may be empty.
-        return self._put(self._with_verb(words(phrase.text)), phrase.spoken(words))
+        return self._put(self._with_verb(phrase.chosen(words)), phrase.spoken(words))
 
     def _fields(self, act: Action) -> dict[str, str]:
         control, names = act.control, self._names

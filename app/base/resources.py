@@ -9,7 +9,7 @@ import dataclasses
 import locale
 import os
 import tomllib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -73,18 +73,6 @@ def system_language() -> str:
     named = (os.environ.get(name, "") for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     chosen = next(filter(None, named), "") or locale.getlocale()[0] or ""
     return chosen[:2].lower() if chosen[:2].isalpha() and chosen[2:3] in ("", "_", "-", ".") else ""
-
-
-def texts_of(language: str) -> dict[str, str]:
-    """Return the texts of a language, given its two letters; empty if there are none."""
-    name = f"languages/{language}.toml"
-    return table(name, dict[str, dict[str, str]])["texts"] if path(name).is_file() else {}
-
-
-def words_in(language: str) -> Callable[[str], str]:
-    """Return the function that translates an English text into a language; one without a translation stays English."""
-    texts = texts_of(language)
-    return lambda text: texts.get(text, text)
 
 
 def _shaped(value: object, shape: Any, at: str) -> object:

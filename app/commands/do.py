@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +34,8 @@ from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
 from app.base.facts import Failed, first
 from app.base.startup import STOPPED, stop_on_signals
+from app.base.texts import Translations
+from app.base.translation import words_in
 from app.base.withheld import cleaned
 from app.commands import options as shared
 from app.commands.options import on_a_display
@@ -43,7 +45,7 @@ from app.providers.offline.wording import language_of
 from app.services.files.workspace import why_moved, workspace_of
 from app.settings import catalog
 from app.settings.store import Settings
-from app.ui.presenter.wording import CardWords, Words, entry_of, words_for
+from app.ui.presenter.wording import CardWords, entry_of, words_for
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 
@@ -128,7 +130,10 @@ _SPEECH_CHARACTERS = 300
 """So much of what is said after a failure waits, to see whether it names the failure itself."""
 _DRY = "[dry run] "
 _BACK = "`wisp undo` brings it back."
-_DELETED = "Files that the command deleted: {count}. `wisp undo --turn {name}` puts them back."
+_DELETED = (
+    "The command deleted {count} file. `wisp undo --turn {name}` puts it back.",
+    "The command deleted {count} files. `wisp undo --turn {name}` puts them back.",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -225,7 +230,7 @@ class TurnPrinter:
     """
 
     def __init__(self, prefix: str = "", language: str = "") -> None:
-        self._translated, self._prefix = resources.words_in(language), prefix
+        self._translated, self._prefix = words_in(language), prefix
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
@@ -332,7 +337,7 @@ def _repeats(said: str, reason: str) -> bool:
     return bool(bare) and bare in " ".join(said.split()).translate(_QUOTES).lower()
 
 
-def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words) -> str:
+def _object(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Translations) -> str:
     """Say what a call acted on, such as its command."""
     known = {"tool": event.tool.replace("_", " "), **arguments, **event.payload}
     return _words_of(event, arguments).object_of(known, translated)
@@ -344,7 +349,7 @@ def _words_of(event: ToolFinished, arguments: Mapping[str, JsonValue]) -> CardWo
     return did if did != words_for("") else words_for(entry_of(event.tool, arguments))
 
 
-def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words, why: str) -> str:
+def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Translations, why: str) -> str:
     """Return a few words on what a call did, without details that only the model needs, such as ids and places."""
     words = _words_of(event, arguments)
     if event.ok and event.payload.get("dry_run"):
@@ -359,11 +364,11 @@ def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated
     return f"{done.removesuffix(':')}: {why}" if why else done
 
 
-def _keep_or_put_back(event: ToolFinished, translated: Callable[[str], str]) -> str:
+def _keep_or_put_back(event: ToolFinished, translated: Translations) -> str:
     """Return a line that says how to get back what a call deleted; "" if it deleted nothing."""
     if event.ok and event.tool.startswith("delete_") and event.payload.get("undoable"):
         return f"  {translated(_BACK)}"
     deleted, name = event.payload.get("deleted"), event.payload.get("put_back")
     if not name or not isinstance(deleted, (list, tuple)):
         return ""
-    return f"  {translated(_DELETED).format(count=len(deleted), name=name)}"
+    return f"  {translated.plural(*_DELETED, len(deleted)).format(count=len(deleted), name=name)}"

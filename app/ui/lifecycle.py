@@ -20,7 +20,7 @@ from app.base.values import dataclass
 from app.settings import catalog, store
 from app.settings.providers import providers
 from app.settings.store import Settings
-from app.ui import application, eventloop, garbage
+from app.ui import eventloop, garbage, translation
 from app.ui.approvals.devices import WITNESS, InputFilter
 from app.ui.bridge import Agent
 from app.ui.buttons import BarChoice
@@ -288,7 +288,7 @@ def run(
     quit_when: Awaitable[object] | None,
 ) -> int:
     """Run the presence until the person quits or `quit_when` is done. Returns the exit code."""
-    presence = Presence(parts.look, application.words, parts.orb, parts.outside.collections, parts.outside.presences)
+    presence = Presence(parts.look, translation.words, parts.orb, parts.outside.collections, parts.outside.presences)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
 from app.base.errors import Remedy
+from app.base.texts import ENGLISH, Translations
 from app.ui.approvals.devices import WITNESS
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
 from app.ui.composer.attachments import Attached, in_words, pictures
@@ -35,7 +36,7 @@ from app.ui.presenter.view import (
     UseMade,
     View,
 )
-from app.ui.presenter.wording import Words, without_attached
+from app.ui.presenter.wording import without_attached
 from app.ui.system.tray import Actions, menu_for
 from app.ui.theme import drawing, roles
 from app.ui.theme.appearance import Look
@@ -99,7 +100,7 @@ class Presence(QObject):
     def __init__(
         self,
         look: Look,
-        words: Words = presenter.same,
+        words: Translations = ENGLISH,
         orb: OrbWindow | None = None,
         collections: Mapping[str, Collection] = MappingProxyType({}),
         presences: Presences = NoPresences(),  # noqa: B008 - it holds nothing

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,21 +14,15 @@ from pytestqt.qtbot import QtBot
 from app.agent import agent_events
 from app.base import resources
 from app.base.geometry import Point, Rect
-from app.commands import collection, doctor
-from app.services.mcp import configuration
-from app.settings import catalog
-from app.ui import application
+from app.base.translation import words_in
+from app.ui import translation
 from app.ui.approvals.row import ApprovalRow
 from app.ui.composer import home
 from app.ui.gallery import board, samples
 from app.ui.machine import PresenceEntry
-from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
-from app.ui.preferences import fields
 from app.ui.presence import Presence
-from app.ui.presenter.view import Approval, Card, ShownPicture, Status, View
-from app.ui.presenter.wording import CardWords
-from app.ui.system import autostart
+from app.ui.presenter.view import Approval, Card, ShownPicture, View
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.system.tray import Actions, Tray, menu_for
 from app.ui.theme.appearance import Look
@@ -244,78 +236,15 @@ def test_a_compositor_is_seen_only_where_there_is_one(qapp: QApplication) -> Non
     server.close()
 
 
-def _texts_in_the_source() -> set[str]:
-    """Every text that the presence's code gives to the translation."""
-    found = set()
-    own = Path(application.__file__).parent.rglob("*.py")
-    for path in (*own, *(Path(module.__file__ or "") for module in (collection, configuration))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            first = name in ("words", "Phrase")
-            arguments = node.args[1:2] if name in ("translate", "tr") else node.args[:1] if first else []
-            found |= {arg.value for arg in arguments if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
-    return found
-
-
-def _texts_of_the_settings() -> set[str]:
-    """Names, meanings and choices of all settings, and the titles of their pages."""
-    found = {page.title for page in fields.pages()}
-    for setting in catalog.ALL:
-        found |= {
-            fields.english_label(setting),
-            fields.english_about(setting),
-            *map(fields.english_choice, setting.choices),
-        }
-    return found
-
-
-def _texts_of_the_welcome() -> set[str]:
-    table = resources.table("welcome.toml", autostart.Welcome)
-    labels = {words for wish in table.wish for words in (wish.label, wish.undo_label) if words}
-    wishes = {words for wish in table.wish for words in (wish.text, wish.undo) if words}
-    return {table.sentence, table.again, table.who, table.who_label} | labels | wishes
-
-
-def _texts_of_what_is_offered() -> set[str]:
-    table = resources.table("suggestions.toml", home.Suggestions)
-    return {text for row in table.fitting.values() for text in (*row.plain, *row.more)} | set(table.suggestions)
-
-
-def _names_of_the_findings() -> set[str]:
-    """What the doctor's checks are called."""
-    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(doctor.__file__).parent.glob("*.py"))
-    return set(re.findall(r'(?:name = |ok\(|note\(|fail\()"([A-Z][^"]*)"', source))
-
-
-def _texts_of_the_cards() -> set[str]:
-    """What cards say, without templates that hold no word."""
-    table = resources.table("cards.toml", dict[str, CardWords]).values()
-    texts = {text for entry in table for text in (entry.present, entry.past, entry.failed, *entry.objects)}
-    return {text for text in texts if any(map(str.isalpha, re.sub(r"\{\w+\}", "", text)))}
-
-
-def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
-    german = resources.texts_of("de")
-    read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
-    wanted = _texts_in_the_source() | _texts_of_the_cards() | read_out | {status.value for status in Status}
-    wanted |= _texts_of_the_welcome() | _texts_of_what_is_offered()
-    wanted |= _texts_of_the_settings() | _names_of_the_findings()
-    assert wanted - set(german) == set()
-    for english, translated in german.items():
-        assert sorted(re.findall(r"{\w+}", english)) == sorted(re.findall(r"{\w+}", translated))
-
-
 def _newest_card(presence: Presence) -> tuple[str, str]:
     cards = [item for item in presence.inbox.view.items if isinstance(item, Card)]
     return cards[-1].verb, cards[-1].object
 
 
 def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    translator = application.install(qapp, "de")
+    translator = translation.install(qapp, "de")
     assert translator is not None
-    made = Presence(still, application.words)
+    made = Presence(still, translation.words)
     try:
         made.inbox.receive(agent_events.TagStart("1", "open_app", {"name": "Rechner"}))
         qtbot.waitUntil(lambda: made.inbox.view.doing != "")
@@ -338,36 +267,33 @@ def test_in_german_the_reasons_of_a_question_are_german(qtbot: QtBot, qapp: QApp
     asking = resources.table("asking/words.toml", resources.Table)
     asked = Approval(
         "i1", "a1", "c1", "Wisp wants to change a.txt.", "", who="", undo=asking["undo"]["executes"], rule="",
-        why="It runs a command.", sources=(asking["sources"]["screen"],),
+        why="It asks for the network.", sources=(asking["sources"]["screen"],),
         reasons=("It may do more than look: it is more than plain words joined by &&.", "Something new."), scopes=(),
     )  # fmt: skip
-    translator = application.install(qapp, "de")
+    translator = translation.install(qapp, "de")
     row = ApprovalRow(still.theme, still.ticker)
     qtbot.addWidget(row)
     try:
         row.show_row(asked)
         assert row.accessibleDescription().splitlines()[1:] == [
-            "Das führt einen Befehl aus.",
+            "Er soll ins Netz dürfen.",
             "Er kann mehr tun als nachsehen: it is more than plain words joined by &&.",
             "Something new.",
             "Vorher gelesen, in fremden Worten: den Bildschirm.",
             "Was ein Befehl tut, kann Wisp nicht rückgängig machen.",
         ]
-        german = resources.texts_of("de")
-        sentences = [*asking["undo"].values(), *asking["undo"]["tools"].values(), *asking["sources"].values()]
-        assert [one for one in sentences if isinstance(one, str) and one not in german] == []
     finally:
         assert translator is not None
         qapp.removeTranslator(translator)
 
 
 def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    translator = application.install(qapp, "de")
+    translator = translation.install(qapp, "de")
     assert translator is not None
-    made = Presence(still, application.words)
+    made = Presence(still, translation.words)
     try:
-        german = resources.texts_of("de").values()
-        assert made.composer.field.placeholderText() in german
+        known = resources.table("suggestions.toml", home.Suggestions).suggestions
+        assert made.composer.field.placeholderText() in map(words_in("de"), known)
         made.bubble.home.offer("mousepad", "Mousepad", (), has_model=False)
         chosen: list[str] = []
         made.bubble.home.chosen.connect(chosen.append)
@@ -378,6 +304,17 @@ def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, q
         made.close()
 
 
-def test_a_language_without_a_table_is_english(qapp: QApplication) -> None:
-    assert application.install(qapp, "xx") is None
-    assert application.words("Opening") == "Opening"
+def test_a_count_has_the_form_of_its_language(qapp: QApplication) -> None:
+    def said() -> list[str]:
+        return [translation.counted("{count} step", "{count} steps", count) for count in (0, 1, 2)]
+
+    assert said() == ["0 steps", "1 step", "2 steps"]
+    translator = translation.install(qapp, "de")
+    assert translator is not None
+    assert said() == ["0 Schritte", "1 Schritt", "2 Schritte"]
+    qapp.removeTranslator(translator)
+
+
+def test_a_language_without_a_catalogue_is_english(qapp: QApplication) -> None:
+    assert translation.install(qapp, "xx") is None
+    assert translation.words("Opening") == "Opening"

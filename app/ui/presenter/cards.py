@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
 from app.base.facts import Failed, first
-from app.base.texts import clip_line, terminal_text
+from app.base.texts import Translations, clip_line, terminal_text
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import (
@@ -21,7 +21,7 @@ from app.ui.presenter.view import (
     Status,
     View,
 )
-from app.ui.presenter.wording import Words, entry_of, words_for
+from app.ui.presenter.wording import entry_of, words_for
 
 KEPT_SIGHTS = 50
 KEPT_PICTURES = 12
@@ -209,7 +209,7 @@ _UNPROVEN = ("unverifiable", "suspected no-op")
 class CardSteps:
     """Makes the view that follows an event of a call. `words` translates the texts on the cards."""
 
-    words: Words
+    words: Translations
 
     def started(self, view: View, event: agent.TagStart, now: float) -> View:
         tool = entry_of(event.tool, event.attrs)

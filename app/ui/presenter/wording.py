@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import Formatter
 
 from app.base import resources
-from app.base.texts import clip_line
+from app.base.texts import Translations, clip_line
 from app.base.values import dataclass
 from app.ui.presenter.view import Approval, Asked, Card, Item, NoticeItem, SpokenItem, Status, TurnOutcome
-
-Words = Callable[[str], str]
-"""Translates one English text of the tables."""
 
 _OBJECT_CHARS = 80
 _FIELD_CHARS = 60
@@ -37,14 +34,14 @@ class CardWords:
     body: str = ""
     hidden: bool = False
 
-    def imagined(self, words: Words) -> str:
+    def imagined(self, words: Translations) -> str:
         """Return what the tool would do in earnest: "would delete". Another language says that it was not done."""
         failed = words(self.failed)
         if failed != self.failed or not failed.startswith(_COULD_NOT):
             return words("not really done: {past}").format(past=words(self.past))
         return f"would {failed.removeprefix(_COULD_NOT)}"
 
-    def object_of(self, known: Mapping[str, object], words: Words, before: str = "") -> str:
+    def object_of(self, known: Mapping[str, object], words: Translations, before: str = "") -> str:
         """Return the first template in `objects` for which `known` has all values, filled in, as one line; "" if there
         is none.
 

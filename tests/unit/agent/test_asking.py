@@ -12,13 +12,14 @@ from app.agent.policy import Mode, Policy, Trust
 from app.agent.policy.values import Action
 from app.assembly import registry
 from app.base import resources
+from app.base.translation import languages, words_in
 from app.desktop.backends import Owner
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect
 from app.services.sandbox.layout import classify
 from tests.support.controls import MAIL, TERMINAL, described
 
-LANGUAGES = sorted(path.stem for path in resources.path("languages/asking").glob("*.toml"))
+LANGUAGES = languages()[1:]
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +125,7 @@ def _places(words: Any) -> set[str]:
 )
 def test_a_language_has_words_for_all_that_is_asked(language: str, name: str, parts: tuple[str, ...]) -> None:
     english = resources.table(f"asking/{name}.toml", resources.Table)
-    own = resources.table(f"languages/asking/{language}.toml", resources.Table)[name]
+    own = resources.table(f"languages/{language}/asking.toml", resources.Table)[name]
     assert [part for part in parts if part not in own] == []
     assert [place for part in parts for place in sorted(_places(english[part]) - _places(own[part])) if place] == []
 
@@ -138,4 +139,4 @@ def test_a_language_has_words_for_all_that_is_asked(language: str, name: str, pa
 )
 def test_a_reason_is_said_in_german(reason: str, german: str, tmp_path: Path) -> None:
     (told,) = classify(reason, tmp_path, tmp_path).reasons
-    assert told.said(resources.words_in("de")) == german
+    assert told.said(words_in("de")) == german

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import paths
+from app.base.texts import ENGLISH
 from app.ui.composer.attachments import Attached, in_words
 from app.ui.composer.field import Recall
 from app.ui.composer.home import fitting
-from app.ui.presenter.presenter import same
 from app.ui.presenter.view import Asked, Card, SpokenItem, Status
 from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, without_attached, words_for
 
@@ -21,9 +21,9 @@ def small(number: int, status: Status = Status.OK) -> Card:
 
 def test_the_first_template_whose_words_are_known_is_used() -> None:
     words = words_for("computer_click")
-    assert words.object_of({"target": "Save", "x": 1, "y": 2}, same) == "Save"
-    assert words.object_of({"x": 412, "y": 80.0}, same) == "a place on the screen"
-    assert words.object_of({"x": 412}, same, "7") == "7"
+    assert words.object_of({"target": "Save", "x": 1, "y": 2}, ENGLISH) == "Save"
+    assert words.object_of({"x": 412, "y": 80.0}, ENGLISH) == "a place on the screen"
+    assert words.object_of({"x": 412}, ENGLISH, "7") == "7"
 
 
 def test_a_theme_is_called_in_the_persons_language_and_other_names_stay() -> None:
@@ -35,7 +35,7 @@ def test_a_theme_is_called_in_the_persons_language_and_other_names_stay() -> Non
 
 
 def test_values_that_are_not_words_are_not_said() -> None:
-    assert words_for("open_app").object_of({"name": ["a"], "app": {"b": 1}}, same) == ""
+    assert words_for("open_app").object_of({"name": ["a"], "app": {"b": 1}}, ENGLISH) == ""
 
 
 @pytest.mark.parametrize("own", ["what does this say", "", "The person attached: a thing\nand more"])
@@ -50,7 +50,7 @@ def test_what_the_model_reads_about_attachments_is_split_from_the_persons_words(
 
 
 def test_long_objects_are_one_short_line() -> None:
-    said = words_for("open_app").object_of({"name": "very long\n" * 100}, same)
+    said = words_for("open_app").object_of({"name": "very long\n" * 100}, ENGLISH)
     assert len(said) <= 80
     assert "\n" not in said
 
