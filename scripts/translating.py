@@ -26,8 +26,12 @@ from app.ui.preferences import fields
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ROOT / "resources" / "languages"
-_TAKES = {"Phrase": 0, "words": 0, "word": 0, "translated": 0, "_translated": 0, "translate": 1, "tr": 1, "_that": 1}
-"""Functions that translate, and which of their arguments is the text."""
+_TAKES = {
+    **dict.fromkeys(("Phrase", "words", "word", "translated", "_translated"), 0),
+    **dict.fromkeys(("ToolFailed", "NeedsPerson", "WispError"), 0),
+    **dict.fromkeys(("translate", "tr", "_that"), 1),
+}
+"""What translates, now or later, and which of its arguments is the text."""
 _TAKES_PLURAL = ("plural", "counted")
 _NAMES_FINDINGS = ("ok", "note", "fail")
 _IN_TABLES = {
@@ -76,7 +80,9 @@ class Texts:
 
     def _add_settings(self) -> None:
         for setting in catalog.ALL:
-            choices = (fields.english_choice(one) for one in setting.choices)
+            # A language is called by its own name everywhere.
+            shown = () if setting is catalog.LANGUAGE else setting.choices
+            choices = (fields.english_choice(one) for one in shown)
             for text in (fields.english_label(setting), fields.english_about(setting), *choices):
                 self._add((text, ""), "app/settings/catalog.py")
         for page in fields.pages():
@@ -173,7 +179,7 @@ class _Module:
                 return [one for each in values(node.value) for one in _elements(each)]
             case ast.Call(func=ast.Attribute(attr="get"), args=[_, *default]):
                 table = [one for each in values(node.func.value) for one in _elements(each)]
-                return table + [one for each in default for one in values(each)]
+                return table and table + [one for each in default for one in values(each)]
             case ast.Name(id=name) if name not in seen:
                 return self._named(name, scopes, seen | {name})
         return [node]
