@@ -15,7 +15,7 @@ from typing import Any
 
 from app.agent.command_words import PIPED, CommandProgram, programs
 from app.agent.policy.values import Action, Consequence, Decision, Need, Subject, Tier, Trust
-from app.base import resources
+from app.base import resources, translation
 from app.base.texts import Phrase, clip_line
 from app.base.tool_words import tool_words
 from app.base.values import dataclass
@@ -82,7 +82,7 @@ def of_needs(needs: Sequence[Need], act: Action, trust: Trust, language: str = "
     elif trust.tainted_by:
         notes.append(str(words["after_reading"]).format(source=", ".join(sources(trust.tainted_by, language))))
     return " ".join(
-        [*told, *dict.fromkeys(notes), *(reason.said(resources.words_in(language)) for reason in act.reasons)]
+        [*told, *dict.fromkeys(notes), *(reason.said(translation.words_in(language)) for reason in act.reasons)]
     )
 
 
@@ -258,9 +258,9 @@ class _Asker:
 
     def _agreed(self, phrase: Phrase) -> str:
         """Return the phrase that the tool itself has for the call, which is agreed to word for word."""
-        words = resources.words_in(self._language)
+        words = translation.words_in(self._language)
         # Not by `_said`, because a part may be empty.
-        return self._put(self._with_verb(words(phrase.text)), phrase.spoken(words))
+        return self._put(self._with_verb(phrase.chosen(words)), phrase.spoken(words))
 
     def _fields(self, act: Action) -> dict[str, str]:
         control, names = act.control, self._names

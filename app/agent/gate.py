@@ -21,10 +21,10 @@ from app.agent.policy.decision import answers
 from app.agent.policy.values import LASTING, Action, Consequence
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
-from app.base import resources
 from app.base.errors import NeedsPerson, WispError
 from app.base.facts import NotAllowed
 from app.base.texts import NO_PHRASE, Phrase, shell_word
+from app.base.translation import words_in
 from app.base.values import dataclass, replace
 from app.base.withheld import WITHHELD
 from app.desktop.elements import SECRET
@@ -97,7 +97,10 @@ class Approvals:
         return answered
 
 
-_CIRCLING = "It has done the same {count} times in a row, with nothing new to show for it. Let it go on?"
+_CIRCLING = (
+    "It has done the same {count} time in a row, with nothing new to show for it. Let it go on?",
+    "It has done the same {count} times in a row, with nothing new to show for it. Let it go on?",
+)
 _CHANGED = "What it would act on has changed meanwhile."
 _SCREEN, _WORKSPACE = "screen", "workspace"
 _UNATTENDED = "It needs your permission, and you were not there to give it."
@@ -283,8 +286,8 @@ class PermissionGate:
             return verdict
         self._turn.looping = True
         is_asked = verdict.decision is Decision.ASK
-        self._circling = Phrase(_CIRCLING, {"count": str(count)})
-        circling = self._circling.said(resources.words_in(self._judges.policy.language))
+        self._circling = Phrase(_CIRCLING[0], {"count": count}, many=_CIRCLING[1])
+        circling = self._circling.said(words_in(self._judges.policy.language))
         sentence = f"{verdict.sentence if is_asked else ''} {circling}".lstrip()
         rule, where = (verdict.rule, verdict.where) if is_asked else ("", "")
         return replace(verdict, decision=Decision.ASK, sentence=sentence, rule=rule, where=where)
@@ -365,7 +368,7 @@ class PermissionGate:
             return wanted
         language, aim = self._judges.policy.language, case.spec.aim
         pictured = await self._judges.resolve.picture(call, aim) if aim and self._approvals.attended else None
-        words = resources.words_in(language)
+        words = words_in(language)
         circling = self._circling.said(words) if self._turn.looping else ""
         if circling and not verdict.rule:
             asked = asking.AskedSentence(circling)

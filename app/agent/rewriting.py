@@ -11,7 +11,7 @@ from app.agent.deps import SessionDeps
 from app.agent.streaming import SideAnswer
 from app.base import ids, resources
 from app.base.errors import ToolFailed
-from app.base.texts import plain
+from app.base.texts import Phrase, plain
 from app.base.values import dataclass, replace
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
@@ -31,7 +31,7 @@ _TOOL = "rewrite_selection"
 _PASSWORD = "password text"
 _FIELDS = frozenset({"text", "entry"})
 """The roles of plain text fields. Others, such as a document's paragraphs, may hold formatted text."""
-_TOO_LONG = f"The selection is too long. Select at most {_MOST_CHARS:,} characters."
+_TOO_LONG = Phrase("The selection is too long. Select at most {most} characters.", {"most": f"{_MOST_CHARS:,}"})
 _UNPROVEN = (
     "This program does not tell Wisp which field holds the text, so nothing is replaced. Copy the new text instead."
 )

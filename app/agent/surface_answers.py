@@ -24,6 +24,7 @@ from app.base import ids, resources
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolMisuse, WispError
 from app.base.texts import clip_line, plain
+from app.base.translation import words_in
 from app.base.values import dataclass
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, Media, ToolCall, ToolResult
@@ -413,7 +414,7 @@ def _wanted(wish: SurfaceWish, call: ToolCall, verdict: Verdict, policy: Policy)
     """Return the question, with the surface named first and its arguments word for word."""
     act, language = verdict.act, policy.language
     asked = asking.question(verdict.needs, act, language) if act else asking.AskedSentence(verdict.sentence)
-    frame = resources.words_in(language)(_says("question", name="{name}", asked="{asked}"))
+    frame = words_in(language)(_says("question", name="{name}", asked="{asked}"))
     asked = asked.within(frame.format(name=clip_line(wish.name, _NAME_CHARS), asked=asked.text))
     detail = "\n".join(f"{name}: {value}" for name, value in call.arguments.items())
     return ApprovalWanted(

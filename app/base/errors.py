@@ -6,11 +6,11 @@ is a bug and rises to its border.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from app.base.facts import Fact, Failed
-from app.base.texts import NO_PHRASE, Phrase
+from app.base.texts import ENGLISH, NO_PHRASE, Phrase, Translations
 
 
 class Remedy(StrEnum):
@@ -55,7 +55,7 @@ class WispError(Exception):
         self.transient = transient
         super().__init__(self.why.with_facts(self.facts))
 
-    def for_people(self, words: Callable[[str], str] = str) -> str:
+    def for_people(self, words: Translations = ENGLISH) -> str:
         """Return what a person reads, translated by `words`. A call that they wrote themselves is theirs to repair."""
         return str(self) if self.is_for_model else self.why.for_people(words)
 

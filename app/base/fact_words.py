@@ -32,7 +32,7 @@ from app.base.facts import (
     WindowEvent,
     first,
 )
-from app.base.texts import Phrase, clip_line
+from app.base.texts import ENGLISH, Phrase, Translations, clip_line
 
 _CHARS = 60
 _MOST = 2
@@ -79,7 +79,7 @@ def row_of(facts: Sequence[Fact], typed: str = "") -> tuple[Phrase, ...]:
     return (*came_of(facts, typed), *([Phrase(proof)] if proof else []))
 
 
-def failure_of(facts: Sequence[Fact], words: Callable[[str], str] = str) -> str:
+def failure_of(facts: Sequence[Fact], words: Translations = ENGLISH) -> str:
     """Return why a call failed, for people, and what its window asks now; "" if that means nothing to them."""
     failed = first(Failed, facts)
     if failed is None or failed.is_for_model:
@@ -113,12 +113,12 @@ def asked(dialog: DialogAsks) -> Phrase:
 _NAMELESS_DIALOG = Phrase("a dialog is open")
 
 
-def in_a_row(phrases: Iterable[Phrase], words: Callable[[str], str] = str) -> str:
+def in_a_row(phrases: Iterable[Phrase], words: Translations = ENGLISH) -> str:
     """Return the phrases beside each other, as a row shows them."""
     return " · ".join(phrase.said(words) for phrase in phrases)
 
 
-def in_a_sentence(phrases: Iterable[Phrase], words: Callable[[str], str] = str) -> str:
+def in_a_sentence(phrases: Iterable[Phrase], words: Translations = ENGLISH) -> str:
     """Return the phrases as sentences, one after the other."""
     told = [phrase.said(words) for phrase in phrases]
     return " ".join(f"{one[:1].upper()}{one[1:]}{'' if _has_end(one) else '.'}" for one in told)

@@ -7,12 +7,12 @@ read it, in their language. Other programs wrote every name, title and value in 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from app.base.texts import NO_PHRASE, Phrase, clip_line
+from app.base.texts import ENGLISH, NO_PHRASE, Phrase, Translations, clip_line
 from app.base.values import dataclass, fields, replace
 
 _VALUE_CHARS = 60
@@ -372,7 +372,7 @@ class Failed(Fact):
         at = f"{self.argument}: " if self.argument else ""
         return " ".join(filter(None, (at + self.what.for_models, said(facts), self.hint)))
 
-    def for_people(self, words: Callable[[str], str] = str) -> str:
+    def for_people(self, words: Translations = ENGLISH) -> str:
         """Return what a person reads, translated by `words`."""
         told = f"{self.what.said(words)} {self.advice.said(words)}".strip()
         return told[:1].upper() + told[1:] if self.argument else told

@@ -9,7 +9,7 @@ import dataclasses
 import locale
 import os
 import tomllib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -20,7 +20,7 @@ from app.base import paths
 T = TypeVar("T")
 Table = dict[str, Any]
 """The type of a table that the caller checks further."""
-ENGLISH = "en"
+_ENGLISH = "en"
 """The language whose words are whole. Another one has its own in place of them."""
 
 
@@ -70,15 +70,10 @@ def table(name: str, shape: type[T]) -> T:
     return cast(T, _table(name, cast(Hashable, shape)))
 
 
-def languages() -> tuple[str, ...]:
-    """Return the languages that have words, in two letters each."""
-    return tuple(sorted(folder.name for folder in path("languages").iterdir() if folder.is_dir()))
-
-
 @cache
 def in_language(name: str, language: str) -> Table:
     """Read a file of `resources/languages/en`. What a language has of its own in that file stands in its place."""
-    whole, own = f"languages/{ENGLISH}/{name}", f"languages/{language or ENGLISH}/{name}"
+    whole, own = f"languages/{_ENGLISH}/{name}", f"languages/{language or _ENGLISH}/{name}"
     return _over(table(whole, Table), table(own, Table)) if path(own).is_file() else table(whole, Table)
 
 
@@ -100,18 +95,6 @@ def system_language() -> str:
     named = (os.environ.get(name, "") for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     chosen = next(filter(None, named), "") or locale.getlocale()[0] or ""
     return chosen[:2].lower() if chosen[:2].isalpha() and chosen[2:3] in ("", "_", "-", ".") else ""
-
-
-def texts_of(language: str) -> dict[str, str]:
-    """Return the texts of a language, given its two letters; empty if there are none."""
-    name = f"languages/{language}.toml"
-    return table(name, dict[str, dict[str, str]])["texts"] if path(name).is_file() else {}
-
-
-def words_in(language: str) -> Callable[[str], str]:
-    """Return the function that translates an English text into a language; one without a translation stays English."""
-    texts = texts_of(language)
-    return lambda text: texts.get(text, text)
 
 
 def _shaped(value: object, shape: Any, at: str) -> object:

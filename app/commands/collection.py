@@ -176,7 +176,9 @@ def _server(state: ServerState, tools: Sequence[str]) -> CollectionEntry:
         *([states[state.state]] if state.state in states else []),
         *([Phrase("trusted")] if state.is_trusted else []),
         *([] if entry.is_own else [Phrase("of this workspace")]),
-        Phrase("{count} tools", {"count": str(state.tools)}) if state.tools else Phrase("no known tools"),
+        Phrase("{count} tool", {"count": state.tools}, many="{count} tools")
+        if state.tools
+        else Phrase("no known tools"),
         entry.reach_in_words,
     ]
     whole: tuple[str | Phrase, ...] = (

@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +34,9 @@ from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
 from app.base.facts import Removed, Undoable, first
 from app.base.startup import STOPPED, stop_on_signals
+from app.base.texts import Translations
 from app.base.tool_words import ToolWords, entry_of, tool_words
+from app.base.translation import words_in
 from app.base.withheld import cleaned
 from app.commands import options as shared
 from app.commands.options import on_a_display
@@ -45,7 +47,6 @@ from app.services.files.workspace import why_moved, workspace_of
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui.presenter.cards import has_failed, known_of, told_of
-from app.ui.presenter.wording import Words
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 
@@ -128,7 +129,10 @@ _EXIT_CODES = """exit codes:
 _MISUSED = 2
 _DRY = "[dry run] "
 _BACK = "`wisp undo` brings it back."
-_DELETED = "Files that the command deleted: {count}. `wisp undo --turn {name}` puts them back."
+_DELETED = (
+    "The command deleted {count} file. `wisp undo --turn {name}` puts it back.",
+    "The command deleted {count} files. `wisp undo --turn {name}` puts them back.",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -225,7 +229,7 @@ class TurnPrinter:
     """
 
     def __init__(self, prefix: str = "", language: str = "") -> None:
-        self._translated, self._language, self._prefix = resources.words_in(language), language, prefix
+        self._translated, self._prefix = words_in(language), prefix
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
@@ -259,7 +263,7 @@ class TurnPrinter:
         if event.call_id in self._speech and event.ok:
             return
         self._is_stop_told = bool(event.payload.get("interrupted"))
-        words = _words_of(event, arguments, self._language)
+        words = _words_of(event, arguments, self._translated.language)
         told = " ".join(_outcome(event, arguments, words, self._translated).split())
         if event.payload.get("dry_run") and self._prefix:
             self._line(told)
@@ -301,7 +305,9 @@ def _words_of(event: ToolFinished, arguments: Mapping[str, JsonValue], language:
     return did if did != tool_words("", language) else tool_words(entry_of(event.tool, arguments), language)
 
 
-def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], words: ToolWords, translated: Words) -> str:
+def _outcome(
+    event: ToolFinished, arguments: Mapping[str, JsonValue], words: ToolWords, translated: Translations
+) -> str:
     """Return a few words on what a call did and what came of it, without details that only the model needs."""
     known = {"tool": event.tool.replace("_", " "), **arguments, **known_of(event, translated)}
     acted_on, verbs = words.object_of(known, translated), words.verbs
@@ -316,11 +322,11 @@ def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], words: Too
     return f"{done.removesuffix(':')} · {told}" if told else done
 
 
-def _keep_or_put_back(event: ToolFinished, translated: Callable[[str], str]) -> str:
+def _keep_or_put_back(event: ToolFinished, translated: Translations) -> str:
     """Return a line that says how to get back what a call deleted; "" if it deleted nothing."""
     if first(Removed, event.facts) and first(Undoable, event.facts):
         return f"  {translated(_BACK)}"
     deleted, name = event.payload.get("deleted"), event.payload.get("put_back")
     if not name or not isinstance(deleted, (list, tuple)):
         return ""
-    return f"  {translated(_DELETED).format(count=len(deleted), name=name)}"
+    return f"  {translated.plural(*_DELETED, len(deleted)).format(count=len(deleted), name=name)}"

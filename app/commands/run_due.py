@@ -17,12 +17,12 @@ from app.agent.agent_events import AgentEvent, Outcome, ToolFinished, TurnEnded
 from app.agent.policy.unattended import check_names, command_to_add
 from app.assembly import agenda as open_agenda
 from app.assistant import assembled
-from app.base import resources
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.facts import Failed, NotAllowed, first
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.texts import clip_line, plain
+from app.base.translation import words_in
 from app.base.withheld import without_secrets
 from app.commands.options import is_at_hand, on_a_display
 from app.desktop.choose import why_occupied
@@ -91,7 +91,7 @@ def carry_out(agenda: Agenda, due: DueRun) -> tuple[InboxItem, int]:
             with on_a_display(needed=True):
                 outcome, told = asyncio.run(_turn(due))
         except WispError as error:
-            outcome, told = "failed", error.for_people(resources.words_in(language_of(due.job.task)))
+            outcome, told = "failed", error.for_people(words_in(language_of(due.job.task)))
     item = agenda.finish(due, outcome, told[:_BODY_CHARS], title)
     asyncio.run(_notify(item))
     return item, _CODES.get(outcome, _WAITING)
@@ -134,7 +134,7 @@ def _told(ended: TurnEnded, refused: Sequence[ToolFinished], job: Job) -> tuple[
     outcome = _OUTCOMES.get(ended.outcome, "failed")
     if not refused:
         return outcome, ended.text
-    words = resources.words_in(language_of(job.task))
+    words = words_in(language_of(job.task))
     barriers = (barrier for event in refused if (barrier := first(NotAllowed, event.facts)))
     names = list(dict.fromkeys(name for barrier in barriers for name in barrier.rule.splitlines()))
     text = ended.text.strip()

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, points_along
-from app.base.texts import Phrase, PhraseValue
+from app.base.texts import Phrase
 from app.base.values import replace
 from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Press, Window, WindowCame
 from app.desktop.keys import (
@@ -122,12 +122,12 @@ class InputController:
                     with self._pressing(press.button, first.place):
                         pass
                 except WindowCame as error:
-                    values: dict[str, PhraseValue] = {
-                        "done": str(number),
-                        "count": str(press.count),
-                        "why": error.why.what,
-                    }
-                    raise ToolFailed(Phrase("{done} of {count} presses were made. {why}", values), _LOOK) from None
+                    what = Phrase(
+                        "{count} of {whole} presses was made. {why}",
+                        {"count": number, "whole": press.count, "why": error.why.what},
+                        many="{count} of {whole} presses were made. {why}",
+                    )
+                    raise ToolFailed(what, _LOOK) from None
         self._last_click = (at, press.button, self._clock.now())
 
     async def _landing(self, at: Point, check: Check | None) -> Landing:
@@ -199,8 +199,9 @@ class InputController:
         """Raise ToolFailed if the first click opened a window here: the next click must not land in it."""
         if self._backend.windows.under(at).window != first.window:
             what = Phrase(
-                "Another window came up there: {done} of {count} presses were made there, the others were not.",
-                {"done": str(done), "count": str(count)},
+                "Another window came up there: {count} of {whole} presses was made there, no other.",
+                {"count": done, "whole": count},
+                many="Another window came up there: {count} of {whole} presses were made there, the others were not.",
             )
             raise ToolFailed(what, _LOOK)
 
@@ -524,12 +525,9 @@ def _stopped(done: int, whole: int, what: str, why: ToolFailed) -> ToolFailed:
         return ToolFailed(
             Phrase("None of the {what} were sent. {why}", {"what": (what,), "why": why.why.what}), why.why.hint
         )
-    text = "The first {done} of {whole} {what} were sent, the other {left} were not. {why}"
-    values: dict[str, PhraseValue] = {
-        "done": str(done),
-        "whole": str(whole),
-        "left": str(whole - done),
-        "what": (what,),
-        "why": why.why.what,
-    }
-    return ToolFailed(Phrase(text, values), f"{why.why.hint} {_LOOK}".lstrip())
+    told = Phrase(
+        "{count} of {whole} {what} was sent, the other {left} were not. {why}",
+        {"count": done, "whole": whole, "left": whole - done, "what": (what,), "why": why.why.what},
+        many="The first {count} of {whole} {what} were sent, the other {left} were not. {why}",
+    )
+    return ToolFailed(told, f"{why.why.hint} {_LOOK}".lstrip())

@@ -71,9 +71,17 @@ class Ambiguous(ToolFailed):
     def __init__(self, description: str, candidates: Sequence[Located], space: ModelSpace) -> None:
         told = "; ".join(candidate.told(space) for candidate in candidates[:_TOLD])
         more = f" and {len(candidates) - _TOLD} more" if len(candidates) > _TOLD else ""
-        values = {"count": str(len(candidates)), "description": description, "list": f": {told}{more}"}
+        values: dict[str, PhraseValue] = {
+            "count": len(candidates),
+            "description": description,
+            "list": f": {told}{more}",
+        }
         super().__init__(
-            Phrase("{count} things fit {description!r}{list!s}.", values),
+            Phrase(
+                "{count} thing fits {description!r}{list!s}.",
+                values,
+                many="{count} things fit {description!r}{list!s}.",
+            ),
             "Name one by its ref or more exactly, or ask which one is meant.",
             facts=[Several(tuple(candidate.candidate(space) for candidate in candidates[:_TOLD]))],
         )

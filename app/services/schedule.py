@@ -24,6 +24,13 @@ _MACROS = {
 }
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_WEEKDAYS_IN_SHORT = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_EVERY_IN_WORDS = {
+    "minute": ("every minute", "every {count} minutes"),
+    "hour": ("every hour", "every {count} hours"),
+    "day": ("every day", "every {count} days"),
+    "week": ("every week", "every {count} weeks"),
+}
 _DAYS_IN_WORDS = {
     "*": "daily at {time}",
     "1-5": "from Monday to Friday at {time}",
@@ -188,8 +195,7 @@ def in_words(when: When) -> str:
             "%A %-d %B %Y at %H:%M"
         )
     if when.kind == "every":
-        number, unit = when.text.split()
-        return f"every {unit}" if number == "1" else f"every {number} {unit}s"
+        return phrase_of(when).for_models
     said: str = CronSim(when.text, datetime.datetime.now(zone)).explain()
     return said[0].lower() + said[1:]
 
@@ -203,8 +209,8 @@ def phrase_of(when: When) -> Phrase:
         return Phrase("once, on {weekday}, {day} at {time}", given)
     if when.kind == "every":
         number, unit = when.text.split()
-        several = Phrase("every {count} {unit}", {"count": number, "unit": (f"{unit}s",)})
-        return Phrase(f"every {unit}") if number == "1" else several
+        one, many = _EVERY_IN_WORDS[unit]
+        return Phrase(one, {"count": int(number)}, many=many)
     minute, hour, *date, days = when.text.split()
     if not (minute.isdigit() and hour.isdigit()) or (date[0].isdigit() and days != "*"):
         return Phrase(in_words(when))
@@ -234,4 +240,5 @@ def read_back(when: When, now: float) -> str:
 
 
 def clock_time(at: float, zone: str) -> str:
-    return datetime.datetime.fromtimestamp(at, ZoneInfo(zone)).strftime("%a %Y-%m-%d %H:%M")
+    when = datetime.datetime.fromtimestamp(at, ZoneInfo(zone))
+    return f"{_WEEKDAYS_IN_SHORT[when.weekday()]} {when:%Y-%m-%d %H:%M}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+from app.base.translation import languages
 from app.base.values import dataclass
 from app.settings.providers import image_makers, providers
 from app.settings.tokens import PLAIN, SCHEMES, SYSTEM, THEMES
@@ -157,7 +158,7 @@ VOICE = Setting(
 SOUNDS = Setting("presence.sounds", False, "Play a soft sound when it is done, and another when it needs you.")
 AUTOSTART = Setting("presence.autostart", False, "Open Wisp when you log in.")
 LANGUAGE = Setting(
-    "presence.language", "", "The language of the presence; empty takes the system's.", choices=("", "en", "de")
+    "presence.language", "", "The language of the presence; empty takes the system's.", choices=("", *languages())
 )
 
 MODE = Setting(

@@ -13,6 +13,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Planned
 from app.base.ids import unique
 from app.base.texts import Phrase, clip_line, plain, unquoted
+from app.base.translation import languages
 from app.base.withheld import without_secrets
 from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
@@ -187,7 +188,7 @@ def _effects_of_cron(call: ToolCall) -> frozenset[Effect]:
 
 def reminded_of(task: str) -> str:
     """Return the text for the person if a task is only a reminder; "" for any other task."""
-    words = [resources.in_language("asking.toml", language)["words"] for language in resources.languages()]
+    words = [resources.in_language("asking.toml", language)["words"] for language in languages()]
     known = [begin for one in words for begin in one["reminders"]]
     begins = next((one for one in known if task.strip().casefold().startswith(one)), "")
     return task.strip()[len(begins) :].strip() if begins else ""

@@ -111,7 +111,7 @@ class Watching:
             if loop.time() >= limit:
                 state = "is still there" if wants_gone else "did not come"
                 windows = await self._windows_since(before)
-                told = Phrase(f"After {{seconds}} seconds {{what}} {state}.", {"seconds": f"{limit_s:g}", "what": what})
+                told = Phrase(f"After {{seconds}} s {{what}} {state}.", {"seconds": f"{limit_s:g}", "what": what})
                 raise ToolFailed(told, "Look with screen_capture.", facts=windows)
             if not await _sleep(_LOOK_AGAIN_S, turn):
                 return ToolResult(True, call.name, {"what": what}, f"Stopped waiting for {what}: {HEARD}")

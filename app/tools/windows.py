@@ -179,7 +179,8 @@ async def _close_window(controller: DesktopController, call: ToolCall) -> ToolRe
         active = controller.active_window()
         shows = await controller.shows(active) if active and active.ref != window.ref else ()
         told = "{title!r} was asked to close and is still open."
-        told += " {active!r} is in front; it may be asking something." if active else ""
+        if active:
+            told = "{title!r} was asked to close and is still open. {active!r} is in front; it may be asking something."
         titles = {"title": window.title, "active": active.title if active else ""}
         raise ToolFailed(Phrase(told, titles), "" if shows else "Look with screen_capture.", facts=shows)
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}

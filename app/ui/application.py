@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QLocale, QObject, QTimer, QTranslator
+from PySide6.QtCore import QEvent, QEventLoop, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.base import resources
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui import garbage
@@ -18,49 +17,9 @@ from app.ui.machine import NoMachine, Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.theme.appearance import Look, look_of
+from app.ui.translation import install
 from app.ui.windows.curtain import until_the_display_goes
 from app.ui.windows.orb_placement import OrbPlacement
-
-_CONTEXT = "Cards"
-
-
-class Translator(QTranslator):
-    """A Qt translator that reads one table. A text that is not in the table stays English."""
-
-    def __init__(self, texts: Mapping[str, str], parent: QCoreApplication) -> None:
-        super().__init__(parent)
-        self._texts = texts
-
-    def isEmpty(self) -> bool:
-        return not self._texts
-
-    def translate(self, context: str, text: str, disambiguation: str | None = None, n: int = -1) -> str:
-        return self._texts.get(text, text)
-
-
-def install(application: QCoreApplication, language: str = "") -> Translator | None:
-    """Install the translation for this language, or the system's; None for English or a language without a table."""
-    texts = resources.texts_of(language or _system_language())
-    if not texts:
-        return None
-    made = Translator(texts, application)
-    application.installTranslator(made)
-    return made
-
-
-def language_of(settings: Settings) -> str:
-    """Return the language in which the presence speaks, in two letters."""
-    return settings[catalog.LANGUAGE] or _system_language()
-
-
-def _system_language() -> str:
-    return QLocale.system().name()[:2]
-
-
-def words(text: str) -> str:
-    """Translate a text from the table of card texts."""
-    return QCoreApplication.translate(_CONTEXT, text)
-
 
 if TYPE_CHECKING:
     from app.ui.lifecycle import Connect

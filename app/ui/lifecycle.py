@@ -20,7 +20,7 @@ from app.base.values import dataclass
 from app.settings import catalog, store
 from app.settings.providers import providers
 from app.settings.store import Settings
-from app.ui import application, eventloop, garbage
+from app.ui import eventloop, garbage, translation
 from app.ui.approvals.devices import WITNESS, InputFilter
 from app.ui.bridge import Agent
 from app.ui.buttons import BarChoice
@@ -28,7 +28,6 @@ from app.ui.machine import Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
 from app.ui.presenter import offers
-from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
 from app.ui.system import autostart
 from app.ui.system.instance import WELCOME, Instance, Interrupts
@@ -289,8 +288,7 @@ def run(
     quit_when: Awaitable[object] | None,
 ) -> int:
     """Run the presence until the person quits or `quit_when` is done. Returns the exit code."""
-    how = Presenter(application.words, application.language_of(parts.settings))
-    presence = Presence(parts.look, how, parts.orb, parts.outside.collections, parts.outside.presences)
+    presence = Presence(parts.look, translation.words, parts.orb, parts.outside.collections, parts.outside.presences)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.agent import agent_events as agent
 from app.base.errors import Remedy
+from app.base.texts import ENGLISH, Translations
 from app.ui.approvals.devices import WITNESS
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
 from app.ui.composer.attachments import Attached, pictures, sent
@@ -98,7 +99,7 @@ class Presence(QObject):
     def __init__(
         self,
         look: Look,
-        how: presenter.Presenter = presenter.Presenter(),  # noqa: B008 - it never changes
+        words: Translations = ENGLISH,
         orb: OrbWindow | None = None,
         collections: Mapping[str, Collection] = MappingProxyType({}),
         presences: Presences = NoPresences(),  # noqa: B008 - it holds nothing
@@ -107,7 +108,7 @@ class Presence(QObject):
         roles.install()
         self._look = look
         self._collections = collections
-        self.inbox = Inbox(how, look.theme.ms("frame"))
+        self.inbox = Inbox(presenter.Presenter(words), look.theme.ms("frame"))
         self.inbox.view_changed.connect(self._show_view)
         self.inbox.events_shown.connect(self._note_moments)
         self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit, presences)

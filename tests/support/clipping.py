@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.settings.store import Settings
-from app.ui import application, eventloop
+from app.ui import application, eventloop, translation
 from app.ui.bubble.rows import AnswerButton, lines_of
 from app.ui.gallery.board import boards
 from app.ui.machine import NoMachine
@@ -128,7 +128,7 @@ async def _look(process: QApplication) -> int:
 
 def main() -> None:
     process = application.make_application()
-    application.install(process)
+    translation.install(process)
     letters = process.font()
     letters.setPointSizeF(float(sys.argv[1]))
     process.setFont(letters)

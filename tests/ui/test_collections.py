@@ -31,7 +31,7 @@ from app.services.schedule import When
 from app.services.surfaces.store import APP, Written
 from app.settings import store
 from app.settings.catalog import SURFACE_ENGINE
-from app.ui import application
+from app.ui import translation
 from app.ui.bubble.rows import OfferRow
 from app.ui.pages.panels import CollectionPage
 from app.ui.presence import Presence
@@ -275,7 +275,7 @@ def test_in_german_what_is_planned_is_german(
     rules = ("tool=web_search", "tool=write_file path=*.md")
     planned.add(Job("Wetter", "suche das Wetter", When("cron", "30 8 * * 1-5", DAILY.zone), "/w", rules))
     planned.add(Job("Pause", "sag Pause", When("every", "2 hour", DAILY.zone), "/w"))
-    translator = application.install(qapp, "de")
+    translator = translation.install(qapp, "de")
     assert translator is not None
 
     async def person() -> None:

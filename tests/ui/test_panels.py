@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,20 +14,14 @@ from pytestqt.qtbot import QtBot
 from app.agent import agent_events
 from app.base import resources
 from app.base.geometry import Point, Rect
-from app.commands import collection, doctor
-from app.services.mcp import configuration
-from app.settings import catalog
-from app.ui import application
+from app.base.translation import words_in
+from app.ui import translation
 from app.ui.composer import home
 from app.ui.gallery import board, samples
 from app.ui.machine import PresenceEntry
-from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
-from app.ui.preferences import fields
 from app.ui.presence import Presence
-from app.ui.presenter.presenter import Presenter
-from app.ui.presenter.view import Card, ShownPicture, Status, View
-from app.ui.system import autostart
+from app.ui.presenter.view import Card, ShownPicture, View
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.system.tray import Actions, Tray, menu_for
 from app.ui.theme.appearance import Look
@@ -243,71 +235,15 @@ def test_a_compositor_is_seen_only_where_there_is_one(qapp: QApplication) -> Non
     server.close()
 
 
-def _texts_in_the_source() -> set[str]:
-    """Every text that the presence's code gives to the translation."""
-    found = set()
-    own = Path(application.__file__).parent.rglob("*.py")
-    for path in (*own, *(Path(module.__file__ or "") for module in (collection, configuration))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            first = name in ("words", "Phrase")
-            arguments = node.args[1:2] if name in ("translate", "tr") else node.args[:1] if first else []
-            found |= {arg.value for arg in arguments if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
-    return found
-
-
-def _texts_of_the_settings() -> set[str]:
-    """Names, meanings and choices of all settings, and the titles of their pages."""
-    found = {page.title for page in fields.pages()}
-    for setting in catalog.ALL:
-        found |= {
-            fields.english_label(setting),
-            fields.english_about(setting),
-            *map(fields.english_choice, setting.choices),
-        }
-    return found
-
-
-def _texts_of_the_welcome() -> set[str]:
-    table = resources.table("welcome.toml", autostart.Welcome)
-    labels = {words for wish in table.wish for words in (wish.label, wish.undo_label) if words}
-    wishes = {words for wish in table.wish for words in (wish.text, wish.undo) if words}
-    return {table.sentence, table.again, table.who, table.who_label} | labels | wishes
-
-
-def _texts_of_what_is_offered() -> set[str]:
-    table = resources.table("suggestions.toml", home.Suggestions)
-    return {text for row in table.fitting.values() for text in (*row.plain, *row.more)} | set(table.suggestions)
-
-
-def _names_of_the_findings() -> set[str]:
-    """What the doctor's checks are called."""
-    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(doctor.__file__).parent.glob("*.py"))
-    return set(re.findall(r'(?:name = |ok\(|note\(|fail\()"([A-Z][^"]*)"', source))
-
-
-def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
-    german = resources.texts_of("de")
-    read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
-    wanted = _texts_in_the_source() | read_out | {status.value for status in Status}
-    wanted |= _texts_of_the_welcome() | _texts_of_what_is_offered()
-    wanted |= _texts_of_the_settings() | _names_of_the_findings()
-    assert wanted - set(german) == set()
-    for english, translated in german.items():
-        assert sorted(re.findall(r"{\w+}", english)) == sorted(re.findall(r"{\w+}", translated))
-
-
 def _newest_card(presence: Presence) -> tuple[str, str]:
     cards = [item for item in presence.inbox.view.items if isinstance(item, Card)]
     return cards[-1].verb, cards[-1].object
 
 
 def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    translator = application.install(qapp, "de")
+    translator = translation.install(qapp, "de")
     assert translator is not None
-    made = Presence(still, Presenter(application.words, "de"))
+    made = Presence(still, translation.words)
     try:
         made.inbox.receive(agent_events.TagStart("1", "open_app", {"name": "Rechner"}))
         qtbot.waitUntil(lambda: made.inbox.view.doing != "")
@@ -327,12 +263,12 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
 
 
 def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    translator = application.install(qapp, "de")
+    translator = translation.install(qapp, "de")
     assert translator is not None
-    made = Presence(still, Presenter(application.words, "de"))
+    made = Presence(still, translation.words)
     try:
-        german = resources.texts_of("de").values()
-        assert made.composer.field.placeholderText() in german
+        known = resources.table("suggestions.toml", home.Suggestions).suggestions
+        assert made.composer.field.placeholderText() in map(words_in("de"), known)
         made.bubble.home.offer("mousepad", "Mousepad", (), has_model=False)
         chosen: list[str] = []
         made.bubble.home.chosen.connect(chosen.append)
@@ -343,6 +279,17 @@ def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, q
         made.close()
 
 
-def test_a_language_without_a_table_is_english(qapp: QApplication) -> None:
-    assert application.install(qapp, "xx") is None
-    assert application.words("Opening") == "Opening"
+def test_a_count_has_the_form_of_its_language(qapp: QApplication) -> None:
+    def said() -> list[str]:
+        return [translation.counted("{count} step", "{count} steps", count) for count in (0, 1, 2)]
+
+    assert said() == ["0 steps", "1 step", "2 steps"]
+    translator = translation.install(qapp, "de")
+    assert translator is not None
+    assert said() == ["0 Schritte", "1 Schritt", "2 Schritte"]
+    qapp.removeTranslator(translator)
+
+
+def test_a_language_without_a_catalogue_is_english(qapp: QApplication) -> None:
+    assert translation.install(qapp, "xx") is None
+    assert translation.words("Opening") == "Opening"

@@ -33,11 +33,11 @@ class BusLost(ToolFailed):
     """Raised if the bus itself cannot be reached. The next call connects again."""
 
     def __init__(self, why: str) -> None:
-        again = "programs started after at-spi2-core is running again can be read again."
+        again = "Programs started after at-spi2-core is running again can be read again."
         super().__init__(
             Phrase("The accessibility bus does not answer ({why}).", {"why": why}),
-            f"Use coordinates of a capture meanwhile; {again}",
-            advice=Phrase(again[0].upper() + again[1:]),
+            f"Use coordinates of a capture meanwhile. {again}",
+            advice=Phrase(again),
         )
 
 

@@ -30,6 +30,7 @@ from app.base.facts import (
     ShownThings,
 )
 from app.base.texts import NO_PHRASE, clip_line, clip_middle, shell_word
+from app.base.translation import words_in
 from app.base.values import replace
 from app.providers.offline.conversation import StepOutcome
 
@@ -64,7 +65,7 @@ class Phrasebook:
     """The sentences of one language."""
 
     def __init__(self, language: str) -> None:
-        self.word = resources.words_in(language)
+        self.word = words_in(language)
         self._file = "phrases" if language == ENGLISH else f"phrases_{language}"
         self._marks = str.maketrans("“”", self.table("quotes")["marks"])
 

@@ -271,7 +271,9 @@ def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, 
         size = os.fstat(file.fileno()).st_size
         kind = kind_of(file.read(SAMPLE_BYTES))
         what = Phrase(
-            "{path!r} is {kind}, {size} bytes, and no text.", {"path": place.shown, "kind": kind, "size": str(size)}
+            "{path!r} is {kind}, {count} byte, and no text.",
+            {"path": place.shown, "kind": kind, "count": size},
+            many="{path!r} is {kind}, {count} bytes, and no text.",
         )
         raise ToolFailed(what, argument=place.argument)
     return sliced(_texts(file, charset.codec), first, last, most, charset)

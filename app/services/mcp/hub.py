@@ -205,11 +205,11 @@ def explained(
     said = [clip_line(plain(line)[0], _SAID_CHARS) for line in fault.said.splitlines() if line.strip()]
     # Some programs end with a trace or their version, and say before it what is wrong.
     telling = next((line for line in reversed(said) if _TELLING.search(line)), said[-1] if said else "")
-    last = " Its last words: {telling!r}." if said else ""
+    last = Phrase(" Its last words: {telling!r}.", {"telling": telling}) if said else NO_PHRASE
     is_sandboxed = entry.kind == "stdio" and entry.sandbox
     lack = _lacking(entry, workspace) if workspace and fault.fault == "dead" and is_sandboxed else NO_PHRASE
     hint = "Look before trying again." if fault.fault == "dead" and not is_start else ""
-    return ToolFailed(Phrase(f"{told}{last}{{lack}}", values | {"telling": telling, "lack": lack}), hint)
+    return ToolFailed(Phrase("{told}{last}{lack}", {"told": Phrase(told, values), "last": last, "lack": lack}), hint)
 
 
 def _lacking(entry: ServerEntry, workspace: Path) -> Phrase:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from app.base import resources
+from app.base.translation import words_in
 from app.services.mcp.configuration import ServerEntry
 from app.settings import store
 from app.settings.catalog import LANGUAGE
@@ -42,7 +42,7 @@ class SignIns:
         if is_asked:  # because the person may want another account
             record.pop("tokens", None)
         self._records[entry.pin] = {**record, "url": url}
-        page = resources.texts_of(store.load()[LANGUAGE]).get(_PAGE, _PAGE)
+        page = words_in(store.load()[LANGUAGE])(_PAGE)
         return {"record": record, "may_ask": is_asked, "page": page}
 
     @contextmanager

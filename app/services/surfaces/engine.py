@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from app.base import own_files, paths, resources
+from app.base import own_files, paths, resources, translation
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.services.files.checkpoints import Checkpoints
 from app.services.surfaces.bridge import Bridge, bounded, sentence
@@ -407,8 +407,8 @@ class SurfaceWorker:
 def _frame(window: _Window, surface: Surface) -> Answer:
     nonce = secrets.token_urlsafe(16)
     language = _language()
-    words = resources.texts_of(language)
-    said = {name: words.get(text, text).replace("{name}", surface.name) for name, text in settings()["frame"].items()}
+    words = translation.words_in(language)
+    said = {name: words(text).replace("{name}", surface.name) for name, text in settings()["frame"].items()}
     filled = {
         "kind": "served" if served(surface) else "own",
         "stopped": "stopped" if window.has_stopped else "runs",

@@ -105,8 +105,11 @@ def _text(fetched: Fetched) -> str:
         return "".join(parsing.texts("document", options, fetched.data, fetched.url))
     if not kind or kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml")):
         return _plain(fetched)
-    values = {"url": fetched.url, "kind": kind, "size": str(len(fetched.data))}
-    what = Phrase("{url} is {kind}, {size} bytes, and no text.", values)
+    what = Phrase(
+        "{url} is {kind}, {count} byte, and no text.",
+        {"url": fetched.url, "kind": kind, "count": len(fetched.data)},
+        many="{url} is {kind}, {count} bytes, and no text.",
+    )
     raise ToolFailed(what, "Tell the person where it is.")
 
 

@@ -40,6 +40,7 @@ from app.ui.theme import drawing
 from app.ui.theme.drawing import font, lines_of, placed, put
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Color, Theme
+from app.ui.translation import counted
 from app.ui.windows.floating import Accepts
 
 
@@ -387,7 +388,11 @@ class TakeBackRow(RowWidget):
 
     def show_row(self, row: TakeBack) -> None:
         self._turn_id = row.turn_id
-        words = _deleted(row.count) if row.deleted else _words(row.count, is_mixed=row.is_mixed)
+        words = (
+            counted("{count} file deleted", "{count} files deleted", row.count)
+            if row.deleted
+            else _words(row.count, is_mixed=row.is_mixed)
+        )
         if row.deleted and self.keep is None:
             self._ask()
         self._text.show_text(words)
@@ -424,15 +429,7 @@ class TakeBackRow(RowWidget):
         drawing.draw(painter, "pencil", place, theme.color("muted"))
 
 
-def _deleted(count: int) -> str:
-    if count == 1:
-        return QCoreApplication.translate("Bubble", "1 file deleted")
-    return QCoreApplication.translate("Bubble", "{count} files deleted").format(count=count)
-
-
 def _words(count: int, *, is_mixed: bool) -> str:
     if is_mixed:
         return QCoreApplication.translate("Bubble", "Changed: {count}").format(count=count)
-    if count == 1:
-        return QCoreApplication.translate("Bubble", "1 file changed")
-    return QCoreApplication.translate("Bubble", "{count} files changed").format(count=count)
+    return counted("{count} file changed", "{count} files changed", count)

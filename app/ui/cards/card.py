@@ -41,6 +41,7 @@ from app.ui.presenter.wording import Fold
 from app.ui.theme.drawing import font, placed, put
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
+from app.ui.translation import counted
 
 Part = TypeVar("Part", bound=QWidget)
 
@@ -353,7 +354,7 @@ class FoldRow(_Openable):
     def _words(self) -> str:
         """Return the line: how many steps, how long they took, and whether one failed or was not confirmed."""
         cards, tr = self._fold.cards if self._fold else (), QCoreApplication.translate
-        words = [tr("Cards", "{count} steps").format(count=len(cards))]
+        words = [counted("{count} step", "{count} steps", len(cards))]
         words.append(elapsed_words(sum(card.elapsed_s or 0.0 for card in cards)))
         if any(card.status is Status.FAILED for card in cards):
             words.append(tr("Cards", "one did not work"))
@@ -366,7 +367,7 @@ def with_left_out(text: str, count: int) -> str:
     """Return the text below a line that says that `count` characters before it were dropped; just the text for 0."""
     if not (count and text):
         return text
-    words = QCoreApplication.translate("Cards", "… {count} characters before this").format(count=count)
+    words = counted("… {count} character before this", "… {count} characters before this", count)
     return f"{words}\n{text}"
 
 

@@ -20,8 +20,14 @@ from app.ui.composer.attachments import MOST, MOST_PICTURES, Attached, size
 from app.ui.composer.home import LEAST_TYPED, HomeView, Suggestion, Suggestions
 from app.ui.composer.window import ComposerView
 from app.ui.machine import Collection, CollectionEntry
+from app.ui.translation import counted, words
 from app.ui.windows.floating import WindowDeps
 
+_TOO_MANY = ("At most {count} thing goes with one message.", "At most {count} things go with one message.")
+_TOO_MANY_PICTURES = (
+    "At most {count} picture goes with one message.",
+    "At most {count} pictures go with one message.",
+)
 if TYPE_CHECKING:
     from app.ui.windows.region import RegionWindow
 
@@ -207,11 +213,9 @@ class Intake(QObject):
         pictures."""
         there = self._composer.chips.attached
         if len(there) >= MOST:
-            words = QCoreApplication.translate("Attach", "At most {count} things go with one message.")
-            raise WispError(words.format(count=MOST))
+            raise WispError(counted(*_TOO_MANY, MOST))
         if one.media is not None and sum(other.media is not None for other in there) >= MOST_PICTURES:
-            words = QCoreApplication.translate("Attach", "At most {count} pictures go with one message.")
-            raise WispError(words.format(count=MOST_PICTURES))
+            raise WispError(counted(*_TOO_MANY_PICTURES, MOST_PICTURES))
         if one.path and one.path in {other.path for other in there}:
             return
         self._composer.chips.add(one)
@@ -282,8 +286,5 @@ class TypedSearch(QObject):
 
 
 def _suggestion(entry: CollectionEntry) -> Suggestion:
-    def tr(text: str) -> str:
-        return QCoreApplication.translate("Composer", text)
-
-    about = " ".join(part if isinstance(part, str) else part.said(tr) for part in entry.below)
+    about = " ".join(part if isinstance(part, str) else part.said(words) for part in entry.below)
     return Suggestion(entry.title, _GLYPHS[entry.key.partition(":")[0]], about, entry.key)

@@ -16,6 +16,7 @@ from app.ui.pages.listing import ListEntry, ListView, Page
 from app.ui.presenter.view import News
 from app.ui.theme.drawing import Menu, spaced
 from app.ui.theme.theme import Theme
+from app.ui.translation import counted
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
@@ -55,13 +56,11 @@ def ago(seconds: float) -> str:
         return tr("Page", "{count} min ago").format(count=int(seconds // _MINUTE))
     if seconds < _DAY:
         return tr("Page", "{count} h ago").format(count=int(seconds // _HOUR))
-    return tr("Page", "{count} days ago").format(count=int(seconds // _DAY))
+    return counted("{count} day ago", "{count} days ago", int(seconds // _DAY))
 
 
 def turns(count: int) -> str:
-    if count == 1:
-        return QCoreApplication.translate("Page", "1 turn")
-    return QCoreApplication.translate("Page", "{count} turns").format(count=count)
+    return counted("{count} turn", "{count} turns", count)
 
 
 def _locale() -> QLocale:

@@ -32,6 +32,7 @@ from app.ui.presenter.cards import frames_of
 from app.ui.presenter.view import Asked, Card, ShownPicture, View
 from app.ui.theme.appearance import Look
 from app.ui.theme.theme import Theme
+from app.ui.translation import words
 from app.ui.windows.floating import Accepts
 from app.ui.windows.stage import Stage
 
@@ -429,7 +430,6 @@ class CollectionPage(SearchedPage):
 
 
 def _said(parts: Sequence[str | Phrase], between: str) -> str:
-    words = partial(QCoreApplication.translate, "Collection")
     return between.join(part if isinstance(part, str) else part.said(words) for part in parts)
 
 

@@ -21,6 +21,7 @@ from app.ui.pages.listing import Page
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, spaced
 from app.ui.theme.theme import Theme
+from app.ui.translation import words
 
 if TYPE_CHECKING:
     from app.ui.bridge import Rewriter
@@ -325,4 +326,4 @@ class Rewriting:
 
 
 def _said(error: WispError) -> str:
-    return error.for_people(partial(QCoreApplication.translate, "Rewrite"))
+    return error.for_people(words)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QLocale, Qt, Signal
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLineEdit, QSpinBox, QWidget
 
 from app.base import resources
+from app.base.translation import languages
 from app.base.values import dataclass
 from app.settings.catalog import ALL, VOICE, Setting
 from app.settings.providers import providers
@@ -75,8 +76,14 @@ def choice_label(name: str) -> str:
 def english_choice(name: str) -> str:
     if name in providers():
         return providers()[name].label
-    found: str = _table()["choices"].get(name, name) if name else "automatic"
-    return found
+    found: str = _table()["choices"].get(name, "") if name else "automatic"
+    return found or (_own_name(name) if name in languages() else name)
+
+
+def _own_name(language: str) -> str:
+    """Return what a language calls itself, as a heading: `Deutsch`, `Français`."""
+    name = QLocale(language).nativeLanguageName()
+    return name[:1].upper() + name[1:]
 
 
 def about(setting: Setting[Any]) -> str:

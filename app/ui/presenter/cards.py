@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from app.agent import agent_events as agent
 from app.base.fact_words import failure_of, in_a_row, proof_of, row_of
 from app.base.facts import Planned, Ran, first
-from app.base.texts import Phrase, clip_line, terminal_text
+from app.base.texts import Phrase, Translations, clip_line, terminal_text
 from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
@@ -25,7 +25,6 @@ from app.ui.presenter.view import (
     TakeBack,
     View,
 )
-from app.ui.presenter.wording import Words
 
 KEPT_SIGHTS = 50
 KEPT_PICTURES = 12
@@ -210,10 +209,9 @@ _UNPROVEN = ("unverifiable", "suspected no-op")
 
 @dataclass(frozen=True, slots=True)
 class CardSteps:
-    """Makes the view that follows an event of a call, in a language. `words` translates what no tool says."""
+    """Makes the view that follows an event of a call. `words` are those of the person's language."""
 
-    words: Words
-    language: str = ""
+    words: Translations
 
     def started(self, view: View, event: agent.TagStart, now: float) -> View:
         tool = entry_of(event.tool, event.attrs)
@@ -296,7 +294,7 @@ class CardSteps:
         return without_old_pictures(replaced(view, card))
 
     def _words_of(self, tool: str) -> ToolWords:
-        return tool_words(tool, self.language)
+        return tool_words(tool, self.words.language)
 
     def _object(self, card: Card, known: Mapping[str, object]) -> str:
         """Return the words for what the call acts on, filled with the `known` values. If some are missing, keep the
@@ -305,13 +303,13 @@ class CardSteps:
         return self._words_of(card.tool).object_of(known, self.words, card.object) or card.object
 
 
-def known_of(event: agent.ToolFinished, words: Words) -> Mapping[str, object]:
+def known_of(event: agent.ToolFinished, words: Translations) -> Mapping[str, object]:
     """Return what a result knows for the words on what its call acted on."""
     plan = first(Planned, event.facts)
     return {**event.payload, "when": plan.when.said(words)} if plan else event.payload
 
 
-def told_of(event: agent.ToolFinished, typed: str, words: Words) -> str:
+def told_of(event: agent.ToolFinished, typed: str, words: Translations) -> str:
     """Return what the row of a call tells behind what was done: what came of it, or why it failed; "" for nothing."""
     if not event.ok:
         return failure_of(event.facts, words)

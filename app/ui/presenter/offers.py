@@ -3,14 +3,14 @@ usage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from app.agent import agent_events as agent
 from app.agent.recording import Spent
 from app.base.errors import Remedy
 from app.base.facts import TakenBack, Undoable, first
-from app.base.texts import clip_line
+from app.base.texts import Translations, clip_line
 from app.ui.presenter.cards import added
 from app.ui.presenter.view import Approval, News, Offer, ShownPicture, SpokenItem, TakeBack, View
 from app.ui.presenter.wording import unmarked
@@ -51,9 +51,7 @@ def proposed(view: View, sentence: str, wish: str, label: str, remedy: Remedy = 
     return added(view, Offer(f"i{view.serial}", (wish,), (label,), remedy)) if label else view
 
 
-def offer_remedy(
-    view: View, remedy: Remedy, wish: str, words: Callable[[str], str], others: Sequence[str] = ()
-) -> View:
+def offer_remedy(view: View, remedy: Remedy, wish: str, words: Translations, others: Sequence[str] = ()) -> View:
     """Return the view with a button for `remedy`, such as "Add key". "Try again" sends `wish` again.
 
     `others` are what the person may say instead of trying it again.
@@ -68,7 +66,7 @@ def offer_answers(view: View, offers: Sequence[str]) -> View:
     return added(view, Offer(f"i{view.serial}", answers)) if answers else view
 
 
-def offer_nearest(view: View, near: Sequence[str], words: Callable[[str], str]) -> View:
+def offer_nearest(view: View, near: Sequence[str], words: Translations) -> View:
     """Return the view with a button for each of the nearest tasks, and one for help. The last words are calm."""
     last = view.items[-1] if view.items else None
     if isinstance(last, SpokenItem):

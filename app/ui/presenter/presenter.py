@@ -12,6 +12,7 @@ from typing import Any
 from app.agent import agent_events as agent
 from app.base.errors import Remedy
 from app.base.facts import Proposed, first
+from app.base.texts import ENGLISH, Translations
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers
@@ -31,7 +32,7 @@ from app.ui.presenter.view import (
     TurnOutcome,
     View,
 )
-from app.ui.presenter.wording import Words, open_fence
+from app.ui.presenter.wording import open_fence
 
 SAID_CHARS = 2_000
 """Speech longer than this goes on in another item, so that no single widget has to lay out a book."""
@@ -49,24 +50,18 @@ ANSWERS = (agent.Outcome.FINISHED, agent.Outcome.ANSWERED)
 Step = Callable[[View, Any, float], View]
 
 
-def same(text: str) -> str:
-    """Return the text unchanged: the translation of English into English."""
-    return text
-
-
 @dataclass(frozen=True, slots=True)
 class Presenter:
     """Makes the view that follows an event. `words` translates English texts into the person's language."""
 
-    words: Words = same
-    language: str = ""
+    words: Translations = ENGLISH
 
     def after(self, view: View, event: agent.AgentEvent, now: float) -> View:
         """Return the view after an event. `now` is in seconds on a clock that only goes forward.
 
         An event of an unknown kind changes nothing.
         """
-        cards = CardSteps(self.words, self.language)
+        cards = CardSteps(self.words)
         steps: Mapping[type, Step] = {
             agent.TurnStarted: _turn_started,
             agent.SaidMeanwhile: _said_meanwhile,

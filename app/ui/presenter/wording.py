@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from app.base.values import dataclass
 from app.ui.presenter.view import Approval, Asked, Card, Item, NoticeItem, SpokenItem, Status, TurnOutcome
-
-Words = Callable[[str], str]
-"""Translates one English text."""
-
 
 _KEPT = "\n\t"
 _HIDDEN = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")

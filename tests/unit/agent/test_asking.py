@@ -13,13 +13,14 @@ from app.agent.policy import Mode, Policy, Trust
 from app.agent.policy.values import Action
 from app.assembly import registry
 from app.base import resources
+from app.base.translation import languages, words_in
 from app.desktop.backends import Owner
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect
 from app.services.sandbox.layout import classify
 from tests.support.controls import MAIL, TERMINAL, described
 
-LANGUAGES = [language for language in resources.languages() if language != resources.ENGLISH]
+LANGUAGES = languages()[1:]
 
 
 @pytest.fixture(autouse=True)
@@ -151,4 +152,4 @@ def test_a_language_has_words_for_every_tool(language: str) -> None:
 )
 def test_a_reason_is_said_in_german(reason: str, german: str, tmp_path: Path) -> None:
     (told,) = classify(reason, tmp_path, tmp_path).reasons
-    assert told.said(resources.words_in("de")) == german
+    assert told.said(words_in("de")) == german

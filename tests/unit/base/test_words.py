@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.base import paths, resources
+from app.base import paths
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import Phrase, clip_line, clip_middle, counted
+from app.base.translation import words_in
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_people_read_a_failure_without_what_is_for_models() -> None:
 
 
 def test_a_failure_is_said_in_another_language() -> None:
-    words = resources.words_in("de")
+    words = words_in("de")
     error = ToolFailed(Phrase("there is no {shown!r}.", {"shown": "a.txt"}), argument="path")
     assert (str(error), error.for_people()) == ("path: there is no 'a.txt'.", "There is no “a.txt”.")
     assert error.for_people(words) == "„a.txt“ gibt es nicht."

@@ -76,7 +76,7 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
                 ToolFinished("c1", "execute_command", True, "acted", {"deleted": ["a"], "put_back": "t1"}, ""),
                 _ended(""),
             ],
-            "  ✓ Ran\n  Files that the command deleted: 1. `wisp undo --turn t1` puts them back.\n",
+            "  ✓ Ran\n  The command deleted 1 file. `wisp undo --turn t1` puts it back.\n",
             id="how a deleted file comes back is said in a few words",
         ),
         pytest.param(
