@@ -390,7 +390,7 @@ async def test_a_marked_part_of_the_screen_is_read_out(said: str) -> None:
 
 
 TEA = Planned(1, "Tea", Phrase("daily at {time}", {"time": "09:00"}), "UTC", 1795770000.0, may=("path=a",))
-OVER = Planned(2, "Tea", Phrase("every {count} {unit}", {"count": "3", "unit": ("days",)}), "UTC")
+OVER = Planned(2, "Tea", Phrase("every day", {"count": 3}, many="every {count} days"), "UTC")
 WAITS = Planned(3, "Tea", Phrase("every week"), "UTC", until="10:00", waits_for="it was locked")
 
 
