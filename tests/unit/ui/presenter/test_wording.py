@@ -35,7 +35,7 @@ def test_a_theme_is_called_in_the_persons_language_and_other_names_stay() -> Non
 
 
 def test_values_that_are_not_words_are_not_said() -> None:
-    assert words_for("open_app").object_of({"name": ["a"], "app": {"b": 1}}, same) == ""
+    assert words_for("open_app").object_of({"name": ["a", "c"], "app": {"b": 1}}, same) == ""
 
 
 @pytest.mark.parametrize("own", ["what does this say", "", "The person attached: a thing\nand more"])
