@@ -35,12 +35,12 @@ def saving(screen: Screen) -> Screen:
         (
             'open the text editor and type "weg damit"',
             "Mousepad is open, but a dialog of it has the keyboard and must be answered first. "
-            "The dialog “Save As” is open. Say “click Cancel” or “click Save”.",
+            "The dialog “Save As” is open.",
         ),
         (
             'öffne den Texteditor und tippe "weg damit"',
             "Mousepad ist offen, aber ein Dialog davon hat die Tastatur und muss zuerst beantwortet werden. "
-            "Der Dialog „Save As“ ist offen. Sag „klicke auf Cancel“ oder „klicke auf Save“.",
+            "Der Dialog „Save As“ ist offen.",
         ),
     ],
 )

@@ -24,7 +24,7 @@ def test_a_theme_is_called_in_the_persons_language_and_other_names_stay() -> Non
 
 
 def test_values_that_are_not_words_are_not_said() -> None:
-    assert tool_words("open_app").object_of({"name": ["a"], "app": {"b": 1}}, str) == ""
+    assert tool_words("open_app").object_of({"name": ["a", "c"], "app": {"b": 1}}, str) == ""
 
 
 def test_long_objects_are_one_short_line() -> None:
