@@ -309,7 +309,7 @@ def test_every_line_of_a_dry_run_says_so(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["do", "open the calculator and type 12*7=", "--provider", "offline", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if not line.startswith("[dry run] ")] == []
-    assert lines[-1].endswith("nothing of it was really done.")
+    assert "would type" in lines[-1]
 
 
 _CHANGES = [

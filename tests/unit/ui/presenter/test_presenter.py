@@ -448,12 +448,15 @@ def test_one_act_is_one_row_that_tells_what_came_of_it(
 
 
 def test_the_answer_to_several_acts_is_said_because_their_rows_fold() -> None:
-    acts = [
+    acts: list[agent.AgentEvent] = [
         event
         for call in "12"
         for event in (agent.TagStart(call, "computer_key"), agent.ToolFinished(call, "computer_key", True, "e"))
     ]
-    said = [agent.TagStart("3", "say", {"told_by_card": "true"}, voiced=True), agent.SayDelta("3", "", "Done.")]
+    said: list[agent.AgentEvent] = [
+        agent.TagStart("3", "say", {"told_by_card": "true"}, voiced=True),
+        agent.SayDelta("3", "", "Done."),
+    ]
     ended = agent.TurnEnded("t1", agent.Outcome.FINISHED, "Done.", told_by_card=True)
     view = shown([agent.TurnStarted("t1", "go"), *acts, *said, ended])
     assert [type(row) for row in folded(view.items)] == [Asked, Fold, SpokenItem]
