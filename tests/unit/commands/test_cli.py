@@ -315,7 +315,7 @@ def test_every_line_of_a_dry_run_says_so(capsys: pytest.CaptureFixture[str]) -> 
 _CHANGES = [
     ("delete letter.txt", "would delete letter.txt"),
     ("rename letter.txt to b.txt", "would move letter.txt to b.txt"),
-    ("lösche letter.txt", "Nur Probe, nicht geschehen: Gelöscht: letter.txt"),
+    ("lösche letter.txt", "würde löschen: letter.txt"),
     ("run: touch made", "would run touch made"),
     ("remember that my cat is Mimi", "would remember “my cat is Mimi”"),
     ("use the cyberpunk theme", "would change the theme to cyberpunk"),

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from app.base.facts import Proposed
 from app.protocol.call import Block, ToolResult
 from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed
@@ -44,7 +45,7 @@ def test_a_result_ends_the_turn() -> None:
 def test_a_result_may_come_with_a_demonstration_for_the_person_to_see() -> None:
     block = Block("c1", "attempt_completion", args={"result": "Done.", "command": "xdg-open report.pdf"})
     assert _result(block) == ToolResult(
-        True, "attempt_completion", {"text": "Done.", "command": "xdg-open report.pdf"}, ends_turn="finished"
+        True, "attempt_completion", {"text": "Done."}, ends_turn="finished", facts=(Proposed("xdg-open report.pdf"),)
     )
 
 
