@@ -466,7 +466,7 @@ class Planned(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Made(Fact):
-    """A small app of Wisp's was made, or was there already under that name."""
+    """A small app of Wisp's was made, or was there already under that name; so was a folder, which has no `id`."""
 
     id: str
     name: str

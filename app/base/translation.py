@@ -45,7 +45,7 @@ def words_in(language: str) -> Translations:
 
     try:
         return _Catalogue(language, polib.pofile(str(file), encoding="utf-8").to_binary())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError) as error:
         raise resources.DamagedResource(f"{file}: {error}") from error
 
 

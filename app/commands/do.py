@@ -244,10 +244,12 @@ class TurnPrinter:
             return
         if isinstance(event, ToolRunning):
             self._asked[event.call_id] = event.arguments
-        if isinstance(event, TagStart) and event.voiced:
-            self._speech.add(event.call_id)
-            self._silent = event.call_id if "told_by_card" in event.attrs else ""
-            self._line("")
+        if isinstance(event, TagStart):
+            self._asked[event.call_id] = event.attrs
+            if event.voiced:
+                self._speech.add(event.call_id)
+                self._silent = event.call_id if "told_by_card" in event.attrs else ""
+                self._line("")
         if isinstance(event, ToolFinished):
             self._finished(event)
         elif isinstance(event, Notice):
@@ -265,8 +267,8 @@ class TurnPrinter:
         self._is_stop_told = bool(event.payload.get("interrupted"))
         words = _words_of(event, arguments, self._translated.language)
         told = " ".join(_outcome(event, arguments, words, self._translated).split())
-        if event.payload.get("dry_run") and self._prefix:
-            self._line(told)
+        if event.payload.get("dry_run"):
+            self._line(told if self._prefix else f"  {told}")
         else:
             self._line(f"  {'✗' if has_failed(event) else '✓'} {told}")
         if asks := _keep_or_put_back(event, self._translated):

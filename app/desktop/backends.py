@@ -13,6 +13,7 @@ from typing import Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.desktop.elements import Accessibility
 from app.desktop.keys import UNCHECKED, Chord, KeyChecks
@@ -99,7 +100,7 @@ class WindowCame(ToolFailed):
     """Raised instead of a press: the pointer is no longer over the window that the policy judged."""
 
     def __init__(self) -> None:
-        super().__init__("Another window came up there at this moment.")
+        super().__init__(Phrase("Another window came up there at this moment."))
 
 
 class KeyboardMoved(ToolFailed):
@@ -109,7 +110,7 @@ class KeyboardMoved(ToolFailed):
     """
 
     def __init__(self, sent_chars: int = 0) -> None:
-        super().__init__("The keyboard went elsewhere at this moment.")
+        super().__init__(Phrase("The keyboard went elsewhere at this moment."))
         self.sent_chars = sent_chars
 
 

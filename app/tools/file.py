@@ -10,10 +10,11 @@ import asyncio
 import math
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse, WispError
-from app.base.facts import Brought, Listed
+from app.base.facts import Brought, Listed, Made
 from app.base.ids import unique
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
@@ -263,9 +264,11 @@ class Arrangements:
         await turn.audit("folders_made", {"paths": [str(place.path) for place in made]})
         names: list[JsonValue] = [place.shown for place in made]
         payload: dict[str, JsonValue] = {"count": len(made), "paths": names, "undoable": bool(made)}
-        there = "" if len(made) == len(paths) else f" {len(paths) - len(made)} were there already."
+        left = len(paths) - len(made)
+        there = f" {left} {'was' if left == 1 else 'were'} there already." if left else ""
         echo = f"Made {', '.join(repr(place.shown) for place in made[:_TOLD])}." if made else "Nothing had to be made."
-        return ToolResult(True, "make_folder", payload, echo + there)
+        facts = () if made else (Made("", str(paths[0]), was_there=True),)
+        return ToolResult(True, "make_folder", payload, echo + there, facts=facts)
 
     async def _carried(self, call: ToolCall, turn: TurnContext, *, copies: bool) -> ToolResult:
         sources, destinations = _arrange_texts(call, "source"), _arrange_texts(call, "destination")
@@ -306,13 +309,20 @@ def _told(call: ToolCall, steps: Sequence[Step], *, copies: bool) -> ToolResult:
     echo = f"{verb} {len(steps)}{inside}:\n" + "\n".join(lines[:_TOLD]) + more
     payload: dict[str, JsonValue] = {
         "count": len(steps),
-        "first": steps[0].source.shown,
-        "to": steps[0].target.shown,
+        **_ends(steps),
         "text": "\n".join(lines),
         "paths": [step.target.shown for step in steps],
         "undoable": not is_preview,
     }
     return ToolResult(True, call.name, payload, echo)
+
+
+def _ends(steps: Sequence[Step]) -> dict[str, JsonValue]:
+    """Return what is moved where, for people: the two ends of one step, or the one folder into which several go."""
+    first, folders = steps[0], {Path(step.target.shown).parent for step in steps}
+    if len(steps) == 1:
+        return {"first": first.source.shown, "to": first.target.shown}
+    return {"several": len(steps), **({"folder": str(folders.pop())} if len(folders) == 1 else {})}
 
 
 _SOURCE = Param("source", description="what, one <source> each", required=True, many=True, aliases=("sources", "from"))

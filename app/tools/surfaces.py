@@ -321,6 +321,7 @@ def _of_kind(verb: str, description: str, execute: Execute, *, is_shortcut: bool
         aliases=(alias,) if alias else (),
         rare=_RARE,
         named_later="name" if is_new else "",
+        leaves_traces=(lambda _: True) if verb == "launch" else None,  # a window
     )
 
 

@@ -62,7 +62,7 @@ def play(screen: Screen, *replies: str | Callable[[Seen], str], arguments: tuple
     server = AnthropicServer(replies=replies)
     with server:
         done = screen.wisp(
-            *("do", f"click {TARGET}", "--json", "--provider", "anthropic", *arguments),
+            *("do", f"click {TARGET}", "--json", "--allow", "fixture_window.py", "--provider", "anthropic", *arguments),
             WISP_BASE_URL=server.url,
             ANTHROPIC_API_KEY="k",
             WISP_DIALECT="xml",

@@ -101,7 +101,7 @@ class Phrasebook:
         if step.phrase == "run":
             ran, brought = outcome.get(Ran) or Ran(), outcome.get(Brought)
             is_silent = not (brought and brought.text)
-            return is_silent and not (ran.deleted or ran.set_aside or self._needs_network(step, outcome))
+            return is_silent and not (ran.set_aside or self._needs_network(step, outcome))
         return outcome.is_dry or not (self.is_look(step) or step.phrase in known("steps")["untold"])
 
     def rehearsed(self, steps: Sequence[PlannedCall], found: str) -> str:
@@ -265,12 +265,11 @@ class Phrasebook:
         return in_a_sentence(came_of(outcome.facts), self.word)
 
     def _printed(self, table: Mapping[str, Any], outcome: StepOutcome, step: PlannedCall) -> str:
-        """Return what a command deleted, what it printed, and how it gets the network."""
+        """Return what a command left, what it printed, and how it gets the network."""
         ran, brought = outcome.get(Ran) or Ran(), outcome.get(Brought)
         parts = [self.ended(outcome)] if ran.is_running else []
-        for name, files in (("deleted", ran.deleted), ("set_aside", ran.set_aside)):
-            named = clip_line(", ".join(files), _NAMES_CHARACTERS)
-            parts += [str(table[name]).format(files=named, turn=ran.restore)] if files else []
+        if ran.set_aside:
+            parts.append(str(table["set_aside"]).format(files=clip_line(", ".join(ran.set_aside), _NAMES_CHARACTERS)))
         parts.append(_fenced(brought.text) if brought and brought.text else str(table["silent"]))
         if self._needs_network(step, outcome):
             parts.append(str(table["network"]).format(command=step.arguments["command"]))
@@ -320,7 +319,7 @@ def as_made(step: PlannedCall, outcome: StepOutcome, later: Sequence[PlannedCall
     If it was there already, the phrase of the step says so.
     """
     made = outcome.get(Made)
-    if made is None:
+    if made is None or not made.id:
         return [step, *later]
     planned = step.arguments["name"]
     after = [
