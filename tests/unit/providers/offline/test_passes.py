@@ -471,11 +471,7 @@ async def test_nothing_copied_is_not_called_copied() -> None:
         ("run ls", Ran(2), "{}"),
         ("run ls", Ran(-9), "{}"),
         ("run ls", Ran(is_running=True), "It is still running.\n{}"),
-        (
-            "run ls",
-            Ran(0, deleted=("b", "c"), restore="r1"),
-            "It deleted b, c; `wisp undo --turn r1` puts that back.\n{}",
-        ),
+        ("run ls", Ran(0, deleted=("b", "c"), restore="r1"), "{}"),
         ("run ls then open mousepad", Ran(2), "I ran “ls”, and stopped there. Exit code 2. {}"),
     ],
 )
