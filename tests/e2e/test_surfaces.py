@@ -198,7 +198,12 @@ def test_an_open_window_takes_the_persons_background_picture(shown: Screen, tmp_
     Image.new("RGB", (64, 64), (200, 0, 120)).save(picture)
     _do(shown, "make a timer")
     settings_store.save(BACKDROP, str(picture))
-    assert eventually(lambda: _look("app-timer", tmp_path).getpixel((2, 2)) == pytest.approx((200, 0, 120), abs=12))
+
+    def below_the_card() -> object:
+        window = _look("app-timer", tmp_path)
+        return window.getpixel((window.width // 2, window.height - 8))
+
+    assert eventually(lambda: below_the_card() == pytest.approx((200, 0, 120), abs=12))
 
 
 @pytest.mark.long
