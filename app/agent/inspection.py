@@ -79,7 +79,8 @@ async def _seen(controller: DesktopController, call: ToolCall, aim: ScreenAim) -
         _log.info("What %s would act on is not known: %s", call.name, error)
         return ()
     if aim is ScreenAim.FOCUS:
-        controller.key_targets.keep(call.id, met[-1].element, met[-1].landing)
+        last = met[-1]
+        controller.key_targets.keep(call.id, last.element, last.landing, is_known=last.scene.has_answered)
     return tuple(map(_described, met))
 
 

@@ -240,9 +240,14 @@ class KeyTargets:
         self._worked_off = worked_off
         self._kept: OrderedDict[str, KeyTarget] = OrderedDict()
 
-    def keep(self, call_id: str, element: Element | None, landing: Landing | None = None) -> None:
-        """Keep the control by which the policy judged a call, and where keys went then (None: where they go now)."""
-        self._kept[call_id] = self._target(element, landing, is_known=True)
+    def keep(
+        self, call_id: str, element: Element | None, landing: Landing | None = None, *, is_known: bool = True
+    ) -> None:
+        """Keep the control by which the policy judged a call, and where keys went then (None: where they go now).
+
+        `is_known`: the program has answered which control that is.
+        """
+        self._kept[call_id] = self._target(element, landing, is_known=is_known)
         while len(self._kept) > _REMEMBERED_CALLS:
             self._kept.popitem(last=False)
 

@@ -103,6 +103,33 @@ async def test_keys_are_judged_by_the_window_that_has_them_and_reach_no_other(
     assert (met.title, target.title, targets.is_still(target)) == (judged, judged, is_still)
 
 
+class _Silent(NoAccessibility):
+    """Nothing is known of any control, because no accessibility bus is there."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    async def scene(self, request: SceneRequest) -> Scene:
+        self._clock.advance(request.patience_s)
+        raise ToolFailed("The accessibility bus does not answer.")
+
+    async def focused(self) -> Element | None:
+        raise ToolFailed("The accessibility bus does not answer.")
+
+
+async def test_where_nothing_is_described_the_keyboard_counts_as_where_it_was_judged() -> None:
+    """Text that has to be pasted is checked once more, and was refused there."""
+    headless, clock = HeadlessDesktop(), FakeClock()
+    headless.opened.append(_WINDOW)
+    backend = replace(headless.backend(StopFlag()), accessibility=_Silent(clock))
+    met = await TargetPreview[str](backend, _found, clock, _done, _as_found).focus()
+    targets = KeyTargets(backend, _done)
+    targets.keep("c1", met.element, met.landing, is_known=met.scene.has_answered)
+    judged = targets.take("c1")
+    assert await targets.now(judged) == judged
+
+
 class _Swapping(NoAccessibility):
     """A field that has the keyboard and becomes one for passwords; each look at it forgets what it was."""
 
