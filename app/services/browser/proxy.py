@@ -91,7 +91,7 @@ class FilteringProxy:
             host, port, first = _asked(head)
             there = await self._connected(host, port)
         except (ToolFailed, ToolMisuse) as error:
-            sentence = str(error).removeprefix("url: ")
+            sentence = error.why.what.for_models
             self._note(host.casefold().strip("[]"), sentence)
             fields = f"{REFUSED}: 1\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close"
             browser[1].write(f"HTTP/1.1 403 Refused\r\n{fields}\r\n\r\nRefused: {sentence}\n".encode())

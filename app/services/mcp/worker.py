@@ -446,7 +446,7 @@ def _fault(error: BaseException) -> tuple[str, str]:
             plain(error.message)[0], _SENTENCE_CHARS
         )
     if isinstance(error, WispError):  # the address checks
-        return "refused", words.removeprefix("url: ")
+        return "refused", clip_line(plain(error.why.what.for_models)[0], _SENTENCE_CHARS)
     if isinstance(error, TimeoutError):
         return "silent", "It did not answer in time."
     if isinstance(error, asyncio.CancelledError):

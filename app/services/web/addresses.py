@@ -137,24 +137,24 @@ def read(text: str, *, any_port: bool = False, any_host: bool = False) -> WebTar
     """
     url = text.strip()
     if not url or len(url) > _LONGEST:
-        raise ToolMisuse(f"url: give an address of at most {_LONGEST} characters, such as https://example.com/page.")
+        raise _refused(f"give an address of at most {_LONGEST} characters, such as https://example.com/page.")
     head = url.partition("?")[0].partition("#")[0]
     if any(ord(sign) <= 0x20 or sign == "\\" or 0x7F <= ord(sign) <= 0x9F for sign in url):
-        raise ToolMisuse("url: it holds blanks, control characters or backslashes; write them percent-encoded.")
+        raise _refused("it holds blanks, control characters or backslashes; write them percent-encoded.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise ToolMisuse(f"url: {error}.") from None
+        raise _refused(f"{error}.") from None
     if parts.scheme not in _PORTS or not head[len(parts.scheme) :].startswith("://"):
-        raise ToolMisuse("url: only http:// and https:// addresses are fetched. Use the file tools for files.")
+        raise _refused("only http:// and https:// addresses are fetched. Use the file tools for files.")
     if "@" in parts.netloc:
-        raise ToolMisuse("url: leave out the user name and password before the @; nothing signs in here.")
+        raise _refused("leave out the user name and password before the @; nothing signs in here.")
     host, address = _host(parts.hostname or "", any_host=any_host)
     port = _PORTS[parts.scheme] if port is None else port
     if port not in _OPEN_PORTS and not any_port:
         ports = ", ".join(map(str, sorted(_OPEN_PORTS)))
-        raise ToolMisuse(f"url: port {port} is not one that web pages are served on ({ports}).")
+        raise _refused(f"port {port} is not one that web pages are served on ({ports}).")
     return WebTarget(_spelled(parts.scheme, host, port, parts.path, parts.query), parts.scheme, host, port, address)
 
 
@@ -163,12 +163,12 @@ def _host(written: str, *, any_host: bool) -> tuple[str, Address | None]:
         return _literal(written)
     host = _ascii(written.lower()).removesuffix(".")
     if not _HOST.fullmatch(host) or len(host) > 253:
-        raise ToolMisuse("url: that is no host name; write it as in https://example.com/.")
+        raise _refused("that is no host name; write it as in https://example.com/.")
     if _LOOKS_NUMERIC.fullmatch(host.rpartition(".")[2]):
         return _literal(host)
     is_near = host == "localhost" or f".{host}".endswith(_NEVER_PUBLIC) or "." not in host
     if is_near and not any_host:
-        raise ToolMisuse(f"url: {host} is a name of this machine or network; only the public web is fetched.")
+        raise _refused(f"{host} is a name of this machine or network; only the public web is fetched.")
     return host, None
 
 
@@ -177,9 +177,9 @@ def _literal(written: str) -> tuple[str, Address]:
     try:
         address = ipaddress.ip_address(written)
     except ValueError:
-        raise ToolMisuse("url: write an address plainly, as in 93.184.215.14, or use the host's name.") from None
+        raise _refused("write an address plainly, as in 93.184.215.14, or use the host's name.") from None
     if getattr(address, "scope_id", None):
-        raise ToolMisuse("url: an address with a zone (%) belongs to one machine only; it is not fetched.")
+        raise _refused("an address with a zone (%) belongs to one machine only; it is not fetched.")
     return str(address), address
 
 
@@ -191,7 +191,7 @@ def _ascii(host: str) -> str:
     try:
         return idna.encode(host, uts46=True, transitional=False).decode("ascii")
     except idna.IDNAError:
-        raise ToolMisuse("url: the host's name has letters that no host name can have.") from None
+        raise _refused("the host's name has letters that no host name can have.") from None
 
 
 def _spelled(scheme: str, host: str, port: int, path: str, query: str) -> str:
@@ -230,3 +230,7 @@ async def public_addresses(
     if not found:
         raise ToolFailed(f"{target.host} has no address.")
     return found[:_MOST_TRIED]
+
+
+def _refused(why: str) -> ToolMisuse:
+    return ToolMisuse(why, argument="url")
