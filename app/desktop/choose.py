@@ -65,6 +65,10 @@ elif sys.platform == "darwin":
 else:
 
     def _native(environment: Mapping[str, str], stop: StopFlag, private: Private, *, is_portable: bool) -> Backend:
+        if environment.get("WAYLAND_DISPLAY"):
+            from app.desktop.wayland.backend import make_backend as make_for_wayland
+
+            return make_for_wayland(environment, stop, private)
         from app.desktop.x11.backend import make_backend
 
         return make_backend(environment, stop, private, is_portable=is_portable)

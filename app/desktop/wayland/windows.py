@@ -1,0 +1,204 @@
+"""The windows of a Wayland session: the compositor's list, with what XWayland tells of X11 programs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Protocol
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Point, Rect
+from app.base.texts import Phrase
+from app.base.values import replace
+from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
+from app.desktop.wayland.compositor import Compositor
+from app.desktop.wayland.toplevels import Toplevels
+from app.desktop.wayland.xwayland import XwaylandWindows
+
+_LIMIT_S = 2.0
+_CLOSING_S = 5.0
+_LOOK_AGAIN_S = 0.1
+_LOCKERS = frozenset({"swaylock", "hyprlock", "waylock", "gtklock"})
+
+Answered = Callable[[int, float], Awaitable[bool | None]]
+"""Waits until the program of a process has handled its input. True, False after the limit (s), None if unknown."""
+
+
+class Listing(Protocol):
+    """How one compositor lists and controls windows: by its own messages, or by what all compositors share."""
+
+    name: str
+
+    def windows(self) -> tuple[Window, ...]:
+        """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last."""
+        ...
+
+    def x_number(self, ref: str) -> int: ...
+
+    def focus(self, ref: str) -> None: ...
+
+    def close(self, ref: str) -> None: ...
+
+    def place(self, ref: str, area: Rect) -> None: ...
+
+    def minimise(self, ref: str) -> None: ...
+
+    def follow(self, changed: Callable[[], None]) -> None: ...
+
+    def leave(self) -> None: ...
+
+
+class WaylandWindows:
+    """The windows, topmost first. A compositor's refs name them, also those of XWayland."""
+
+    def __init__(
+        self, compositor: Compositor, listing: Listing, toplevels: Toplevels, x11: XwaylandWindows, answered: Answered
+    ) -> None:
+        self._compositor = compositor
+        self._listing = listing
+        self._toplevels = toplevels
+        self._x11 = x11
+        self._answered = answered
+        self._news = asyncio.Event()
+        listing.follow(self._news.set)
+        toplevels.follow(self._news.set)
+
+    # --- seeing
+
+    def all(self) -> tuple[Window, ...]:
+        found, dialogs, own = self._listing.windows(), self._toplevels.dialogs(), self._x11.listed()
+
+        def whole(window: Window) -> Window:
+            by_x11 = own.get(self._listing.x_number(window.ref))
+            is_dialog = window.is_dialog or (window.app, window.title) in dialogs
+            if by_x11 is None:
+                return replace(window, is_dialog=is_dialog)
+            return replace(
+                window,
+                app=window.app or by_x11.app,
+                is_dialog=is_dialog or by_x11.is_dialog,
+                is_own=by_x11.is_own,
+                is_of_other_wisp=by_x11.is_of_other_wisp,
+            )
+
+        return tuple(whole(window) for window in found)
+
+    def shown(self) -> tuple[Window, ...]:
+        listed = self.all()
+        refs = {self._listing.x_number(window.ref): window.ref for window in listed}
+        popups = (
+            replace(popup, ref=refs.get(int(popup.ref[1:], 16), "") if popup.ref else "")
+            for popup in self._x11.popups()
+        )
+        return (*popups, *(window for window in listed if not window.is_minimised))
+
+    def keyboard(self) -> Landing:
+        active = next((window for window in self.all() if window.is_active), None)
+        if self._x11.has_own_keyboard():
+            return Landing("wisp", "", is_own=True)
+        return Landing(active.ref, active.ref, active.is_own) if active else Landing()
+
+    def under(self, point: Point) -> Landing:
+        popup = self._x11.under(point)
+        listed = self.all()
+        if popup.place:
+            number = int(popup.window[1:], 16) if popup.window else 0
+            owner = next((one.ref for one in listed if number and self._listing.x_number(one.ref) == number), "")
+            return Landing(f"x{popup.place}", owner, popup.is_own)
+        found = next((one for one in listed if not one.is_minimised and one.area.contains(point)), None)
+        if found is None:
+            return Landing()
+        is_frame = found.content is not None and not found.content.contains(point)
+        return Landing(found.ref, "" if is_frame else found.ref, found.is_own, found.ref if is_frame else "")
+
+    # --- acting
+
+    async def focus(self, ref: str) -> Window:
+        found = self._by_ref(ref)
+        self._listing.focus(ref)
+        if not await self.until(lambda: self._by_ref(ref).is_active, _LIMIT_S):
+            raise ToolFailed(Phrase(STAYED_BEHIND, {"title": found.title}))
+        return self._by_ref(ref)
+
+    async def close(self, ref: str) -> bool:
+        before = {window.ref for window in self.all()}
+        self._by_ref(ref)
+        self._listing.close(ref)
+
+        def is_decided() -> bool:
+            now = self.all()
+            asks = any(window.is_dialog and window.ref not in before for window in now)
+            return asks or all(window.ref != ref for window in now)
+
+        await self.until(is_decided, _CLOSING_S)
+        return all(window.ref != ref for window in self.all())
+
+    async def place(self, ref: str, area: Rect) -> Window:
+        before = self._by_ref(ref)
+        inner = before.content or before.area
+        # A compositor places what is inside of the frame that it draws.
+        left, top = inner.x - before.area.x, inner.y - before.area.y
+        right, bottom = before.area.right - inner.right, before.area.bottom - inner.bottom
+        self._listing.place(
+            ref, Rect(area.x + left, area.y + top, area.width - left - right, area.height - top - bottom)
+        )
+        await self.until(lambda: self._by_ref(ref).area == area, _LIMIT_S)
+        return self._by_ref(ref)
+
+    async def minimise(self, ref: str) -> None:
+        self._by_ref(ref)
+        self._listing.minimise(ref)
+        await self.until(lambda: self._by_ref(ref).is_minimised, _LIMIT_S)
+
+    def _by_ref(self, ref: str) -> Window:
+        found = next((window for window in self.all() if window.ref == ref), None)
+        if found is None:
+            raise ToolFailed("That window is gone.", "list_windows shows what is there.")
+        return found
+
+    async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
+        if number := self._listing.x_number(ref):
+            return await self._x11.answers(number, limit_s, whole=whole)
+        found = next((window for window in self.all() if window.ref == ref), None)
+        return await self._answered(found.pid, limit_s) if found and found.pid else None
+
+    async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002 - a compositor shows only whole outputs
+        return None
+
+    async def arranged(self, limit_s: float) -> bool:  # noqa: ARG002 - a compositor handles requests in order
+        self._compositor.wire.roundtrip()
+        return True
+
+    async def changed(self, limit_s: float) -> None:
+        self._news.clear()
+        try:
+            async with asyncio.timeout(limit_s):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def until(self, is_so: Callable[[], bool], limit_s: float) -> bool:
+        """Wait until the condition is true or the limit is over. Returns whether it is true."""
+        limit = time.monotonic() + limit_s
+        while not is_so():
+            left = limit - time.monotonic()
+            if left <= 0:
+                return False
+            await self.changed(min(left, _LOOK_AGAIN_S))
+        return True
+
+
+def locker() -> str:
+    """Return the name of a running screen locker of this person; "" if none runs. They run only while it is locked."""
+    own = Path("/proc/self").stat().st_uid
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and process.stat().st_uid == own:
+                name = (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+                if name in _LOCKERS:
+                    return name
+        except OSError:  # because it has ended meanwhile
+            continue
+    return ""
