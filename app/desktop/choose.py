@@ -79,6 +79,10 @@ async def why_occupied(environment: Mapping[str, str]) -> str:
     if sys.platform == "win32" or sys.platform == "darwin":
         return ""
     else:
+        if environment.get("WAYLAND_DISPLAY"):
+            from app.desktop.wayland.occupation import why_occupied as why_on_wayland
+
+            return await why_on_wayland(environment)
         from app.desktop.x11.occupation import why_occupied as why
 
         return await why(environment)

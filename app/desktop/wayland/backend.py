@@ -16,13 +16,15 @@ from app.desktop.takeover import StopFlag
 from app.desktop.wayland.clipboard import WaylandClipboard
 from app.desktop.wayland.compositor import Compositor
 from app.desktop.wayland.hyprland import HyprlandWindows
+from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.listener import TouchListener
+from app.desktop.wayland.occupation import locker
 from app.desktop.wayland.pointer import WaylandPointer
 from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.sway import SwayWindows
 from app.desktop.wayland.toplevels import Toplevels
-from app.desktop.wayland.windows import Listing, WaylandWindows, locker
+from app.desktop.wayland.windows import Listing, WaylandWindows
 from app.desktop.wayland.xwayland import XwaylandWindows
 from app.desktop.x11.apps import DesktopEntries
 
@@ -53,6 +55,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     def known() -> tuple[Window, ...]:
         return (*windows.shown(), *(window for window in windows.all() if window.is_minimised))
 
+    clipboard = WaylandClipboard(compositor)
     accessibility = AtSpi(environment, known, private, screen.monitors)
     compositor.watch(asyncio.get_running_loop())
 
@@ -65,6 +68,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         with ExitStack() as leaving:
             for leave in (compositor.close, x11.close, screen.close, apps.close, touches.close, listing.leave):
                 leaving.callback(leave)
+            await hand_over(clipboard, environment)
             await accessibility.close()
 
     def listen(_stop_key: Chord, _on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
@@ -84,7 +88,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         exact=WaylandTyping(keyboard, handled, stop),
         windows=windows,
         apps=apps,
-        clipboard=WaylandClipboard(compositor),
+        clipboard=clipboard,
         accessibility=accessibility,
         close=close,
         listen=listen,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 
 from app.base.errors import NeedsPerson, ToolFailed
@@ -31,6 +30,10 @@ class WaylandClipboard:
         self._kinds: dict[int, list[str]] = {}
         self._selection = self._primary = 0
         self._writing: set[asyncio.Task[None]] = set()
+        self.held: Formats = {}
+        """What is offered here; empty once another program offers something."""
+        self.lost = asyncio.Event()
+        """Set when another program has taken the clipboard over."""
         compositor.on_connect(self._connected)
 
     def _connected(self, wire: Wire) -> None:
@@ -123,7 +126,8 @@ class WaylandClipboard:
         """Own the clipboard, and give its content to whoever asks."""
         self._look()
         wire = self._compositor.wire
-        held: Mapping[str, bytes] = dict(formats)
+        held = self.held = dict(formats)
+        self.lost.clear()
 
         def given(kind: str, handle: int) -> None:
             task = asyncio.get_running_loop().create_task(_write(handle, held.get(kind, b"")))
@@ -132,6 +136,9 @@ class WaylandClipboard:
 
         def replaced() -> None:
             wire.send(source, 1)
+            if self.held is held:
+                self.held = {}
+                self.lost.set()
 
         source = wire.create(self._manager(), 0, "n", events={0: ("sh", given), 1: ("", replaced)})
         for kind in held:

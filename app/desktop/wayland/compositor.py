@@ -79,22 +79,23 @@ class Compositor:
             self._wire.close()
             self._connect()
             if self._loop:
-                self.watch(self._loop)
+                self.watch(self._loop, self._on_end)
         return self._wire
 
     def on_connect(self, make: Callable[[Wire], None]) -> None:
         self._makers.append(make)
         make(self.wire)
 
-    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Pass events on as they arrive, on this event loop."""
-        self._loop = loop
+    def watch(self, loop: asyncio.AbstractEventLoop, on_end: Callable[[], None] = lambda: None) -> None:
+        """Pass events on as they arrive, on this event loop. `on_end` is called when the connection breaks."""
+        self._loop, self._on_end = loop, on_end
         loop.add_reader(self._wire.fileno(), self._read)
 
     def _read(self) -> None:
         self._wire.read()
         if self._wire.broken:
             self._unwatch()
+            self._on_end()
             return
         with suppress(ToolFailed):  # because the next request tells that the connection broke
             self._wire.flush()

@@ -21,6 +21,18 @@ _SETTLED_S = 0.18
 _LOOK_AGAIN_S, _MOST_LOOKS = 0.1, 50
 
 
+def watch_idleness(
+    compositor: Compositor, wire: Wire, idle_ms: int, rests: Callable[[], None], moves: Callable[[], None]
+) -> None:
+    """Call `rests` when the seat was idle for so long, and `moves` when it no longer is, if the compositor tells."""
+    events: Events = {0: ("", rests), 1: ("", moves)}
+    seat = compositor.seat()
+    if compositor.has(IDLE):
+        wire.create(compositor.bound(IDLE), 1, "nuo", idle_ms, seat, events=events)
+    elif compositor.has(KDE_IDLE):
+        wire.create(compositor.bound(KDE_IDLE), 0, "nou", seat, idle_ms, events=events)
+
+
 class TouchListener:
     """Calls the function given to `listen` when the person touches mouse or keyboard. Runs on the desktop thread.
 
@@ -40,12 +52,7 @@ class TouchListener:
 
     def _connected(self, wire: Wire) -> None:
         self._is_idle = False
-        events: Events = {0: ("", self._rests), 1: ("", self._moves)}
-        seat = self._compositor.seat()
-        if self._compositor.has(IDLE):
-            wire.create(self._compositor.bound(IDLE), 1, "nuo", _IDLE_MS, seat, events=events)
-        elif self._compositor.has(KDE_IDLE):
-            wire.create(self._compositor.bound(KDE_IDLE), 0, "nou", seat, _IDLE_MS, events=events)
+        watch_idleness(self._compositor, wire, _IDLE_MS, self._rests, self._moves)
 
     def listen(self, touched: Callable[[], None]) -> Callable[[], None]:
         """Call `touched` for each touch that is noticed, on the desktop thread. Returns what ends that."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Protocol
 
 from app.base.errors import ToolFailed
@@ -20,7 +19,6 @@ from app.desktop.wayland.xwayland import XwaylandWindows
 _LIMIT_S = 2.0
 _CLOSING_S = 5.0
 _LOOK_AGAIN_S = 0.1
-_LOCKERS = frozenset({"swaylock", "hyprlock", "waylock", "gtklock"})
 
 Answered = Callable[[int, float], Awaitable[bool | None]]
 """Waits until the program of a process has handled its input. True, False after the limit (s), None if unknown."""
@@ -188,17 +186,3 @@ class WaylandWindows:
                 return False
             await self.changed(min(left, _LOOK_AGAIN_S))
         return True
-
-
-def locker() -> str:
-    """Return the name of a running screen locker of this person; "" if none runs. They run only while it is locked."""
-    own = Path("/proc/self").stat().st_uid
-    for process in Path("/proc").iterdir():
-        try:
-            if process.name.isdigit() and process.stat().st_uid == own:
-                name = (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
-                if name in _LOCKERS:
-                    return name
-        except OSError:  # because it has ended meanwhile
-            continue
-    return ""
