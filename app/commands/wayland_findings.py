@@ -77,13 +77,12 @@ def pointer(compositor: Compositor) -> Finding:
 @_found("Windows")
 def windows(compositor: Compositor) -> Finding:
     """Check that windows are listed, with their places."""
-    toplevels = Toplevels(compositor)
-    listing = listing_of(os.environ, toplevels)
+    listing = listing_of(os.environ, compositor)
     try:
         count = len(listing.windows())
     finally:
         listing.leave()
-    if listing is toplevels:
+    if isinstance(listing, Toplevels):
         lacks = "the compositor tells no places: controls are pressed by name, or found by sight"
         return note("Windows", f"{count} listed; {lacks}", "sway and Hyprland tell the places.")
     return ok("Windows", f"{listing.name} lists {count}")

@@ -45,9 +45,8 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
             f"This Wayland session does not let Wisp work on its screen: it offers programs no {', '.join(lacking)}. "
             "sway, labwc, Hyprland, Wayfire and river do. Or log out and choose an X11 session (“on Xorg”)."
         )
-    toplevels, x11 = Toplevels(compositor), XwaylandWindows(environment)
-    listing = listing_of(environment, toplevels)
-    windows = WaylandWindows(compositor, listing, toplevels, x11, _unknown)
+    listing, x11 = listing_of(environment, compositor), XwaylandWindows(environment)
+    windows = WaylandWindows(compositor, listing, x11, _unknown)
     screen, touches, apps = WaylandScreen(compositor), TouchListener(compositor), DesktopEntries(environment)
     pointer = WaylandPointer(compositor, screen.extent, lambda point: windows.under(point).place, touches.sent)
     keyboard = WaylandKeyboard(compositor, lambda: windows.keyboard().place, touches.sent)
@@ -100,13 +99,13 @@ async def _unknown(_pid: int, _limit_s: float) -> bool | None:
     return None
 
 
-def listing_of(environment: Mapping[str, str], toplevels: Toplevels) -> Listing:
+def listing_of(environment: Mapping[str, str], compositor: Compositor) -> Listing:
     """Return how windows are listed here: by sway's or Hyprland's messages, else by what every compositor tells."""
     if path := environment.get("SWAYSOCK"):
         return SwayWindows(path)
     if signature := environment.get("HYPRLAND_INSTANCE_SIGNATURE"):
         return HyprlandWindows(Path(environment.get("XDG_RUNTIME_DIR", "/tmp"), "hypr", signature))
-    return toplevels
+    return Toplevels(compositor)
 
 
 def _reach() -> None:

@@ -58,6 +58,7 @@ class HyprlandWindows:
         def is_visible(client: dict[str, Any]) -> bool:
             return not client["hidden"] and client["workspace"]["id"] in visible
 
+        tiled = {client["pid"] for client in clients if not client["floating"]}
         clients.sort(
             key=lambda one: (not is_visible(one), not one["fullscreen"], not one["floating"], one["focusHistoryID"])
         )
@@ -70,6 +71,7 @@ class HyprlandWindows:
                 pid=one["pid"],
                 is_active=one["address"] == active,
                 is_minimised=not is_visible(one),
+                is_dialog=one["floating"] and one["pid"] in tiled,
                 desktop=max(one["workspace"]["id"], 0),
                 content=area,
             )

@@ -59,6 +59,9 @@ class SwayWindows:
         tree = self._asked(_TREE)
         self._x_numbers = {_ref(leaf): int(leaf["window"]) for leaf in _leaves(tree) if leaf.get("window")}
         found = [window for workspace in _workspaces(tree) for window in _stacked(workspace)]
+        first = {window.pid: window.ref for window in sorted(found, key=lambda one: -_number(one.ref))}
+        # sway does not tell which window is a dialog, but lets each float, and gives later windows higher numbers.
+        found = [replace(one, is_dialog=one.is_dialog and first[one.pid] != one.ref) for one in found]
         return tuple(sorted(found, key=lambda window: window.is_minimised))
 
     def x_number(self, ref: str) -> int:
@@ -140,10 +143,10 @@ def _workspaces(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _stacked(workspace: dict[str, Any]) -> Iterator[Window]:
     """Yield the windows of a workspace, topmost first: full screen, then floating ones, then tiled ones."""
-    nodes = (*reversed(workspace["floating_nodes"]), *workspace["nodes"])
-    leaves = [leaf for node in nodes for leaf in _leaves(node)]
-    for leaf in sorted(leaves, key=lambda leaf: not leaf["fullscreen_mode"]):
-        yield replace(_window(leaf), desktop=max(int(workspace.get("num") or 0), 0))
+    floating = [(leaf, True) for node in reversed(workspace["floating_nodes"]) for leaf in _leaves(node)]
+    tiled = [(leaf, False) for node in workspace["nodes"] for leaf in _leaves(node)]
+    for leaf, floats in sorted(floating + tiled, key=lambda pair: not pair[0]["fullscreen_mode"]):
+        yield replace(_window(leaf), desktop=max(int(workspace.get("num") or 0), 0), is_dialog=floats)
 
 
 def _leaves(node: dict[str, Any]) -> Iterator[dict[str, Any]]:

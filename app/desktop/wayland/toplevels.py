@@ -91,10 +91,6 @@ class Toplevels:
             },
         )
 
-    def dialogs(self) -> frozenset[tuple[str, str]]:
-        """Return the programs and titles of the windows that are dialogs of another one."""
-        return frozenset((one.app, one.title) for one in self._known.values() if one.parent)
-
     def windows(self) -> tuple[Window, ...]:
         self._compositor.wire.roundtrip()
         found = [self._window(number, self._known[number]) for number in self._order]

@@ -13,7 +13,6 @@ from app.base.texts import Phrase
 from app.base.values import replace
 from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
 from app.desktop.wayland.compositor import Compositor
-from app.desktop.wayland.toplevels import Toplevels
 from app.desktop.wayland.xwayland import XwaylandWindows
 
 _LIMIT_S = 2.0
@@ -51,34 +50,29 @@ class Listing(Protocol):
 class WaylandWindows:
     """The windows, topmost first. A compositor's refs name them, also those of XWayland."""
 
-    def __init__(
-        self, compositor: Compositor, listing: Listing, toplevels: Toplevels, x11: XwaylandWindows, answered: Answered
-    ) -> None:
+    def __init__(self, compositor: Compositor, listing: Listing, x11: XwaylandWindows, answered: Answered) -> None:
         self._compositor = compositor
         self._listing = listing
-        self._toplevels = toplevels
         self._x11 = x11
         self._answered = answered
         self._news = asyncio.Event()
         listing.follow(self._news.set)
-        toplevels.follow(self._news.set)
 
     # --- seeing
 
     def all(self) -> tuple[Window, ...]:
-        found, dialogs, own = self._listing.windows(), self._toplevels.dialogs(), self._x11.listed()
+        found, by_x11 = self._listing.windows(), self._x11.listed()
 
         def whole(window: Window) -> Window:
-            by_x11 = own.get(self._listing.x_number(window.ref))
-            is_dialog = window.is_dialog or (window.app, window.title) in dialogs
-            if by_x11 is None:
-                return replace(window, is_dialog=is_dialog)
+            own = by_x11.get(self._listing.x_number(window.ref))
+            if own is None:
+                return window
             return replace(
                 window,
-                app=window.app or by_x11.app,
-                is_dialog=is_dialog or by_x11.is_dialog,
-                is_own=by_x11.is_own,
-                is_of_other_wisp=by_x11.is_of_other_wisp,
+                app=window.app or own.app,
+                is_dialog=own.is_dialog,
+                is_own=own.is_own,
+                is_of_other_wisp=own.is_of_other_wisp,
             )
 
         return tuple(whole(window) for window in found)
