@@ -13,7 +13,9 @@ from app.desktop.capture import is_black
 from app.desktop.wayland.backend import listing_of
 from app.desktop.wayland.clipboard import WaylandClipboard
 from app.desktop.wayland.compositor import IDLE, KDE_IDLE, Compositor
+from app.desktop.wayland.copying import Copier
 from app.desktop.wayland.keyboard import WaylandKeyboard
+from app.desktop.wayland.pictures import WindowPictures
 from app.desktop.wayland.pointer import WaylandPointer
 from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.toplevels import Toplevels
@@ -54,7 +56,7 @@ def display(compositor: Compositor) -> Finding:
 
 @_found("Screen capture")
 def capture(compositor: Compositor) -> Finding:
-    screen = WaylandScreen(compositor)
+    screen = WaylandScreen(compositor, Copier(compositor))
     extent = screen.extent()
     if is_black(screen.grab(extent)):
         return note("Screen capture", "The whole screen is black in a capture.", "Is a monitor on, and unlocked?")
@@ -64,8 +66,8 @@ def capture(compositor: Compositor) -> Finding:
 @_found("Input")
 def pointer(compositor: Compositor) -> Finding:
     """Make a pointer and a keyboard, and press nothing. A compositor tells no program what became of its input."""
-    WaylandPointer(compositor, WaylandScreen(compositor).extent, lambda _point: "", lambda: None)
-    WaylandKeyboard(compositor, lambda: "", lambda: None)
+    WaylandPointer(compositor, WaylandScreen(compositor, Copier(compositor)).extent, lambda _point: "", lambda _: None)
+    WaylandKeyboard(compositor, lambda: "", lambda _: None)
     compositor.wire.roundtrip()
     if compositor.missing():
         return fail("Input", f"it lacks {', '.join(compositor.missing())}", _ELSEWHERE)
@@ -77,14 +79,18 @@ def pointer(compositor: Compositor) -> Finding:
 @_found("Windows")
 def windows(compositor: Compositor) -> Finding:
     """Check that windows are listed, with their places."""
-    listing = listing_of(os.environ, compositor)
+    copier = Copier(compositor)
+    pictures = WindowPictures(compositor, copier)
+    listing = listing_of(os.environ, compositor, pictures, WaylandScreen(compositor, copier))
     try:
         count = len(listing.windows())
     finally:
         listing.leave()
-    if isinstance(listing, Toplevels):
+    if isinstance(listing, Toplevels) and not pictures.is_possible:
         lacks = "the compositor tells no places: controls are pressed by name, or found by sight"
         return note("Windows", f"{count} listed; {lacks}", "sway and Hyprland tell the places.")
+    if isinstance(listing, Toplevels):
+        return ok("Windows", f"{count} listed; they are found on the screen by their pictures")
     return ok("Windows", f"{listing.name} lists {count}")
 
 

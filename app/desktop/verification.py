@@ -333,7 +333,7 @@ def _differences(old: Window, new: Window, meant: Window | None, *, is_arranged:
         yield WindowChange(WindowChanged(WindowEvent.RENAMED, new.title, old.title), is_effect)
     if new.is_minimised and not old.is_minimised:
         yield WindowChange(WindowChanged(WindowEvent.MINIMISED, new.title), is_effect)
-    elif new.area != old.area and is_effect:
+    elif new.area != old.area and is_effect and new.area.size.area and old.area.size.area:
         yield WindowChange(WindowChanged(WindowEvent.MOVED, new.title), is_effect=not is_arranged)
 
 

@@ -15,11 +15,13 @@ from app.desktop.privacy import Private
 from app.desktop.takeover import StopFlag
 from app.desktop.wayland.clipboard import WaylandClipboard
 from app.desktop.wayland.compositor import Compositor
+from app.desktop.wayland.copying import Copier
 from app.desktop.wayland.hyprland import HyprlandWindows
 from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.listener import TouchListener
 from app.desktop.wayland.occupation import locker
+from app.desktop.wayland.pictures import WindowPictures
 from app.desktop.wayland.pointer import WaylandPointer
 from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.sway import SwayWindows
@@ -28,7 +30,6 @@ from app.desktop.wayland.windows import Listing, WaylandWindows
 from app.desktop.wayland.xwayland import XwaylandWindows
 from app.desktop.x11.apps import DesktopEntries
 
-_HANDLED_S = 1.0
 _NEEDED = frozenset({"capture", "pointer", "keyboard", "windows"})
 """Without one of these abilities, a screen cannot be worked on at all."""
 
@@ -45,11 +46,19 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
             f"This Wayland session does not let Wisp work on its screen: it offers programs no {', '.join(lacking)}. "
             "sway, labwc, Hyprland, Wayfire and river do. Or log out and choose an X11 session (“on Xorg”)."
         )
-    listing, x11 = listing_of(environment, compositor), XwaylandWindows(environment)
-    windows = WaylandWindows(compositor, listing, x11, _unknown)
-    screen, touches, apps = WaylandScreen(compositor), TouchListener(compositor), DesktopEntries(environment)
-    pointer = WaylandPointer(compositor, screen.extent, lambda point: windows.under(point).place, touches.sent)
-    keyboard = WaylandKeyboard(compositor, lambda: windows.keyboard().place, touches.sent)
+    copier = Copier(compositor)
+    screen, pictures = WaylandScreen(compositor, copier), WindowPictures(compositor, copier)
+    listing, x11 = listing_of(environment, compositor, pictures, screen), XwaylandWindows(environment)
+    windows = WaylandWindows(compositor, listing, x11, pictures, _unknown)
+    touches, apps = TouchListener(compositor), DesktopEntries(environment)
+
+    def sent(may_move: bool) -> None:  # noqa: FBT001 - the only argument of a callback
+        touches.sent()
+        if may_move:
+            listing.doubt(all_of_them=False)
+
+    pointer = WaylandPointer(compositor, screen.extent, lambda point: windows.under(point).place, sent)
+    keyboard = WaylandKeyboard(compositor, lambda: windows.keyboard().place, sent)
 
     def known() -> tuple[Window, ...]:
         return (*windows.shown(), *(window for window in windows.all() if window.is_minimised))
@@ -58,14 +67,9 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     accessibility = AtSpi(environment, known, private, screen.monitors)
     compositor.watch(asyncio.get_running_loop())
 
-    async def handled() -> None:
-        active = next((window for window in windows.all() if window.is_active), None)
-        if active:
-            await windows.answers(active.ref, _HANDLED_S)
-
     async def close() -> None:
         with ExitStack() as leaving:
-            for leave in (compositor.close, x11.close, screen.close, apps.close, touches.close, listing.leave):
+            for leave in (compositor.close, x11.close, apps.close, touches.close, listing.leave):
                 leaving.callback(leave)
             await hand_over(clipboard, environment)
             await accessibility.close()
@@ -75,6 +79,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
 
         def noticed() -> None:
             pointer.moved_by_hand()
+            listing.doubt(all_of_them=True)
             touched()
 
         return touches.listen(noticed)
@@ -84,7 +89,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         screen=screen,
         pointer=pointer,
         keyboard=keyboard,
-        exact=WaylandTyping(keyboard, handled, stop),
+        exact=WaylandTyping(keyboard, windows, stop),
         windows=windows,
         apps=apps,
         clipboard=clipboard,
@@ -99,13 +104,15 @@ async def _unknown(_pid: int, _limit_s: float) -> bool | None:
     return None
 
 
-def listing_of(environment: Mapping[str, str], compositor: Compositor) -> Listing:
+def listing_of(
+    environment: Mapping[str, str], compositor: Compositor, pictures: WindowPictures, screen: WaylandScreen
+) -> Listing:
     """Return how windows are listed here: by sway's or Hyprland's messages, else by what every compositor tells."""
     if path := environment.get("SWAYSOCK"):
         return SwayWindows(path)
     if signature := environment.get("HYPRLAND_INSTANCE_SIGNATURE"):
         return HyprlandWindows(Path(environment.get("XDG_RUNTIME_DIR", "/tmp"), "hypr", signature))
-    return Toplevels(compositor)
+    return Toplevels(compositor, pictures, screen)
 
 
 def _reach() -> None:

@@ -17,11 +17,14 @@ IMAGE_COPY, IMAGE_SOURCE = "ext_image_copy_capture_manager_v1", "ext_output_imag
 POINTER = "zwlr_virtual_pointer_manager_v1"
 KEYBOARD = "zwp_virtual_keyboard_manager_v1"
 TOPLEVELS = "zwlr_foreign_toplevel_manager_v1"
+TOPLEVEL_LIST = "ext_foreign_toplevel_list_v1"
+TOPLEVEL_SOURCE = "ext_foreign_toplevel_image_capture_source_manager_v1"
 CLIPBOARDS = ("ext_data_control_manager_v1", "zwlr_data_control_manager_v1")
 IDLE, KDE_IDLE = "ext_idle_notifier_v1", "org_kde_kwin_idle"
 _WANTED = {
     _OUTPUT: 4, _SEAT: 5, _SHM: 1, _XDG_OUTPUT: 3, SCREENCOPY: 3, IMAGE_COPY: 1, IMAGE_SOURCE: 1, POINTER: 2,
     KEYBOARD: 1, TOPLEVELS: 3, CLIPBOARDS[0]: 1, CLIPBOARDS[1]: 2, IDLE: 2, KDE_IDLE: 1,
+    TOPLEVEL_LIST: 1, TOPLEVEL_SOURCE: 1,
 }  # fmt: skip
 """The newest version of each interface that is understood here."""
 NEEDED = {

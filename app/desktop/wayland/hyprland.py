@@ -78,8 +78,11 @@ class HyprlandWindows:
             for one in clients
         )
 
-    def x_number(self, ref: str) -> int:  # noqa: ARG002 - Hyprland does not tell
-        return 0
+    def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - Hyprland does not tell
+        return None
+
+    def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - Hyprland tells where windows are
+        return
 
     def focus(self, ref: str) -> None:
         self._run(f"focuswindow address:{_address(ref)}")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 
 from app.base.errors import NeedsPerson, ToolMisuse
-from app.desktop.backends import KeyboardMoved
+from app.desktop.backends import KeyboardMoved, Windows
 from app.desktop.keys import UNCHECKED, KeyChecks, slices
 from app.desktop.takeover import StopFlag
 from app.desktop.wayland.compositor import KEYBOARD, Compositor
@@ -23,6 +23,7 @@ from app.desktop.wayland.wire import Wire
 
 _KEYMAP, _KEY, _MODIFIERS = 0, 1, 2
 _XKB_V1 = 1
+_HANDLED_S = 1.0
 # Codes as in https://github.com/torvalds/linux/blob/master/include/uapi/linux/input-event-codes.h
 _ROWS = (
     (2, "1234567890-=", "!@#$%^&*()_+"),
@@ -98,11 +99,14 @@ def _symbol(name: str) -> str:
 
 
 class WaylandKeyboard:
-    """The keyboard. `focused` returns the place that keys go to; `sent` is called with each event."""
+    """The keyboard. `focused` returns the place that keys go to.
+
+    `sent` is called for each event, and gets whether it may have moved a window.
+    """
 
     is_lending = False
 
-    def __init__(self, compositor: Compositor, focused: Callable[[], str], sent: Callable[[], None]) -> None:
+    def __init__(self, compositor: Compositor, focused: Callable[[], str], sent: Callable[[bool], None]) -> None:
         self._compositor = compositor
         self._focused = focused
         self._sent = sent
@@ -193,7 +197,7 @@ class WaylandKeyboard:
         wire.send(self._device, _MODIFIERS, "uuuu", mask, 0, 0, 0)
 
     def _done(self) -> None:
-        self._sent()
+        self._sent(any(_MASKS[name] >= _MASKS["Alt_L"] for name in self._held))
         self._compositor.wire.roundtrip()
 
     # --- characters that the layout lacks
@@ -239,11 +243,11 @@ class WaylandKeyboard:
 
 
 class WaylandTyping:
-    """Types any text with the virtual keyboard. `handled` waits until the active program has handled its keys."""
+    """Types any text with the virtual keyboard."""
 
-    def __init__(self, keyboard: WaylandKeyboard, handled: Callable[[], Awaitable[object]], stop: StopFlag) -> None:
+    def __init__(self, keyboard: WaylandKeyboard, windows: Windows, stop: StopFlag) -> None:
         self._keyboard = keyboard
-        self._handled = handled
+        self._windows = windows
         self._stop = stop
 
     def can_paste(self) -> bool:
@@ -257,7 +261,9 @@ class WaylandTyping:
         while sent_chars < len(text):
             left = text[sent_chars:]
             if not self._keyboard.has_room_for(left):
-                await self._handled()  # because the meaning of keys that were sent before changes now
+                # Wait for the program, because the meaning of keys that were sent before changes now.
+                if active := self._windows.keyboard().window:
+                    await self._windows.answers(active, _HANDLED_S)
             for part in slices(left[: self._keyboard.learn(left)]):
                 self._stop.check()
                 try:

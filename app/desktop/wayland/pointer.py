@@ -30,8 +30,8 @@ def now_ms() -> int:
 class WaylandPointer:
     """The mouse. No compositor tells where the pointer is: after a hand moved it (`moved_by_hand`), nobody knows.
 
-    `extent` returns the rectangle of all monitors, `under` the place of the window at a point. `sent` is called with
-    each event.
+    `extent` returns the rectangle of all monitors, `under` the place of the window at a point. `sent` is called for
+    each event, and gets whether it may have moved a window.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class WaylandPointer:
         compositor: Compositor,
         extent: Callable[[], Rect],
         under: Callable[[Point], str],
-        sent: Callable[[], None],
+        sent: Callable[[bool], None],
     ) -> None:
         self._compositor = compositor
         self._extent = extent
@@ -81,7 +81,7 @@ class WaylandPointer:
 
     def button(self, button: Button, *, down: bool) -> None:
         self._send(_BUTTON, "uuu", now_ms(), _CODES[button], down)
-        self._frame()
+        self._frame(may_move=not down)
 
     def scroll(self, dx: int, dy: int) -> None:
         for axis, notches in ((_VERTICAL, dy), (_HORIZONTAL, dx)):
@@ -96,8 +96,8 @@ class WaylandPointer:
             raise NeedsPerson("This compositor lets no program move the pointer (it lacks wlr-virtual-pointer).")
         wire.send(self._device, opcode, signature, *arguments)
 
-    def _frame(self) -> None:
+    def _frame(self, *, may_move: bool = False) -> None:
         """End an event: programs get nothing before that. Returns once the compositor has handled it."""
         self._send(_FRAME, "")
-        self._sent()
+        self._sent(may_move)
         self._compositor.wire.roundtrip()

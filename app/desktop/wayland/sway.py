@@ -64,7 +64,10 @@ class SwayWindows:
         found = [replace(one, is_dialog=one.is_dialog and first[one.pid] != one.ref) for one in found]
         return tuple(sorted(found, key=lambda window: window.is_minimised))
 
-    def x_number(self, ref: str) -> int:
+    def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - sway tells where windows are
+        return
+
+    def x_number(self, ref: str) -> int | None:
         """Return the number that a window of the last list has in XWayland; 0 for a native window."""
         return self._x_numbers.get(ref, 0)
 

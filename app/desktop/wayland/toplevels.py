@@ -1,22 +1,30 @@
-"""Windows by wlr-foreign-toplevel-management: their titles, programs and states, but no places and no processes.
+"""Windows by wlr-foreign-toplevel-management: it tells titles, programs and states, but no places and no processes.
 
-https://wayland.app/protocols/wlr-foreign-toplevel-management-unstable-v1
+https://wayland.app/protocols/wlr-foreign-toplevel-management-unstable-v1. A window's place is where its picture is
+found on the screen, its process is the only one of its program's name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.values import dataclass, field
 from app.desktop.backends import Window
 from app.desktop.wayland.compositor import TOPLEVELS, Compositor
+from app.desktop.wayland.pictures import WindowPictures, found_in
+from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.wire import Wire
 
 _MAXIMISED, _MINIMISED, _ACTIVATED, _FULLSCREEN = 0, 1, 2, 3
 _MINIMISE, _RESTORE, _ACTIVATE, _CLOSE = 2, 3, 4, 5
 _WORD_BYTES = 4
+_UNKNOWN = Rect(0, 0, 0, 0)
+_RUN_WORDS = 2
+"""A script has its name after that of what runs it."""
 
 
 @dataclass(slots=True)
@@ -27,15 +35,24 @@ class Toplevel:
     app: str = ""
     states: frozenset[int] = field(default_factory=frozenset)
     parent: int = 0
+    pid: int = 0
 
 
 class Toplevels:
-    """The windows of a compositor that tells nothing but their names. The last activated one comes first."""
+    """The windows of a compositor that tells nothing but their names. The last activated one comes first.
+
+    A window whose place is not known has an area of no size.
+    """
 
     name = "toplevels"
 
-    def __init__(self, compositor: Compositor) -> None:
+    def __init__(self, compositor: Compositor, pictures: WindowPictures, screen: WaylandScreen) -> None:
         self._compositor = compositor
+        self._pictures = pictures
+        self._screen = screen
+        self._places: dict[int, Rect] = {}
+        self._doubtful: set[int] = set()
+        """The windows that may lie elsewhere now."""
         self._known: dict[int, Toplevel] = {}
         self._order: list[int] = []
         self._changed: Callable[[], None] = lambda: None
@@ -44,6 +61,7 @@ class Toplevels:
     def _connected(self, wire: Wire) -> None:
         self._known.clear()
         self._order.clear()
+        self._places.clear()
         if self._compositor.has(TOPLEVELS):
             manager = self._compositor.bound(TOPLEVELS)
             wire.hear(manager, {0: ("n", self._appeared)})
@@ -70,11 +88,14 @@ class Toplevels:
             told.parent = parent
 
         def done() -> None:
+            self._doubtful.update(self._known)
             self._changed()
 
         def closed() -> None:
             del self._known[number]
             self._order.remove(number)
+            self._places.pop(number, None)
+            self._doubtful = set(self._known)
             self._compositor.wire.send(number, 7)
             self._compositor.wire.forget(number)
             self._changed()
@@ -93,18 +114,42 @@ class Toplevels:
 
     def windows(self) -> tuple[Window, ...]:
         self._compositor.wire.roundtrip()
+        self._look_where()
         found = [self._window(number, self._known[number]) for number in self._order]
         return tuple(sorted(found, key=lambda window: window.is_minimised))
 
+    def doubt(self, *, all_of_them: bool) -> None:
+        """Note that windows may have been moved: all, or only the active one."""
+        self._doubtful.update(self._known if all_of_them else self._order[:1])
+
+    def _look_where(self) -> None:
+        """Find the doubtful windows that are not minimised on the screen."""
+        shown = [number for number in self._order if _MINIMISED not in self._known[number].states]
+        doubtful = [number for number in shown if number in self._doubtful]
+        self._doubtful.clear()
+        if not doubtful or not self._pictures.is_possible:
+            return
+        screen = self._screen.grab(self._screen.extent())
+        for number in doubtful:
+            told = self._known[number]
+            picture = self._pictures.of(told.app, told.title)
+            place = found_in(screen, picture, self._places.get(number)) if picture else None
+            # One that is not found may lie behind others, where it was.
+            if place or (picture and self._places.get(number, _UNKNOWN).size != picture.area.size):
+                self._places[number] = place or _UNKNOWN
+
     def _window(self, number: int, told: Toplevel) -> Window:
+        area = self._places.get(number, _UNKNOWN)
         return Window(
             ref=f"w{number:x}",
             title=told.title,
             app=told.app,
-            area=Rect(0, 0, 0, 0),
+            area=area,
+            pid=self._pid(told),
             is_active=_ACTIVATED in told.states,
             is_minimised=_MINIMISED in told.states,
             is_dialog=bool(told.parent),
+            content=area if area.size.area else None,
         )
 
     def follow(self, changed: Callable[[], None]) -> None:
@@ -114,8 +159,13 @@ class Toplevels:
     def leave(self) -> None:
         return
 
-    def x_number(self, ref: str) -> int:  # noqa: ARG002 - the protocol does not tell
-        return 0
+    def _pid(self, told: Toplevel) -> int:
+        if not told.pid or not Path(f"/proc/{told.pid}").exists():
+            told.pid = pid_of(told.app)
+        return told.pid
+
+    def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - the protocol does not tell
+        return None
 
     def focus(self, ref: str) -> None:
         self._send(ref, _RESTORE)
@@ -136,3 +186,28 @@ class Toplevels:
             raise ToolFailed("That window is gone.", "list_windows shows what is there.")
         self._compositor.wire.send(number, opcode, signature, *arguments)
         self._compositor.wire.roundtrip()
+
+
+def pid_of(app: str) -> int:
+    """Return the process of a program that has windows under this name; 0 if it is none or several.
+
+    The children of a process that has the name, too, belong to it.
+    """
+    wanted = app.rpartition(".")[2].casefold()
+    parents = {pid: parent for pid, parent, names in _processes() if app.casefold() in names or wanted in names}
+    roots = [pid for pid, parent in parents.items() if parent not in parents]
+    return roots[0] if wanted and len(roots) == 1 else 0
+
+
+def _processes() -> Iterator[tuple[int, int, frozenset[str]]]:
+    """Yield each process of this person: its number, its parent's, and the names of what it runs, in lower case."""
+    own = os.getuid()
+    for folder in Path("/proc").iterdir():
+        try:
+            if not folder.name.isdigit() or folder.stat().st_uid != own:
+                continue
+            words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:_RUN_WORDS]
+            parent = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except OSError:  # because it has ended meanwhile
+            continue
+        yield int(folder.name), parent, frozenset(Path(word).name.casefold() for word in words if word)

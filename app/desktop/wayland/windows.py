@@ -13,6 +13,7 @@ from app.base.texts import Phrase
 from app.base.values import replace
 from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
 from app.desktop.wayland.compositor import Compositor
+from app.desktop.wayland.pictures import WindowPictures
 from app.desktop.wayland.xwayland import XwaylandWindows
 
 _LIMIT_S = 2.0
@@ -32,7 +33,13 @@ class Listing(Protocol):
         """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last."""
         ...
 
-    def x_number(self, ref: str) -> int: ...
+    def x_number(self, ref: str) -> int | None:
+        """Return the number that a window of the last list has in XWayland; 0: it is native, None: it is not told."""
+        ...
+
+    def doubt(self, *, all_of_them: bool) -> None:
+        """Note that the active window, or all of them, may have been moved."""
+        ...
 
     def focus(self, ref: str) -> None: ...
 
@@ -50,11 +57,21 @@ class Listing(Protocol):
 class WaylandWindows:
     """The windows, topmost first. A compositor's refs name them, also those of XWayland."""
 
-    def __init__(self, compositor: Compositor, listing: Listing, x11: XwaylandWindows, answered: Answered) -> None:
+    def __init__(
+        self,
+        compositor: Compositor,
+        listing: Listing,
+        x11: XwaylandWindows,
+        pictures: WindowPictures,
+        answered: Answered,
+    ) -> None:
         self._compositor = compositor
         self._listing = listing
         self._x11 = x11
+        self._pictures = pictures
         self._answered = answered
+        self._numbers: dict[str, int] = {}
+        """The numbers that the windows of X11 programs have in XWayland, by their refs."""
         self._news = asyncio.Event()
         listing.follow(self._news.set)
 
@@ -62,14 +79,21 @@ class WaylandWindows:
 
     def all(self) -> tuple[Window, ...]:
         found, by_x11 = self._listing.windows(), self._x11.listed()
+        self._numbers.clear()
 
         def whole(window: Window) -> Window:
-            own = by_x11.get(self._listing.x_number(window.ref))
-            if own is None:
+            number = self._listing.x_number(window.ref)
+            if number is None:
+                number = next((one for one, own in by_x11.items() if _is_same(own, window)), 0)
+            if number not in by_x11:
                 return window
+            self._numbers[window.ref] = number
+            own = by_x11.pop(number)
             return replace(
                 window,
                 app=window.app or own.app,
+                area=window.area if window.area.size.area else own.area,
+                pid=window.pid or own.pid,
                 is_dialog=own.is_dialog,
                 is_own=own.is_own,
                 is_of_other_wisp=own.is_of_other_wisp,
@@ -79,7 +103,7 @@ class WaylandWindows:
 
     def shown(self) -> tuple[Window, ...]:
         listed = self.all()
-        refs = {self._listing.x_number(window.ref): window.ref for window in listed}
+        refs = {number: ref for ref, number in self._numbers.items()}
         popups = (
             replace(popup, ref=refs.get(int(popup.ref[1:], 16), "") if popup.ref else "")
             for popup in self._x11.popups()
@@ -97,7 +121,7 @@ class WaylandWindows:
         listed = self.all()
         if popup.place:
             number = int(popup.window[1:], 16) if popup.window else 0
-            owner = next((one.ref for one in listed if number and self._listing.x_number(one.ref) == number), "")
+            owner = next((ref for ref, known in self._numbers.items() if known == number), "")
             return Landing(f"x{popup.place}", owner, popup.is_own)
         found = next((one for one in listed if not one.is_minimised and one.area.contains(point)), None)
         if found is None:
@@ -151,13 +175,18 @@ class WaylandWindows:
         return found
 
     async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
-        if number := self._listing.x_number(ref):
+        if number := self._numbers.get(ref):
             return await self._x11.answers(number, limit_s, whole=whole)
         found = next((window for window in self.all() if window.ref == ref), None)
         return await self._answered(found.pid, limit_s) if found and found.pid else None
 
-    async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002 - a compositor shows only whole outputs
-        return None
+    async def picture(self, ref: str) -> Frame | None:
+        window = self._by_ref(ref)
+        picture = self._pictures.of(window.app, window.title)
+        place = window.content or window.area
+        if picture is None or (picture.area.width, picture.area.height) != (place.width, place.height):
+            return None  # because it has shadows around it, or nobody knows where it lies
+        return Frame(place, picture.bgrx)
 
     async def arranged(self, limit_s: float) -> bool:  # noqa: ARG002 - a compositor handles requests in order
         self._compositor.wire.roundtrip()
@@ -180,3 +209,7 @@ class WaylandWindows:
                 return False
             await self.changed(min(left, _LOOK_AGAIN_S))
         return True
+
+
+def _is_same(one: Window, other: Window) -> bool:
+    return (one.title, one.app.casefold()) == (other.title, other.app.casefold())
