@@ -477,6 +477,7 @@ class Backend:
     `drawing` is None if changes can only be found by comparing pixels. `is_private` says which windows Wisp must not
     see. `reach` raises NeedsPerson while the screen cannot be seen or controlled; None if it always can.
     `shows_drawing` draws for a moment and returns whether a capture shows that; None if this cannot be tried.
+    `shows_pointer` returns whether the pointer, which is at that point, is in captures; None if it never is.
     """
 
     name: str
@@ -494,6 +495,7 @@ class Backend:
     is_private: Callable[[Window], bool] = _is_anybodys
     reach: Callable[[], None] | None = None
     shows_drawing: Callable[[], Awaitable[bool]] | None = None
+    shows_pointer: Callable[[Point], bool] | None = None
 
 
 class NoCurtain:

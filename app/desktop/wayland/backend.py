@@ -97,6 +97,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         close=close,
         listen=listen,
         reach=_reach,
+        shows_pointer=screen.shows_pointer,
     )
 
 

@@ -91,8 +91,8 @@ class Copier:
     def _connected(self, _wire: Wire) -> None:
         self._buffer = None
 
-    def part_of_output(self, output: int, area: Rect) -> tuple[Buffer, int]:
-        """Copy a part of an output, in its logical pixels, by wlr-screencopy."""
+    def part_of_output(self, output: int, area: Rect, *, with_pointer: bool = False) -> tuple[Buffer, int]:
+        """Copy a part of an output, in its logical pixels, by wlr-screencopy. `with_pointer` draws the pointer, too."""
         wire, shape, told, outcome, flags = self._compositor.wire, _Shape(), list[bool](), list[bool](), list[int]()
 
         def shaped(format_: int, width: int, height: int, stride: int) -> None:
@@ -109,15 +109,20 @@ class Copier:
             6: ("", lambda: told.append(True)),
         }
         place = (area.x, area.y, area.width, area.height)
-        frame = wire.create(self._compositor.bound(SCREENCOPY), 1, "nioiiii", 0, output, *place, events=events)
+        frame = wire.create(
+            self._compositor.bound(SCREENCOPY), 1, "nioiiii", with_pointer, output, *place, events=events
+        )
         buffer = self._ready(wire, shape, lambda: bool(told or outcome))
         wire.send(frame, 0, "o", buffer.number)
         self._wait(wire, outcome)
         wire.send(frame, 1)
         return buffer, _UPSIDE_DOWN if flags and flags[0] & _UPSIDE_DOWN else 0
 
-    def whole(self, source: int) -> tuple[Buffer, int]:
-        """Copy a whole output or window from its source object, by ext-image-copy-capture. Ends the source."""
+    def whole(self, source: int, *, with_pointer: bool = False) -> tuple[Buffer, int]:
+        """Copy a whole output or window from its source object, by ext-image-copy-capture. Ends the source.
+
+        `with_pointer` draws the pointer, too.
+        """
         wire, shape, told, outcome, turned = self._compositor.wire, _Shape(), list[bool](), list[bool](), list[int]()
 
         def sized(width: int, height: int) -> None:
@@ -138,7 +143,7 @@ class Copier:
             3: ("", lambda: outcome.append(True)),
             4: ("u", lambda _: outcome.append(False)),
         }
-        session = wire.create(self._compositor.bound(IMAGE_COPY), 0, "nou", source, 0, events=shapes)
+        session = wire.create(self._compositor.bound(IMAGE_COPY), 0, "nou", source, with_pointer, events=shapes)
         try:
             buffer = self._ready(wire, shape, lambda: bool(told or outcome))
             frame = wire.create(session, 0, "n", events=results)

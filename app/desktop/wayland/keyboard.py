@@ -260,10 +260,9 @@ class WaylandTyping:
         sent_chars = 0
         while sent_chars < len(text):
             left = text[sent_chars:]
-            if not self._keyboard.has_room_for(left):
-                # Wait for the program, because the meaning of keys that were sent before changes now.
-                if active := self._windows.keyboard().window:
-                    await self._windows.answers(active, _HANDLED_S)
+            active = "" if self._keyboard.has_room_for(left) else self._windows.keyboard().window
+            if active:  # because the meaning of keys that were sent before changes now
+                await self._windows.answers(active, _HANDLED_S)
             for part in slices(left[: self._keyboard.learn(left)]):
                 self._stop.check()
                 try:

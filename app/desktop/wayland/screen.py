@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from app.base.errors import NeedsPerson
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.desktop.backends import Frame
 from app.desktop.capture import part_of
 from app.desktop.wayland.compositor import IMAGE_COPY, IMAGE_SOURCE, Compositor, Output
 from app.desktop.wayland.copying import Buffer, Copier
 
 _PIXEL = 4
+_POINTER_PX = 16
 _MIRRORED = 4
 
 
@@ -19,6 +20,7 @@ class WaylandScreen:
     def __init__(self, compositor: Compositor, copier: Copier) -> None:
         self._compositor = compositor
         self._copier = copier
+        self._has_pointer: bool | None = None
 
     def monitors(self) -> tuple[Rect, ...]:
         areas = sorted((output.area for output in self._outputs()), key=lambda area: (area.x, area.y))
@@ -30,9 +32,21 @@ class WaylandScreen:
         right, bottom = max(area.right for area in areas), max(area.bottom for area in areas)
         return Rect(left, top, right - left, bottom - top)
 
-    def grab(self, area: Rect) -> Frame:
+    def shows_pointer(self, at: Point) -> bool:
+        """Return whether captures show the pointer, which is at that point.
+
+        A compositor leaves it out of captures only if the graphics card draws it. Then a capture with the pointer looks
+        different. That is looked at once.
+        """
+        if self._has_pointer is None:
+            around = Rect(at.x - _POINTER_PX, at.y - _POINTER_PX, 2 * _POINTER_PX, 2 * _POINTER_PX)
+            shown = around.overlap(self.extent()) or around
+            self._has_pointer = self.grab(shown).bgrx == self.grab(shown, with_pointer=True).bgrx
+        return self._has_pointer
+
+    def grab(self, area: Rect, *, with_pointer: bool = False) -> Frame:
         parts = [(shown, output) for output in self._outputs() if (shown := area.overlap(output.area))]
-        frames = [self._captured(output, shown) for shown, output in parts]
+        frames = [self._captured(output, shown, with_pointer=with_pointer) for shown, output in parts]
         if len(frames) == 1 and frames[0].area == area:
             return frames[0]
         whole = bytearray(area.size.area * _PIXEL)
@@ -49,14 +63,14 @@ class WaylandScreen:
             raise NeedsPerson("No monitor is on, so nothing of the screen can be seen. Switch one on, then ask again.")
         return outputs
 
-    def _captured(self, output: Output, area: Rect) -> Frame:
+    def _captured(self, output: Output, area: Rect, *, with_pointer: bool) -> Frame:
         """Capture a part of an output."""
         if self._compositor.has(IMAGE_COPY):
             source = self._compositor.wire.create(self._compositor.bound(IMAGE_SOURCE), 0, "no", output.number)
-            buffer, transform = self._copier.whole(source)
+            buffer, transform = self._copier.whole(source, with_pointer=with_pointer)
             return part_of(_upright(buffer, transform, output.area), area)
         inner = Rect(area.x - output.area.x, area.y - output.area.y, area.width, area.height)
-        buffer, is_upside_down = self._copier.part_of_output(output.number, inner)
+        buffer, is_upside_down = self._copier.part_of_output(output.number, inner, with_pointer=with_pointer)
         return _upright(buffer, output.transform, area, is_upside_down=bool(is_upside_down))
 
 
