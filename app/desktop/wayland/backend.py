@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from app.base.errors import NeedsPerson
@@ -20,7 +21,7 @@ from app.desktop.wayland.hyprland import HyprlandWindows
 from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.listener import TouchListener
-from app.desktop.wayland.occupation import locker
+from app.desktop.wayland.occupation import locker, once_a_second
 from app.desktop.wayland.pictures import WindowPictures
 from app.desktop.wayland.pointer import WaylandPointer
 from app.desktop.wayland.screen import WaylandScreen
@@ -96,7 +97,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         accessibility=accessibility,
         close=close,
         listen=listen,
-        reach=_reach,
+        reach=partial(_reach, once_a_second(locker)),
         shows_pointer=screen.shows_pointer,
     )
 
@@ -116,7 +117,7 @@ def listing_of(
     return Toplevels(compositor, pictures, screen)
 
 
-def _reach() -> None:
+def _reach(locker: Callable[[], str]) -> None:
     """Raise NeedsPerson if the screen is locked."""
     if name := locker():
         raise NeedsPerson(

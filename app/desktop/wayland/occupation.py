@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from app.base.errors import WispError
@@ -12,6 +13,7 @@ from app.desktop.x11.occupation import is_locked
 
 _LOCKERS = frozenset({"swaylock", "hyprlock", "waylock", "gtklock"})
 _IN_USE_MS = 100
+_ASKED_AGAIN_S = 1.0
 
 
 async def why_occupied(environment: Mapping[str, str]) -> str:
@@ -40,6 +42,19 @@ def _is_idle(compositor: Compositor) -> bool:
     rests = list[bool]()
     watch_idleness(compositor, compositor.wire, _IN_USE_MS, lambda: rests.append(True), lambda: None)
     return compositor.wire.wait(lambda: bool(rests), 3 * _IN_USE_MS / 1000)
+
+
+def once_a_second(known: Callable[[], str]) -> Callable[[], str]:
+    """Return a function that asks `known` at most once a second: to go through all processes takes milliseconds."""
+    asked_at, told = -_ASKED_AGAIN_S, ""
+
+    def asked() -> str:
+        nonlocal asked_at, told
+        if time.monotonic() - asked_at >= _ASKED_AGAIN_S:
+            asked_at, told = time.monotonic(), known()
+        return told
+
+    return asked
 
 
 def locker() -> str:

@@ -19,6 +19,8 @@ from app.desktop.wayland.xwayland import XwaylandWindows
 _LIMIT_S = 2.0
 _CLOSING_S = 5.0
 _LOOK_AGAIN_S = 0.1
+_FRESH_S = 0.005
+"""For so long a list of windows is as good as a new one: it is older than that when it has come and is used."""
 
 Answered = Callable[[int, float], Awaitable[bool | None]]
 """Waits until the program of a process has handled its input. True, False after the limit (s), None if unknown."""
@@ -72,12 +74,24 @@ class WaylandWindows:
         self._answered = answered
         self._numbers: dict[str, int] = {}
         """The numbers that the windows of X11 programs have in XWayland, by their refs."""
+        self._listed: tuple[Window, ...] = ()
+        self._listed_at = 0.0
         self._news = asyncio.Event()
-        listing.follow(self._news.set)
+        listing.follow(self._changed)
+
+    def _changed(self) -> None:
+        self._listed_at = 0.0
+        self._news.set()
 
     # --- seeing
 
     def all(self) -> tuple[Window, ...]:
+        if time.monotonic() - self._listed_at > _FRESH_S:
+            self._look()
+        return self._listed
+
+    def _look(self) -> tuple[Window, ...]:
+        """Ask the compositor for its windows."""
         found, by_x11 = self._listing.windows(), self._x11.listed()
         self._numbers.clear()
 
@@ -99,7 +113,8 @@ class WaylandWindows:
                 is_of_other_wisp=own.is_of_other_wisp,
             )
 
-        return tuple(whole(window) for window in found)
+        self._listed, self._listed_at = tuple(whole(window) for window in found), time.monotonic()
+        return self._listed
 
     def shown(self) -> tuple[Window, ...]:
         listed = self.all()
@@ -111,14 +126,13 @@ class WaylandWindows:
         return (*popups, *(window for window in listed if not window.is_minimised))
 
     def keyboard(self) -> Landing:
-        active = next((window for window in self.all() if window.is_active), None)
+        active = next((window for window in self._look() if window.is_active), None)
         if self._x11.has_own_keyboard():
             return Landing("wisp", "", is_own=True)
         return Landing(active.ref, active.ref, active.is_own) if active else Landing()
 
     def under(self, point: Point) -> Landing:
-        popup = self._x11.under(point)
-        listed = self.all()
+        popup, listed = self._x11.under(point), self._look()
         if popup.place:
             number = int(popup.window[1:], 16) if popup.window else 0
             owner = next((ref for ref, known in self._numbers.items() if known == number), "")
@@ -134,6 +148,7 @@ class WaylandWindows:
     async def focus(self, ref: str) -> Window:
         found = self._by_ref(ref)
         self._listing.focus(ref)
+        self._listed_at = 0.0
         if not await self.until(lambda: self._by_ref(ref).is_active, _LIMIT_S):
             raise ToolFailed(Phrase(STAYED_BEHIND, {"title": found.title}))
         return self._by_ref(ref)
