@@ -42,6 +42,19 @@ class Stack:
         own = [known for known in self._windows if known.pid == pid and not known.is_popup]
         return [known.area for known in own if known.title == title] or [known.area for known in own]
 
+    def contents(self, pid: int, title: str, *, is_active: bool | None = None) -> list[Rect]:
+        """Return where the surface of a program's window of that title may lie. [] if the system tells only of frames.
+
+        `is_active`: only windows that are, or are not, active, where there are such.
+        """
+        own = [known for known in self._windows if known.pid == pid and not known.is_popup]
+        named = [known for known in own if known.title == title] or own
+        alike = [known for known in named if is_active is None or known.is_active == is_active] or named
+        return [known.content for known in alike if known.content is not None]
+
+    def is_active(self, pid: int, title: str) -> bool:
+        return any(known.is_active for known in self._windows if (known.pid, known.title) == (pid, title))
+
     def popups(self, pid: int) -> list[Rect]:
         """Return the areas of a program's menus and tool tips."""
         return [known.area for known in self._windows if known.pid == pid and known.is_popup]
@@ -85,6 +98,8 @@ class Seen:
 
     `place` is set for a cell of a sheet. `is_apart`: its coordinates do not follow its window's scale, because it is in
     a page or a menu. `pane` is the root pane that it is in, and what is around that pane; () if it is in none.
+    `anchor` is what fills its window's surface, if its program tells places within the window: the scale follows it; ()
+    for a popup, which keeps its scale. None for a program that tells places on the screen.
     """
 
     key: Key
@@ -94,6 +109,7 @@ class Seen:
     element: Element
     place: Key | None = None
     pane: tuple[Key, ...] = ()
+    anchor: tuple[Key, ...] | None = None
 
 
 class RefBook:
@@ -124,10 +140,13 @@ class RefBook:
         scale = program.scale_for(node)
         pane = (node.pane.key, node.pane.parent.key) if node.pane and node.pane.parent else ()
         is_apart = node.is_in_page or (not pane and scale != program.scales.get(window.key, scale))
-        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place, pane)
+        anchor = program.anchors.get(window.key)
+        if anchor and not node.is_in_page and is_apart:
+            anchor = ()
+        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place, pane, anchor)
         return element
 
-    def renewed(self, ref: str, node: Node) -> Element:
+    def renewed(self, ref: str, node: Node, scale: Scale) -> Element:
         """Store the newly read node under a ref that exists, and return it as an `Element`."""
         seen = self._seen[ref]
         before = seen.element
@@ -142,7 +161,7 @@ class RefBook:
             description=node.description,
             length=node.length,
         )
-        self._seen[ref] = replace(seen, element=element, key=node.key)
+        self._seen[ref] = replace(seen, element=element, key=node.key, scale=scale)
         return element
 
     def ref_of(self, key: Key) -> str:
