@@ -54,8 +54,6 @@ class Frame:
 class Window:
     """A top-level window. `ref` names it for as long as it exists (`w12`); `area` is its rectangle, frame included.
 
-    `content`: where the program's own surface lies, if the system tells it; None: only the frame is known.
-
     `is_own`: it belongs to a Wisp, this one or another (`is_of_other_wisp`). `is_solid`: nothing behind it shows
     through. `is_popup`: it is a menu, a tool tip or another window that no window manager lists; it has the `ref` and
     title of its program's window. `is_tip`: it is a tool tip, which comes and goes by itself and takes no press.

@@ -23,7 +23,7 @@ _SHEET = 10_000_000
 _COLUMNS = 16
 _STEPS = 6
 _EDGE_PX = 4
-_FLOATING = ("GtkPopover", "GtkTooltip", "GtkEmojiChooser")
+_FLOATING = frozenset({"GtkPopover", "GtkPopoverMenu", "GtkTooltipWindow", "GtkEmojiChooser"})
 _CLASS_NAME = re.compile(r"(?:Gtk|Gdk|Adw)[A-Z][A-Za-z]+")
 _A = TypeVar("_A")
 _T = TypeVar("_T")
@@ -180,7 +180,7 @@ async def name(bus: Bus, node: Node) -> None:
     told = str(await bus.get(*node.key, spi.ACCESSIBLE, "Name"))
     is_class = node.key[0] in bus.vague and bool(_CLASS_NAME.fullmatch(told))
     node.name = "" if is_class else told
-    node.is_floating = is_class and told.startswith(_FLOATING)
+    node.is_floating = is_class and told in _FLOATING
 
 
 async def role(bus: Bus, node: Node) -> None:

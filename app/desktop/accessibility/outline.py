@@ -55,6 +55,12 @@ class Stack:
     def is_active(self, pid: int, title: str) -> bool:
         return any(known.is_active for known in self._windows if (known.pid, known.title) == (pid, title))
 
+    @property
+    def is_placeless(self) -> bool:
+        """Whether the system lists windows and does not tell where they lie, as most Wayland compositors."""
+        listed = [known for known in self._windows if not known.is_popup]
+        return bool(listed) and not any(known.area.size.area for known in listed)
+
     def popups(self, pid: int) -> list[Rect]:
         """Return the areas of a program's menus and tool tips."""
         return [known.area for known in self._windows if known.pid == pid and known.is_popup]

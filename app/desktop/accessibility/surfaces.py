@@ -35,19 +35,20 @@ def fillings(window: Node) -> list[Filling]:
 def place(program: Program, windows: Sequence[Node], stack: Stack, *, is_adrift: bool) -> None:
     """Find the scales of windows if their program tells places within them. `is_adrift`: its popups' are of no use.
 
-    The boxes of the windows and of their `fillings` were read.
+    The boxes of the windows and of their `fillings` were read. A popup is no window of the system, and does not tell
+    places from the corner of its own.
     """
     contents = {window.key: _contents(program, window, stack) for window in windows if _is_at_origin(window)}
-    if not any(contents.values()):
+    if not any(contents.values()) and not (contents and stack.is_placeless):
         return
     program.is_within = True
     for window in windows:
-        if contents.get(window.key):
+        if window.key in contents:
             scale, anchor = anchored(contents[window.key], fillings(window))
             program.scales[window.key] = scale
             program.anchors[window.key] = anchor
     for window in windows:
-        if not contents.get(window.key):
+        if window.key not in contents:
             program.scales[window.key] = NOWHERE if is_adrift else _of_parent(program, stack)
             program.anchors[window.key] = ()
 
