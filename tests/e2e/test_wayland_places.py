@@ -103,15 +103,18 @@ async def coloured(desk: Desktop, colour: tuple[int, int, int]) -> Rect | None:
     return await desk.run(look)
 
 
-async def move(desk: Desktop, to: Point, *, click: bool = False) -> None:
+async def click(desk: Desktop, at: Point) -> None:
     async def act(controller: DesktopController) -> None:
-        pointer = controller.backend.pointer
-        pointer.move(to)
-        if click:
-            pointer.button(Button.LEFT, down=True)
-            pointer.button(Button.LEFT, down=False)
+        controller.backend.pointer.move(at)
+        controller.backend.pointer.button(Button.LEFT, down=True)
+        controller.backend.pointer.button(Button.LEFT, down=False)
 
     await desk.run(act)
+
+
+async def escape(controller: DesktopController) -> None:
+    controller.backend.keyboard.key("Escape", down=True)
+    controller.backend.keyboard.key("Escape", down=False)
 
 
 async def agreed(desk: Desktop, name: str, colour: tuple[int, int, int], fits: Callable[[Rect, Rect], bool]) -> None:
@@ -158,13 +161,13 @@ async def test_an_entry_of_a_menu_has_its_true_place_or_none(desk: Desktop, sess
         await agreed(desk, "Press me", _MAGENTA, Rect.__eq__)
         for how, top in (("floating enable", 200), ("move position 600 px 640 px", 640)):  # there it opens upwards
             arrange(session, how)
-            await move(desk, await below(desk, "File", top), click=True)
+            await click(desk, await below(desk, "File", top))
             if kit.startswith("GTK 4"):
                 await asyncio.sleep(1)
                 assert await found(desk, "Beta") is None
             else:
                 await agreed(desk, "Beta", _GREEN, lambda told, there: there.overlap(told) == told)
-            await move(desk, Point(20, 20), click=True)
+            await desk.run(escape)  # because XWayland does not hear of a click beside its windows
 
 
 async def test_a_busy_program_has_not_answered(desk: Desktop, session: dict[str, str]) -> None:
@@ -180,7 +183,7 @@ async def test_a_busy_program_has_not_answered(desk: Desktop, session: dict[str,
             button = await found(desk, "Press me")
             assert button
             began = time.monotonic()
-            await move(desk, button.box.center, click=True)
+            await click(desk, button.box.center)
             assert await desk.run(answered, pid, 0.3) is False
             assert await desk.run(answered, pid, 5.0) is True
             assert 0.9 < time.monotonic() - began < 4
