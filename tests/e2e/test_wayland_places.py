@@ -50,7 +50,7 @@ ARRANGEMENTS = ("floating disable", "floating enable", "move position 640 px 320
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    with composited("sway", tmp_path_factory.mktemp("sway")) as environment:
+    with composited("sway", tmp_path_factory.mktemp("sway"), sway=os.environ.get("PL_SWAY", "")) as environment:
         yield environment
 
 

@@ -213,7 +213,7 @@ class Program:
     """For each window, the scale of its coordinates."""
     is_within: bool = False
     """Whether it tells places within its windows, and the system where these are. So it is on Wayland."""
-    anchors: dict[Key, tuple[Key, ...]] = field(default_factory=dict)
+    anchors: dict[Key, tuple[Node, ...]] = field(default_factory=dict)
     """For each window of such a program, what fills its surface; () for popups and where nothing does."""
 
     def scale_for(self, node: Node) -> Scale:

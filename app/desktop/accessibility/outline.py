@@ -146,9 +146,9 @@ class RefBook:
         scale = program.scale_for(node)
         pane = (node.pane.key, node.pane.parent.key) if node.pane and node.pane.parent else ()
         is_apart = node.is_in_page or (not pane and scale != program.scales.get(window.key, scale))
-        anchor = program.anchors.get(window.key)
-        if anchor and not node.is_in_page and is_apart:
-            anchor = ()
+        anchor = None
+        if (filling := program.anchors.get(window.key)) is not None:
+            anchor = () if is_apart and not node.is_in_page else tuple(part.key for part in filling)
         self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place, pane, anchor)
         return element
 

@@ -212,6 +212,8 @@ class OutlineReader:
             surfaces.place_menus(program, menus, within)
         for node in wanted:
             node.box = program.scale_for(node).on_screen(node.box or Rect(0, 0, 0, 0))
+        for window in frames:  # without the shadow that it draws itself
+            window.box = surfaces.around(part.box for part in program.anchors.get(window.key, ())) or window.box
         for node in nodes:
             node.box = _in_view(node)
 
@@ -342,10 +344,7 @@ def _scale_again(seen: Seen, told: Rect, anchor: Sequence[Rect], stack: Stack) -
     """Return the scale of an object's coordinates now, from the boxes of its window and of what fills its surface."""
     pid, title = seen.element.pid, seen.element.window
     if seen.anchor:
-        box = surfaces.around(iter(anchor))
-        fitting = [area for area in stack.contents(pid, title) if box is not None and area.size == box.size]
-        scales = {Scale(dx=area.x - box.x, dy=area.y - box.y) for area in fitting if box is not None}
-        return seen.scale if seen.scale in scales else scales.pop() if len(scales) == 1 else NOWHERE
+        return surfaces.anchored_again(stack.contents(pid, title), surfaces.around(anchor), seen.scale)
     areas = stack.areas(pid, title)
     is_kept = seen.is_apart or seen.anchor is not None or not areas
     return seen.scale if is_kept else scale_of(told, areas, stack.corners)

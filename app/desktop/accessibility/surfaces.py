@@ -53,17 +53,41 @@ def place(program: Program, windows: Sequence[Node], stack: Stack, *, is_adrift:
             program.anchors[window.key] = ()
 
 
-def anchored(contents: Sequence[Rect], found: Sequence[Filling]) -> tuple[Scale, tuple[Key, ...]]:
-    """Return the scale by which what fills a surface lies in it, and the keys of that.
+def anchored(contents: Sequence[Rect], found: Sequence[Filling]) -> tuple[Scale, Filling]:
+    """Return the scale by which what fills a surface lies in it, and what that is.
 
-    NOWHERE if nothing has the size of a surface (the window may just be changing it), or two surfaces have that size.
+    NOWHERE if nothing fills a surface (the window may just be changing its size), or if it may be more than one.
     """
-    for filling in found:
-        if (box := around(node.box for node in filling)) is not None:
-            scales = {Scale(dx=area.x - box.x, dy=area.y - box.y) for area in contents if area.size == box.size}
-            if scales:
-                return (scales.pop() if len(scales) == 1 else NOWHERE), tuple(node.key for node in filling)
+    boxes = [(filling, box) for filling in found if (box := around(node.box for node in filling)) is not None]
+    for fills in (_fills, _overflows):
+        for filling, box in boxes:
+            if scales := {_laid(box, area) for area in contents if fills(box, area)}:
+                return (scales.pop() if len(scales) == 1 else NOWHERE), filling
     return NOWHERE, ()
+
+
+def anchored_again(contents: Sequence[Rect], box: Rect | None, before: Scale) -> Scale:
+    """Return the scale by which a box lies that filled a surface before; NOWHERE if it fills none now, or several."""
+    if box is None:
+        return NOWHERE
+    scales = {_laid(box, area) for area in contents if _fills(box, area) or _overflows(box, area)}
+    if before in scales:
+        return before
+    return scales.pop() if len(scales) == 1 else NOWHERE
+
+
+def _laid(box: Rect, area: Rect) -> Scale:
+    return Scale(dx=area.x - box.x, dy=area.y - box.y)
+
+
+def _fills(box: Rect, area: Rect) -> bool:
+    return box.size == area.size
+
+
+def _overflows(box: Rect, area: Rect) -> bool:
+    """Return whether a window cannot be as narrow, or as low, as its surface. Compositors show its top left part."""
+    is_wider = box.width > area.width and box.height == area.height
+    return is_wider or (box.width == area.width and box.height > area.height)
 
 
 def around(boxes: Iterable[Rect | None]) -> Rect | None:
