@@ -50,7 +50,7 @@ ARRANGEMENTS = ("floating disable", "floating enable", "move position 640 px 320
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    with composited("sway", tmp_path_factory.mktemp("sway"), sway=os.environ.get("PL_SWAY", "")) as environment:
+    with composited("sway", tmp_path_factory.mktemp("sway")) as environment:
         yield environment
 
 
@@ -168,6 +168,25 @@ async def test_an_entry_of_a_menu_has_its_true_place_or_none(desk: Desktop, sess
             else:
                 await agreed(desk, "Beta", _GREEN, lambda told, there: there.overlap(told) == told)
             await desk.run(escape)  # because XWayland does not hear of a click beside its windows
+
+
+async def test_a_program_is_asked_what_lies_at_a_point_as_it_counts_points(
+    desk: Desktop, session: dict[str, str], tmp_path: Path
+) -> None:
+    async def over(controller: DesktopController, element: Element, point: Point) -> str:
+        return await controller.backend.accessibility.obstacle(element.ref, point)
+
+    (tmp_path / "page.html").write_text(_PAGE)
+    chromium = (*_CHROMIUM, "--force-renderer-accessibility", f"file://{tmp_path}/page.html")
+    for (command, extra), names in ((KITS["Qt"], ("Press me", "File")), ((chromium, {}), ("Reload", "New Tab"))):
+        with running(session, command, extra):
+            await agreed(desk, "Press me", _MAGENTA, Rect.__eq__)
+            arrange(session, "floating enable")
+            await below(desk, "Press me", 280)
+            one, other = [await found(desk, name) for name in names]
+            assert one and other
+            assert await desk.run(over, one, one.box.center) == ""
+            assert names[1] in await desk.run(over, one, other.box.center)
 
 
 async def test_a_busy_program_has_not_answered(desk: Desktop, session: dict[str, str]) -> None:
