@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy
@@ -22,6 +23,7 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.elements import GOOD, Element
 from tests.support.compositors import composited
+from tests.support.desktop_tools import Tools
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
@@ -68,7 +70,8 @@ def running(session: Mapping[str, str], command: tuple[str, ...], extra: Mapping
     try:
         yield program.pid
     finally:
-        os.killpg(program.pid, 9)
+        with suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
         program.wait(10)
 
 
@@ -187,6 +190,16 @@ async def test_a_program_is_asked_what_lies_at_a_point_as_it_counts_points(
             assert one and other
             assert await desk.run(over, one, one.box.center) == ""
             assert names[1] in await desk.run(over, one, other.box.center)
+
+
+async def test_an_entry_without_a_place_is_chosen_by_its_action(desk: Desktop, session: dict[str, str]) -> None:
+    with running(session, ("gtk4-print-editor",), {}):
+        await below(desk, "File", 0)
+        await Tools(desk)("choose_menu", path="File > Quit")
+        limit = time.monotonic() + _LIMIT_S
+        while await found(desk, "File"):
+            assert time.monotonic() < limit
+            await asyncio.sleep(0.1)
 
 
 async def test_a_busy_program_has_not_answered(desk: Desktop, session: dict[str, str]) -> None:

@@ -85,6 +85,10 @@ class AtSpi:
         self._outliner = Outliner()
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
+        # Without a role, what has no place is left to OCR, which finds it by sight.
+        return await self._found(query, role, limit, with_unplaced=bool(role))
+
+    async def _found(self, query: str, role: str, limit: int, *, with_unplaced: bool) -> tuple[Match, ...]:
         ways, roles, stack = readings(query), roles_called(role), self._stack()
         cells = not roles or "table cell" in roles
         async with self._surveyor.look() as look:
@@ -96,7 +100,8 @@ class AtSpi:
                 found = _scored(await look.programs(partial(self._reader.grow, cells=cells)), ways, roles)
         best = _without_echoes(found)[:limit]
         await self._reader.fill([(match.program, match.node) for match in best], stack)
-        matches = [self._match(candidate, stack) for candidate in best if _has_area(candidate.node)]
+        shown = [one for one in best if _has_area(one.node) or (with_unplaced and one.node.is_unplaced)]
+        matches = [self._match(candidate, stack) for candidate in shown]
         return tuple(sorted(matches, key=lambda match: -match.score))
 
     async def reveal(self, query: str) -> Match | None:
@@ -212,7 +217,7 @@ class AtSpi:
 
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is OutlineView.FIND:
-            matches = await self.find(request.query, limit=_MOST_MATCHES)
+            matches = await self._found(request.query, "", _MOST_MATCHES, with_unplaced=True)
             far = None if any(match.score >= GOOD for match in matches) else await self.beyond(request.query)
             return self._outliner.found(matches, far, request, await self.silent())
         stack = self._stack()

@@ -93,7 +93,7 @@ class Node:
 
     `length` is how many characters its text has; `value` is only the beginning of a long one.
 
-    `is_floating`: GTK 4 names a class for it that is shown in a popup.
+    `is_floating`: GTK 4 names a class for it that is shown in a popup. `is_unplaced`: it shows, nobody knows where.
 
     `unseen` counts the children that are there and do not show, as they are scrolled away.
 
@@ -116,6 +116,7 @@ class Node:
     place: Key | None = None
     unseen: int = 0
     is_floating: bool = False
+    is_unplaced: bool = False
 
     def has(self, state: str) -> bool:
         return bool(self.states & spi.BITS[state])

@@ -19,7 +19,7 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal
 from app.desktop.accessibility.nodes import Key, Node, Program, Scale, lies_in, state_names
 from app.desktop.backends import Window
-from app.desktop.elements import GOOD, Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight
+from app.desktop.elements import GOOD, UNPLACED, Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight
 
 COVERED = "covered"
 """The state of an element whose middle is behind another window. AT-SPI has no such state."""
@@ -135,7 +135,7 @@ class RefBook:
             name=node.called,
             value=node.value or "",
             box=node.box,
-            states=state_names(node.states) | ({COVERED} if is_covered else set()),
+            states=_states(node) | ({COVERED} if is_covered else set()),
             window=window.name,
             app=program.name,
             pid=program.pid,
@@ -163,7 +163,7 @@ class RefBook:
             name=node.name or before.name,
             value=node.value or "",
             box=node.box,
-            states=state_names(node.states),
+            states=_states(node),
             description=node.description,
             length=node.length,
         )
@@ -198,6 +198,10 @@ class RefBook:
         return self._seen.get(ref)
 
 
+def _states(node: Node) -> frozenset[str]:
+    return state_names(node.states) | ({UNPLACED} if node.is_unplaced else set())
+
+
 _NAME_CHARACTERS = 80
 _VALUE_CHARACTERS = 120
 LINE_BREAK = "⏎"
@@ -216,6 +220,7 @@ _ASKING = _ANSWERS | {"check box", "icon", "link"}
 """The roles of the controls that a dialog has which only asks something."""
 _UNSEEN = "[at least {} more out of sight: view=page names them; click one by its name, and Wisp scrolls to it]"
 _OUT_OF_SIGHT = "is out of sight: click it by its ref or name, and Wisp scrolls to it"
+_NO_PLACE = "[no place is known: press it by its ref]"
 _SIMILAR = "Similar:"
 _BEYOND = "Out of sight; click one by its name, and Wisp scrolls to it:"
 
@@ -321,7 +326,8 @@ _SCREEN_PIXELS = ModelSpace()
 
 def line_of(element: Element, space: ModelSpace = _SCREEN_PIXELS) -> str:
     """Return one element as a line of the outline, without indentation."""
-    told = [space.box(element.box), *(state for state in _TOLD_STATES if element.is_(state))]
+    place = _NO_PLACE if element.is_(UNPLACED) else space.box(element.box)
+    told = [place, *(state for state in _TOLD_STATES if element.is_(state))]
     return " ".join([*_named(element), *told, *_greyed(element)])
 
 
@@ -462,7 +468,7 @@ def _place(node: Node) -> tuple[int, int]:
 
 
 def _is_told(node: Node) -> bool:
-    if node.box is None or node.box.size.area == 0:
+    if node.box is None or (node.box.size.area == 0 and not (node.is_unplaced and node.is_operable)):
         return False
     if node.place:
         return bool(node.value) or node.has("focused") or node.has("selected")

@@ -148,6 +148,7 @@ class OutlineReader:
             scale = pane_scale(scale, *pane)
         if scale == NOWHERE and seen.scale != NOWHERE:
             return None
+        node.is_unplaced = seen.anchor is not None and scale == NOWHERE
         node.box = scale.on_screen(node.box or told)
         if node.box.overlap(seen.element.box) == seen.element.box:  # because only this part of it is in view
             node.box = seen.element.box
@@ -211,7 +212,9 @@ class OutlineReader:
         if program.is_within:
             surfaces.place_menus(program, menus, within)
         for node in wanted:
-            node.box = program.scale_for(node).on_screen(node.box or Rect(0, 0, 0, 0))
+            told, scale = node.box or Rect(0, 0, 0, 0), program.scale_for(node)
+            node.is_unplaced = program.is_within and scale == NOWHERE and told.size.area > 0
+            node.box = scale.on_screen(told)
         for window in frames:  # without the shadow that it draws itself
             window.box = surfaces.around(part.box for part in program.anchors.get(window.key, ())) or window.box
         for node in nodes:

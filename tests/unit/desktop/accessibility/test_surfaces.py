@@ -7,8 +7,9 @@ import pytest
 from app.base.geometry import Rect
 from app.desktop.accessibility import surfaces
 from app.desktop.accessibility.nodes import AS_TOLD, NOWHERE, Node, Program, Scale
-from app.desktop.accessibility.outline import RefBook, Stack
+from app.desktop.accessibility.outline import Outliner, RefBook, Stack
 from app.desktop.backends import Window
+from app.desktop.elements import OutlineRequest, OutlineView
 from tests.unit.desktop.accessibility.trees import node, program
 
 GTK = node("frame", "Form", (0, 0, 420, 300), node("filler", "", (0, 0, 420, 300)))
@@ -136,6 +137,14 @@ def test_a_context_menu_of_gtk_3_has_no_place() -> None:
     told = placed(GTK, popup, among=(shown(Rect(430, 250, 420, 300)),), is_adrift=True)
     surfaces.place_menus(told, surfaces.open_menus(told), {menu.key: Rect(6, 9, 145, 29)})
     assert {told.scale_for(one) for one in popup.walk()} == {NOWHERE}
+
+
+def test_a_control_without_a_place_is_told_with_its_ref_and_how_to_use_it() -> None:
+    entry = node("menu item", "Cut", (0, 0, 0, 0))
+    entry.is_unplaced = True
+    window = node("frame", "Form", (430, 250, 420, 300), entry, node("label", "Above", (0, 0, 0, 0)))
+    outline = Outliner().told([program("form", window)], RefBook(), Stack(), OutlineRequest(OutlineView.FULL))
+    assert outline.text.splitlines()[1:] == ['  e2 menu item "Cut" [no place is known: press it by its ref]']
 
 
 def test_a_popover_of_gtk_4_sticks_out_of_its_opener() -> None:
