@@ -43,23 +43,29 @@ class Stack:
         return [known.area for known in own if known.title == title] or [known.area for known in own]
 
     def contents(self, pid: int, title: str, *, is_active: bool | None = None) -> list[Rect]:
-        """Return where the surface of a program's window of that title may lie. [] if the system tells only of frames.
+        """Return where the surface of a program's window of that title may lie. [] if the system does not tell.
 
         `is_active`: only windows that are, or are not, active, where there are such.
         """
+        if not self.is_wayland:
+            return []
+        named = [known for known in self._windows if known.title == title and not known.is_popup]
         own = [known for known in self._windows if known.pid == pid and not known.is_popup]
-        named = [known for known in own if known.title == title] or own
-        alike = [known for known in named if is_active is None or known.is_active == is_active] or named
-        return [known.content for known in alike if known.content is not None]
+        # A compositor may not tell the process of a window.
+        ways = [known for known in named if known.pid == pid], [known for known in named if not known.pid], own
+        fitting = next(filter(None, ways), [])
+        alike = [known for known in fitting if is_active is None or known.is_active == is_active] or fitting
+        surfaces = (known.content or known.area for known in alike)
+        return [surface for surface in surfaces if surface.size.area]
+
+    @property
+    def is_wayland(self) -> bool:
+        """Whether the system tells where surfaces lie, as Wayland compositors do, or not even where windows lie."""
+        listed = (known for known in self._windows if not known.is_popup)
+        return any(known.content is not None or not known.area.size.area for known in listed)
 
     def is_active(self, pid: int, title: str) -> bool:
         return any(known.is_active for known in self._windows if (known.pid, known.title) == (pid, title))
-
-    @property
-    def is_placeless(self) -> bool:
-        """Whether the system lists windows and does not tell where they lie, as most Wayland compositors."""
-        listed = [known for known in self._windows if not known.is_popup]
-        return bool(listed) and not any(known.area.size.area for known in listed)
 
     def popups(self, pid: int) -> list[Rect]:
         """Return the areas of a program's menus and tool tips."""

@@ -39,7 +39,7 @@ def place(program: Program, windows: Sequence[Node], stack: Stack, *, is_adrift:
     places from the corner of its own.
     """
     contents = {window.key: _contents(program, window, stack) for window in windows if _is_at_origin(window)}
-    if not any(contents.values()) and not (contents and stack.is_placeless):
+    if not contents or not stack.is_wayland:
         return
     program.is_within = True
     for window in windows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.base.geometry import Rect
+from app.base.values import replace
 from app.desktop.accessibility import surfaces
 from app.desktop.accessibility.nodes import AS_TOLD, NOWHERE, Node, Program, Scale
 from app.desktop.accessibility.outline import Outliner, RefBook, Stack
@@ -63,7 +64,19 @@ def test_a_program_that_tells_places_on_the_screen_is_left_alone() -> None:
 
 
 def test_a_window_has_no_place_where_the_system_tells_none() -> None:
+    other = replace(shown(Rect(430, 250, 420, 300), "Other"), pid=8)
     assert placed(GTK, among=(shown(None),)).scales[GTK.key] == NOWHERE
+    assert placed(GTK, among=(other,)).scales[GTK.key] == NOWHERE
+
+
+def test_a_window_of_an_unknown_process_is_known_by_its_title() -> None:
+    unknown = replace(shown(Rect(430, 250, 420, 300)), pid=0)
+    assert placed(GTK, among=(unknown,)).scales[GTK.key] == Scale(dx=430, dy=250)
+
+
+def test_on_x11_nothing_is_told_of_surfaces() -> None:
+    told = placed(GTK, among=(replace(shown(Rect(430, 250, 420, 300)), content=None),))
+    assert (told.is_within, told.scales) == (False, {})
 
 
 def test_of_two_windows_alike_only_the_one_that_says_so_is_the_active_one() -> None:
