@@ -11,7 +11,7 @@ from app.agent.policy import Control, ControlWindow
 from app.agent.policy.chords import strokes
 from app.base.errors import NeedsPerson, WispError
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Owner
+from app.desktop.backends import Owner, pointer_at
 from app.desktop.capture import PictureBudget
 from app.desktop.controller import DesktopController, Target
 from app.desktop.desktop import Desktop
@@ -117,7 +117,7 @@ async def _met(controller: DesktopController, call: ToolCall, aim: ScreenAim) ->
         return [preview.of_window(controller.find_window(call.text("title")))]
     target = target_of(call)
     if target == Target():
-        return [await preview.under(controller.backend.pointer.position())]
+        return [await preview.under(pointer_at(controller.backend.pointer))]
     return [await _foreseen(controller, call, target)]
 
 
@@ -181,7 +181,7 @@ async def _point(controller: DesktopController, call: ToolCall, aim: ScreenAim) 
         return met.element.box.center if met.element else None
     target = path_of(call)[-1] if aim is ScreenAim.ENDS else target_of(call)
     if target == Target():
-        return controller.backend.pointer.position()
+        return pointer_at(controller.backend.pointer)
     kept = controller.preview.kept(call.id, target)
     return (kept[0] if kept else await controller.aim(target)).point
 

@@ -72,6 +72,7 @@ _WORKERS = {
     "recorder": ("app.services.processes.output_recorder", ("-I", "-S", "-c")),
     "mcp": ("app.services.mcp.worker", ("-I", "-c")),
     "selections": ("app.desktop.x11.keeper", ("-I", "-c")),
+    "clipboard": ("app.desktop.wayland.keeper", ("-I", "-c")),
     "surfaces": ("app.services.surfaces.engine", ("-I", "-c")),
     "surface-windows": ("app.ui.system.surface_windows", ("-I", "-c")),
     "drawing": ("app.ui.system.svg_worker", ("-I", "-c")),

@@ -212,22 +212,11 @@ def watchdog() -> Finding:
     return ok(name, "starts, and ends when it is told to")
 
 
-_X11_SESSION = "Log out and choose an X11 session (“on Xorg”)."
-
-
 def display(private: str) -> Finding:
     name = "Display"
     if private:
         return note(
             name, f"none; a private desktop works ({private})", "Start Wisp inside a desktop session to use that one."
-        )
-    if os.environ.get("WAYLAND_DISPLAY") and not os.environ.get("DISPLAY"):
-        return fail(name, "Wayland without XWayland: other programs cannot be driven.", "Log in to an X11 session.")
-    if os.environ.get("WAYLAND_DISPLAY"):
-        return note(
-            name,
-            "Wayland with XWayland: only X11 programs can be seen and driven.",
-            "Log in to an X11 session to drive every program.",
         )
     shown = "other programs may capture every window, Wisp's too: X11 lets no window leave itself out"
     return ok(name, f"X11 on {os.environ.get('DISPLAY')}; {shown}")
@@ -253,8 +242,6 @@ def capture() -> Finding:
     finally:
         screen.close()
         connection.close()
-    if not is_seen and os.environ.get("WAYLAND_DISPLAY"):
-        return fail(name, "Wayland shows Wisp no picture of the screen.", _X11_SESSION)
     if not is_seen:
         return fail(name, "It drew a window and did not see it.", "Turn off what covers the screen (a locker?).")
     return ok(name, "captured the window it drew itself")
@@ -289,8 +276,6 @@ def pointer() -> Finding:
         return fail(
             name, f"The pointer went to {after.root_x},{after.root_y} instead of {there}.", "Use an X11 session."
         )
-    if os.environ.get("WAYLAND_DISPLAY"):
-        return note(name, "Wayland passes pointer and keys of Wisp to X11 programs only.", _X11_SESSION)
     return ok(name, "moved the pointer and read it back")
 
 
@@ -311,9 +296,6 @@ def windows() -> Finding:
         )
     finally:
         connection.close()
-    if os.environ.get("WAYLAND_DISPLAY"):
-        count = len(listed.value) if listed else 0
-        return note(name, f"only those of X11 programs ({count} now); Wayland hides all others", _X11_SESSION)
     if listed is None:
         return note(name, "no window manager lists them: they are found one by one", "Start a window manager.")
     return ok(name, f"the window manager lists {len(listed.value)}")
@@ -462,14 +444,19 @@ def tool_servers() -> Finding:
 
 def examine() -> list[Finding]:
     """Return all findings, in the order in which a person should fix them."""
-    seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
+    seen = _on_linux() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
     libraries = [qt_and_python(), xlib_clash()]
     workers = [ocr(), documents(), watchdog(), browser(), small_apps(), tool_servers()]
     reach = [keys(), reachable(), search(), memory(), schedules(), notifications()]
     return [*libraries, settings(), looks(), *seen, sandbox(), *workers, *reach]
 
 
-def _x11() -> list[Finding]:
+def _on_linux() -> list[Finding]:
+    if os.environ.get("WAYLAND_DISPLAY"):
+        from app.commands import wayland_findings as found
+
+        here = (found.display, found.capture, found.pointer, found.windows, found.clipboard)
+        return [check() for check in (*here, accessibility, hotkeys, fonts)]
     try:
         with on_a_display() as own:
             tried = (capture, pointer, windows, accessibility, hotkeys, fonts)

@@ -58,7 +58,8 @@ class Window:
     through. `is_popup`: it is a menu, a tool tip or another window that no window manager lists; it has the `ref` and
     title of its program's window. `is_tip`: it is a tool tip, which comes and goes by itself and takes no press.
     `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu, which may have the keyboard
-    although another window is active. Only `Windows.shown` fills in the last four.
+    although another window is active. Only `Windows.shown` fills in these four. `content` is where the program's own
+    surface lies, if the system tells it; None: only the frame is known.
     """
 
     ref: str
@@ -76,6 +77,7 @@ class Window:
     is_popup: bool = False
     is_tip: bool = False
     takes_keys: bool = False
+    content: Rect | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,18 @@ class Launched:
     name: str
 
 
+def pointer_at(pointer: Pointer) -> Point:
+    """Return where the pointer is. Raises ToolFailed if nobody can know."""
+    if (at := pointer.position()) is None:
+        raise ToolFailed(
+            Phrase(
+                "Nobody can tell where the pointer is: Wayland tells it no program, and it was not moved from here."
+            ),
+            "Say where: by the name of a control, its ref, or a place.",
+        )
+    return at
+
+
 Formats = Mapping[str, bytes]
 """The clipboard's content, keyed by the system's names of the formats."""
 
@@ -246,7 +260,9 @@ class Drawing(Protocol):
 class Pointer(Protocol):
     """Moves the mouse and presses its buttons. The system has received each event when the call returns."""
 
-    def position(self) -> Point: ...
+    def position(self) -> Point | None:
+        """Return where the pointer is, or None if nobody can know: no Wayland compositor tells it."""
+        ...
 
     def double_click_s(self) -> float:
         """Return the longest time between two presses that count as a double click."""
@@ -461,6 +477,7 @@ class Backend:
     `drawing` is None if changes can only be found by comparing pixels. `is_private` says which windows Wisp must not
     see. `reach` raises NeedsPerson while the screen cannot be seen or controlled; None if it always can.
     `shows_drawing` draws for a moment and returns whether a capture shows that; None if this cannot be tried.
+    `shows_pointer` returns whether the pointer, which is at that point, is in captures; None if it never is.
     """
 
     name: str
@@ -478,6 +495,7 @@ class Backend:
     is_private: Callable[[Window], bool] = _is_anybodys
     reach: Callable[[], None] | None = None
     shows_drawing: Callable[[], Awaitable[bool]] | None = None
+    shows_pointer: Callable[[Point], bool] | None = None
 
 
 class NoCurtain:

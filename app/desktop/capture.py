@@ -166,9 +166,9 @@ def _scaled(picture: QImage, sent: Size) -> QImage:
     return small
 
 
-def cursor_in(geometry: Geometry, pointer: Point) -> tuple[int, int] | None:
-    """Return the pointer's position in the picture, or None if it is outside."""
-    return geometry.to_picture(pointer) if geometry.region.contains(pointer) else None
+def cursor_in(geometry: Geometry, pointer: Point | None) -> tuple[int, int] | None:
+    """Return the pointer's position in the picture, or None if it is outside, or nobody knows it."""
+    return geometry.to_picture(pointer) if pointer and geometry.region.contains(pointer) else None
 
 
 TILE_PX = 32

@@ -65,6 +65,10 @@ elif sys.platform == "darwin":
 else:
 
     def _native(environment: Mapping[str, str], stop: StopFlag, private: Private, *, is_portable: bool) -> Backend:
+        if environment.get("WAYLAND_DISPLAY"):
+            from app.desktop.wayland.backend import make_backend as make_for_wayland
+
+            return make_for_wayland(environment, stop, private)
         from app.desktop.x11.backend import make_backend
 
         return make_backend(environment, stop, private, is_portable=is_portable)
@@ -75,6 +79,10 @@ async def why_occupied(environment: Mapping[str, str]) -> str:
     if sys.platform == "win32" or sys.platform == "darwin":
         return ""
     else:
+        if environment.get("WAYLAND_DISPLAY"):
+            from app.desktop.wayland.occupation import why_occupied as why_on_wayland
+
+            return await why_on_wayland(environment)
         from app.desktop.x11.occupation import why_occupied as why
 
         return await why(environment)

@@ -12,13 +12,13 @@ from typing import TypeVar
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Came, DialogAsks, DialogClosed, Fact, Named, Remark, StateNow, ValueNow, Went
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.texts import Phrase
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import window_names
 from app.desktop.accessibility.outline import contents_of, dialog_in_front
 from app.desktop.backends import Backend, Curtain, Frame, Press, Window
-from app.desktop.capture import bounds_of
+from app.desktop.capture import blackened, bounds_of, changed_tiles
 from app.desktop.elements import Changed, FollowedChanges, NoChanges
 from app.desktop.input import InputController, apart
 from app.desktop.ocr.elements import OcrElements
@@ -70,6 +70,8 @@ _ALIKE_ALL_OVER = frozenset(
 _MOST_OPENED = 3
 T = TypeVar("T")
 _MARGIN_PX = 24
+_POINTER_PX = 24
+"""How far the picture of a pointer reaches from its tip, at most."""
 _LEAST_PX = (320, 200)
 
 
@@ -223,6 +225,7 @@ class DesktopController:
         if proving.ask:
             proving = replace(proving, ask=remember_gone(proving.ask))
         watch = self.screen_capture.watch()
+        pointer_was = self.backend.pointer.position()
         self._pixels.begin(watch.before)
         is_mute = isinstance(changes, NoChanges)
         self._before_press = partial(watch.begin_anew, _LIT_UP) if is_mute else None
@@ -262,7 +265,7 @@ class DesktopController:
             busy = Remark(f"{before.meant.title!r} has not answered yet: it is busy or frozen.")
             return told.with_doubt(busy), lines
         if not is_decided and (is_mute or before.where is None) and told.regions and told.proof == "unverifiable":
-            settled, told = await self._seen_in_pixels(told, before, watch, settled)
+            settled, told = await self._seen_in_pixels(told, before, watch, settled, pointer_was)
         self._pixels.note(settled.frame)
         return told if settled.is_calm else told.restless(), lines
 
@@ -293,7 +296,7 @@ class DesktopController:
         return told, () if is_answered and is_closing else said.lines, is_decided
 
     async def _seen_in_pixels(
-        self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled
+        self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled, pointer_was: Point | None
     ) -> tuple[Settled, Receipt]:
         """Wait until the screen is quiet, then add what pixels prove. For windows that report nothing."""
         window = before.meant
@@ -302,10 +305,22 @@ class DesktopController:
         if not self._pixels.may_tell(window, settled.changed):
             return settled, told
         settled = await watch.settle(_TILL_QUIET)
+        first, last, changed = self._without_pointer(watch.before, settled, pointer_was)
         seen: tuple[Fact, ...] = ()
         with suppress(ToolFailed):  # because the act was carried out, whatever can be read of it
-            seen = await self._pixels.of(window, watch.before, settled.frame, settled.changed, before.where)
+            seen = await self._pixels.of(window, first, last, changed, before.where)
         return settled, told.with_evidence(*seen) if seen else told
+
+    def _without_pointer(
+        self, before: Frame, settled: Settled, pointer_was: Point | None
+    ) -> tuple[Frame, Frame, Sequence[Rect]]:
+        """Return the frames before and after, and the changed areas, with black where the pointer was drawn in one."""
+        now = self.backend.pointer.position()
+        if not (self.backend.shows_pointer and now and self.backend.shows_pointer(now)):
+            return before, settled.frame, settled.changed
+        spots = [spot for at in (pointer_was, now) if at and (spot := _around(at).overlap(before.area))]
+        first, last = blackened(before, spots), blackened(settled.frame, spots)
+        return first, last, changed_tiles(first, last)
 
     async def _read_frame(self, area: Rect) -> Frame:
         frame = await self.screen_capture.frame(area)
@@ -587,3 +602,8 @@ def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
 def _without_role(fact: Fact) -> Fact:
     """Return a change of a control as the control itself tells it, so that it is not told twice."""
     return replace(fact, control=Named("", fact.control.name)) if isinstance(fact, (StateNow, ValueNow)) else fact
+
+
+def _around(pointer: Point) -> Rect:
+    """Return the area in which the pointer's picture lies."""
+    return Rect(pointer.x - _POINTER_PX, pointer.y - _POINTER_PX, 2 * _POINTER_PX, 2 * _POINTER_PX)

@@ -15,7 +15,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, points_along
 from app.base.texts import Phrase
 from app.base.values import replace
-from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Press, Window, WindowCame
+from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Press, Window, WindowCame, pointer_at
 from app.desktop.keys import (
     PACE_CHARS,
     UNCHECKED,
@@ -97,7 +97,7 @@ class InputController:
         self._last_click: tuple[Point, Button, float] | None = None
         self._has_sent = False
         self.came_from: Point | None = None
-        """Where the pointer was before its last move."""
+        """Where the pointer was before its last move; None if nobody knows."""
 
     # --- pointer
 
@@ -228,22 +228,22 @@ class InputController:
     async def button_down(self, button: Button) -> None:
         """Press a button and hold it until `button_up`, a stop, or the end."""
         self._takeover.check()
-        self._guard.check_press(self._backend.pointer.position())
-        self._buttons[button] = self._backend.pointer.position()
+        self._guard.check_press(pointer_at(self._backend.pointer))
+        self._buttons[button] = pointer_at(self._backend.pointer)
         self._backend.pointer.button(button, down=True)
 
     async def button_up(self, button: Button) -> None:
         if button in self._buttons:
-            self._guard.check_press(self._backend.pointer.position())
+            self._guard.check_press(pointer_at(self._backend.pointer))
             del self._buttons[button]
         self._backend.pointer.button(button, down=False)
 
     @contextmanager
     def _pressing(self, button: Button, place: str) -> Iterator[None]:
         self._takeover.check()
-        self._guard.check_press(self._backend.pointer.position())
+        self._guard.check_press(pointer_at(self._backend.pointer))
         # Note the button before it goes down, so that a stop in between releases it.
-        self._buttons[button] = self._backend.pointer.position()
+        self._buttons[button] = pointer_at(self._backend.pointer)
         try:
             with self._backend.pointer.only_at(place):
                 self._has_sent = True

@@ -127,7 +127,9 @@ class Veiled:
     def _hidden(self, stack: Sequence[Window], area: Rect) -> Iterator[tuple[Window, Rect]]:
         """Yield each private window with each part of the area in which it is visible."""
         for place, window in enumerate(stack):
-            shown = window.area.overlap(area) if self._private.hides_window(window) else None
+            # A window whose place nobody tells may be anywhere.
+            place_of = window.area if window.area.size.area else area
+            shown = place_of.overlap(area) if self._private.hides_window(window) else None
             if shown:
                 above = [other.area for other in stack[:place] if other.is_solid and other.pid != os.getpid()]
                 yield from ((window, part) for part in _without([shown], above))

@@ -260,13 +260,13 @@ class ScreenCapture:
     async def point_out(self, aim: Aim, came_from: Point | None = None) -> None:
         """Mark for a moment what Wisp is about to act on. Returns once the mark is gone from the screen.
 
-        `came_from` is where the pointer was before; None if it is still there.
+        `came_from` is where the pointer was before; None if it is still there, or nobody knows.
         """
         place, name = aim.place, aim.element.name if aim.element else ""
         if place.width > _RINGED_PX[0] or place.height > _RINGED_PX[1]:
             place = Rect(aim.point.x, aim.point.y, 1, 1)
         with suppress(ToolFailed):  # because an act needs no mark
-            await self._mark_shortly(place, name, came_from or self._backend.pointer.position())
+            await self._mark_shortly(place, name, came_from or self._backend.pointer.position() or aim.point)
 
     async def _mark_shortly(self, place: Rect, name: str, came_from: Point) -> None:
         reach, wide, high = _AROUND_PX, place.width + 2 * _AROUND_PX, place.height + 2 * _AROUND_PX

@@ -317,7 +317,7 @@ def window_changes(
             told.append(WindowChange(WindowChanged(WindowEvent.CLOSED, window.title), is_effect))
     for ref, window in new.items():
         if ref in old:
-            told += _differences(old[ref], window, meant)
+            told += _differences(old[ref], window, meant, is_arranged=old.keys() != new.keys())
     one, other = _active(before), _active(after)
     if one and other and one.ref != other.ref and other.ref in old:
         is_only_raised = at_a_place and meant is not None and other.ref == meant.ref
@@ -326,14 +326,15 @@ def window_changes(
     return told
 
 
-def _differences(old: Window, new: Window, meant: Window | None) -> Iterator[WindowChange]:
+def _differences(old: Window, new: Window, meant: Window | None, *, is_arranged: bool) -> Iterator[WindowChange]:
+    """Yield what changed in a window. `is_arranged`: others came or went, for which a tiling desktop makes room."""
     is_effect = is_caused(new, meant)
     if new.title != old.title and (is_effect or new.is_active):
         yield WindowChange(WindowChanged(WindowEvent.RENAMED, new.title, old.title), is_effect)
     if new.is_minimised and not old.is_minimised:
         yield WindowChange(WindowChanged(WindowEvent.MINIMISED, new.title), is_effect)
-    elif new.area != old.area and is_effect:
-        yield WindowChange(WindowChanged(WindowEvent.MOVED, new.title), is_effect=True)
+    elif new.area != old.area and is_effect and new.area.size.area and old.area.size.area:
+        yield WindowChange(WindowChanged(WindowEvent.MOVED, new.title), is_effect=not is_arranged)
 
 
 def is_caused(window: Window, meant: Window | None) -> bool:

@@ -14,7 +14,7 @@ from app.base.texts import Phrase, clip_line
 from app.desktop import verification
 from app.desktop.accessibility.constants import VALUES
 from app.desktop.accessibility.outline import LINE_BREAK, is_preview
-from app.desktop.backends import Button, KeyboardMoved, Press, Window
+from app.desktop.backends import Button, KeyboardMoved, Press, Window, pointer_at
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Target
 from app.desktop.elements import SECRET, Element, TakesNoValue
@@ -272,7 +272,7 @@ async def button(controller: DesktopController, call: ToolCall, *, down: bool) -
     target = target_of(call)
     find = controller.aim_to_press if down else controller.aim
     aim = await find(target, call.id) if target != Target() else None
-    at = aim.point if aim else controller.backend.pointer.position()
+    at = aim.point if aim else pointer_at(controller.backend.pointer)
 
     async def do() -> None:
         if aim:
@@ -291,7 +291,7 @@ async def button(controller: DesktopController, call: ToolCall, *, down: bool) -
     )
 
 
-def _check_unmoved(controller: DesktopController, judged: Point) -> None:
+def _check_unmoved(controller: DesktopController, judged: Point | None) -> None:
     """Raise ToolFailed if the pointer is no longer where the policy judged it: the person moved it."""
     if controller.backend.pointer.position() != judged:
         raise ToolFailed("The pointer was moved meanwhile. Nothing was done.", "Say where, or look again.")

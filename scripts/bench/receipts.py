@@ -1,6 +1,6 @@
 """Whether receipts tell the truth: the table of tests/data/receipts on every toolkit, judged by the windows themselves.
 
-    .venv/bin/python scripts/bench/receipts.py --only gtk3 qt6
+    .venv/bin/python scripts/bench/receipts.py --only gtk3 qt6 [--on sway]
 
 Prints every receipt that was not right, and the figures of each toolkit: false no-op and unverifiable are shares of the
 acts that had their effect. Exit code 1 where anything was confirmed that did not happen.
@@ -13,12 +13,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.desktop.x11.virtual import VirtualDesktop
+from tests.support.compositors import COMMANDS, composited
 from tests.support.receipts import KITS, Judged, played
 
 
@@ -38,24 +40,40 @@ def _say(told: Judged, *, is_all: bool) -> None:
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="KIT", choices=KITS, default=KITS, help=f"of {' '.join(KITS)}")
+    parser.add_argument("--on", choices=("x11", *COMMANDS), default="x11", help="the desktop to play on")
     parser.add_argument("--act", nargs="+", metavar="NAME", default=[], help="these acts and what prepares them")
     parser.add_argument("--all", action="store_true", help="print every receipt, not only those with a fault")
     options = parser.parse_args()
     every: list[Judged] = []
     for kit in options.only:
-        every += _of_kit(kit, options.act, is_all=options.all)
+        every += _of_kit(kit, options.on, options.act, is_all=options.all)
     _figures("all", every)
     return int(any(one.is_false_confirmed for one in every))
 
 
-def _of_kit(kit: str, only: Sequence[str], *, is_all: bool) -> list[Judged]:
+# The acts count on windows that cover others.
+_LIKE_X11 = 'for_window [title=".*"] floating enable\n'
+
+
+@contextmanager
+def _desktop(name: str, home: Path) -> Iterator[dict[str, str]]:
+    """Run a desktop of that kind. Yields the environment of its programs."""
+    if name == "x11":
+        with VirtualDesktop() as virtual:
+            yield virtual.environment
+    else:
+        with composited(name, home, sway=_LIKE_X11) as environment:
+            yield environment
+
+
+def _of_kit(kit: str, desktop: str, only: Sequence[str], *, is_all: bool) -> list[Judged]:
     told: list[Judged] = []
     print(kit, flush=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         os.environ.update({"HOME": home, "WISP_DATA_DIR": home})
-        with VirtualDesktop() as virtual:
+        with _desktop(desktop, Path(home)) as environment:
             try:
-                for one in played(kit, virtual.environment, only):
+                for one in played(kit, environment, only):
                     told.append(one)
                     _say(one, is_all=is_all)
             except (AssertionError, OSError, subprocess.SubprocessError) as error:  # the other toolkits are played

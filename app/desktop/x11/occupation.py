@@ -38,7 +38,7 @@ async def why_occupied(environment: Mapping[str, str]) -> str:
     try:
         if locker := locker_of(X11Windows(connection), screen.extent()):
             return f"the screen was locked ({locker})"
-        if await _is_session_locked(environment) or await _is_saver_active(environment):
+        if await is_locked(environment):
             return "the screen was locked"
         return "somebody typed or moved the mouse" if idle_s(connection) < _IN_USE_S else ""
     finally:
@@ -61,6 +61,11 @@ def idle_s(connection: Connection) -> float:
     if not connection.display.has_extension(screensaver.extname):
         return float("inf")
     return float(screensaver.query_info(connection.root).idle) / 1000
+
+
+async def is_locked(environment: Mapping[str, str]) -> bool:
+    """Return whether logind or the desktop itself says that the session is locked."""
+    return await _is_session_locked(environment) or await _is_saver_active(environment)
 
 
 async def _is_session_locked(environment: Mapping[str, str]) -> bool:

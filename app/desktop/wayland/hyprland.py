@@ -1,0 +1,143 @@
+"""Windows by Hyprland's own messages. https://wiki.hypr.land/IPC/"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Rect
+from app.base.texts import Phrase
+from app.desktop.backends import Window
+
+_LIMIT_S = 2.0
+_READ_BYTES = 1 << 16
+_AWAY = "special:minimised"
+"""The workspace that windows are put away on: Hyprland minimises none."""
+
+
+class HyprlandWindows:
+    """The windows of Hyprland, topmost first. `folder` holds its sockets."""
+
+    name = "Hyprland"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._events: socket.socket | None = None
+
+    def _asked(self, text: str) -> str:
+        found = bytearray()
+        try:
+            with _open(self._folder / ".socket.sock") as opened:
+                opened.sendall(text.encode())
+                while part := opened.recv(_READ_BYTES):
+                    found += part
+        except OSError as error:
+            raise ToolFailed(f"Hyprland does not answer on its socket ({error}).", transient=True) from None
+        return found.decode("utf-8", "replace")
+
+    def _told(self, what: str) -> Any:
+        try:
+            return json.loads(self._asked(f"j/{what}"))
+        except ValueError as error:
+            raise ToolFailed(f"Hyprland does not tell its {what} ({error}).", transient=True) from None
+
+    def windows(self) -> tuple[Window, ...]:
+        monitors = self._told("monitors")
+        visible = {
+            one[kind]["id"] for one in monitors for kind in ("activeWorkspace", "specialWorkspace") if kind in one
+        }
+        active = self._told("activewindow").get("address", "")
+        clients = [client for client in self._told("clients") if client["mapped"]]
+
+        def is_visible(client: dict[str, Any]) -> bool:
+            return not client["hidden"] and client["workspace"]["id"] in visible
+
+        tiled = {client["pid"] for client in clients if not client["floating"]}
+        clients.sort(
+            key=lambda one: (not is_visible(one), not one["fullscreen"], not one["floating"], one["focusHistoryID"])
+        )
+        return tuple(
+            Window(
+                ref=f"w{one['address'].removeprefix('0x')}",
+                title=one["title"],
+                app=one["class"],
+                area=(area := Rect(*one["at"], *one["size"])),
+                pid=one["pid"],
+                is_active=one["address"] == active,
+                is_minimised=not is_visible(one),
+                is_dialog=one["floating"] and one["pid"] in tiled,
+                desktop=max(one["workspace"]["id"], 0),
+                content=area,
+            )
+            for one in clients
+        )
+
+    def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - Hyprland does not tell
+        return None
+
+    def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - Hyprland tells where windows are
+        return
+
+    def focus(self, ref: str) -> None:
+        self._run(f"focuswindow address:{_address(ref)}")
+
+    def close(self, ref: str) -> None:
+        self._run(f"closewindow address:{_address(ref)}")
+
+    def place(self, ref: str, area: Rect) -> None:
+        """Let the window float, where it is to lie: a tiled one has the place that its neighbours leave it."""
+        which = f"address:{_address(ref)}"
+        self._run(f"setfloating {which}")
+        self._run(f"resizewindowpixel exact {area.width} {area.height},{which}")
+        self._run(f"movewindowpixel exact {area.x} {area.y},{which}")
+
+    def minimise(self, ref: str) -> None:
+        self._run(f"movetoworkspacesilent {_AWAY},address:{_address(ref)}")
+
+    def _run(self, command: str) -> None:
+        if (answer := self._asked(f"dispatch {command}").strip()) != "ok":
+            raise ToolFailed(Phrase("Hyprland refused: {said}", {"said": answer}))
+
+    def follow(self, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever something happens to a window, on the running event loop."""
+        self._events = _open(self._folder / ".socket2.sock")
+        events, loop = self._events, asyncio.get_running_loop()
+        events.setblocking(False)
+
+        def read() -> None:
+            with suppress(OSError):  # because it may have ended; the next question tells
+                if events.recv(_READ_BYTES):
+                    changed()
+                else:
+                    loop.remove_reader(events.fileno())
+
+        loop.add_reader(events.fileno(), read)
+
+    def leave(self) -> None:
+        """End the connection."""
+        if self._events:
+            asyncio.get_running_loop().remove_reader(self._events.fileno())
+            self._events.close()
+
+
+def _open(path: Path) -> socket.socket:
+    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    opened.settimeout(_LIMIT_S)
+    opened.connect(str(path))
+    return opened
+
+
+def _address(ref: str) -> str:
+    """Return the address in a window's ref. Raises ToolFailed for any other text."""
+    try:
+        return hex(int(ref.removeprefix("w"), 16))
+    except ValueError:  # because the model invents refs or takes them from other tools
+        raise ToolFailed(
+            "That window is not there.", f"There is no window {ref!r}; list_windows shows what is there."
+        ) from None

@@ -1,0 +1,100 @@
+"""Notices that the person uses mouse or keyboard, by the compositor's reports of idleness.
+
+https://wayland.app/protocols/ext-idle-notify-v1, https://wayland.app/protocols/kde-idle. They say that nobody touched
+anything for a while, and then that somebody did, without saying who: what comes shortly after Wisp's own input is
+Wisp's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from app.desktop.wayland.compositor import IDLE, KDE_IDLE, Compositor
+from app.desktop.wayland.wire import Events, Wire
+
+_IDLE_MS = 100
+_OWN_S = 0.1
+_SETTLED_S = 0.18
+"""So long after Wisp's last input the seat must be idle, unless somebody else touches it."""
+_LOOK_AGAIN_S, _MOST_LOOKS = 0.1, 50
+
+
+def watch_idleness(
+    compositor: Compositor, wire: Wire, idle_ms: int, rests: Callable[[], None], moves: Callable[[], None]
+) -> None:
+    """Call `rests` when the seat was idle for so long, and `moves` when it no longer is, if the compositor tells."""
+    events: Events = {0: ("", rests), 1: ("", moves)}
+    seat = compositor.seat()
+    if compositor.has(IDLE):
+        wire.create(compositor.bound(IDLE), 1, "nuo", idle_ms, seat, events=events)
+    elif compositor.has(KDE_IDLE):
+        wire.create(compositor.bound(KDE_IDLE), 0, "nou", seat, idle_ms, events=events)
+
+
+class TouchListener:
+    """Calls the function given to `listen` when the person touches mouse or keyboard. Runs on the desktop thread.
+
+    A program that keeps the screen awake, such as a film, stops the reports: nothing is concluded from silence then.
+    """
+
+    def __init__(self, compositor: Compositor) -> None:
+        self._compositor = compositor
+        self._listeners: list[Callable[[], None]] = []
+        self._sent_at = 0.0
+        self._is_idle = False
+        self._has_rested = False
+        """Whether the seat was reported idle since the last time that Wisp's input ended."""
+        self._loop = asyncio.get_running_loop()
+        self._looking: asyncio.TimerHandle | None = None
+        compositor.on_connect(self._connected)
+
+    def _connected(self, wire: Wire) -> None:
+        self._is_idle = False
+        watch_idleness(self._compositor, wire, _IDLE_MS, self._rests, self._moves)
+
+    def listen(self, touched: Callable[[], None]) -> Callable[[], None]:
+        """Call `touched` for each touch that is noticed, on the desktop thread. Returns what ends that."""
+        self._listeners.append(touched)
+        return lambda: self._listeners.remove(touched)
+
+    def sent(self) -> None:
+        """Note that Wisp sends input now."""
+        self._sent_at = time.monotonic()
+        if self._looking is None and self._has_rested:
+            self._look_later(_SETTLED_S, _MOST_LOOKS)
+
+    def _rests(self) -> None:
+        self._is_idle = self._has_rested = True
+        if self._looking:
+            self._looking.cancel()
+            self._looking = None
+
+    def _moves(self) -> None:
+        self._is_idle = False
+        if time.monotonic() - self._sent_at > _OWN_S:
+            self._tell()
+
+    def _look_later(self, after_s: float, looks: int) -> None:
+        self._looking = self._loop.call_later(after_s, self._look, looks)
+
+    def _look(self, looks: int) -> None:
+        """Look whether the seat rests after Wisp's input. While it does not, somebody else is at it."""
+        self._looking = None
+        left_s = self._sent_at + _SETTLED_S - time.monotonic()
+        if left_s > 0:
+            self._look_later(left_s, looks)
+        elif looks:
+            self._tell()
+            self._look_later(_LOOK_AGAIN_S, looks - 1)
+        else:
+            self._has_rested = False  # because it may be a film, and no hand
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
+
+    def close(self) -> None:
+        if self._looking:
+            self._looking.cancel()

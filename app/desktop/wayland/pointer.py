@@ -1,0 +1,103 @@
+"""The mouse, as a virtual pointer. https://wayland.app/protocols/wlr-virtual-pointer-unstable-v1"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from app.base.errors import NeedsPerson
+from app.base.geometry import Point, Rect
+from app.desktop.backends import Button, WindowCame
+from app.desktop.wayland.compositor import POINTER, Compositor
+from app.desktop.wayland.wire import Wire
+
+# https://github.com/torvalds/linux/blob/master/include/uapi/linux/input-event-codes.h
+_CODES = {
+    Button.LEFT: 0x110, Button.RIGHT: 0x111, Button.MIDDLE: 0x112, Button.BACK: 0x113, Button.FORWARD: 0x114,
+}  # fmt: skip
+_DOUBLE_CLICK_S = 0.4  # the default of GTK and Qt, because a compositor has no setting
+_MOTION, _BUTTON, _FRAME, _SOURCE, _NOTCH = 1, 2, 4, 5, 7
+_WHEEL, _VERTICAL, _HORIZONTAL = 0, 0, 1
+_NOTCH_PX = 15.0  # what libinput reports for one notch of a wheel
+
+
+def now_ms() -> int:
+    """Return the time for an event: milliseconds, in 32 bits."""
+    return time.monotonic_ns() // 1_000_000 & 0xFFFFFFFF
+
+
+class WaylandPointer:
+    """The mouse. No compositor tells where the pointer is: after a hand moved it (`moved_by_hand`), nobody knows.
+
+    `extent` returns the rectangle of all monitors, `under` the place of the window at a point. `sent` is called for
+    each event, and gets whether it may have moved a window.
+    """
+
+    def __init__(
+        self,
+        compositor: Compositor,
+        extent: Callable[[], Rect],
+        under: Callable[[Point], str],
+        sent: Callable[[bool], None],
+    ) -> None:
+        self._compositor = compositor
+        self._extent = extent
+        self._under = under
+        self._sent = sent
+        self._at: Point | None = None
+        self._device = 0
+        compositor.on_connect(self._connected)
+
+    def _connected(self, wire: Wire) -> None:
+        self._device = 0
+        if self._compositor.has(POINTER):
+            self._device = wire.create(self._compositor.bound(POINTER), 0, "on", self._compositor.seat())
+
+    def moved_by_hand(self) -> None:
+        """Note that nobody knows where the pointer is, until the next `move`."""
+        self._at = None
+
+    def position(self) -> Point | None:
+        return self._at
+
+    def double_click_s(self) -> float:
+        return _DOUBLE_CLICK_S
+
+    def move(self, to: Point) -> None:
+        extent = self._extent()
+        # The middle of the pixel, in halves of a pixel: the compositor computes a fraction of the whole.
+        place = (2 * (to.x - extent.x) + 1, 2 * (to.y - extent.y) + 1, 2 * extent.width, 2 * extent.height)
+        self._send(_MOTION, "uuuuu", now_ms(), *place)
+        self._frame()
+        self._at = to
+
+    @contextmanager
+    def only_at(self, place: str) -> Iterator[None]:
+        """Look once more which window is there. A compositor cannot be held still, so one may come even after that."""
+        if self._at is None or self._under(self._at) != place:
+            raise WindowCame
+        yield
+
+    def button(self, button: Button, *, down: bool) -> None:
+        self._send(_BUTTON, "uuu", now_ms(), _CODES[button], down)
+        self._frame(may_move=not down)
+
+    def scroll(self, dx: int, dy: int) -> None:
+        for axis, notches in ((_VERTICAL, dy), (_HORIZONTAL, dx)):
+            if notches:
+                self._send(_SOURCE, "u", _WHEEL)
+                self._send(_NOTCH, "uufi", now_ms(), axis, notches * _NOTCH_PX, notches)
+                self._frame()
+
+    def _send(self, opcode: int, signature: str, *arguments: float) -> None:
+        wire = self._compositor.wire
+        if not self._device:
+            raise NeedsPerson("This compositor lets no program move the pointer (it lacks wlr-virtual-pointer).")
+        wire.send(self._device, opcode, signature, *arguments)
+
+    def _frame(self, *, may_move: bool = False) -> None:
+        """End an event: programs get nothing before that. Returns once the compositor has handled it."""
+        self._send(_FRAME, "")
+        self._sent(may_move)
+        self._compositor.wire.roundtrip()

@@ -1,0 +1,213 @@
+"""Windows by wlr-foreign-toplevel-management: it tells titles, programs and states, but no places and no processes.
+
+https://wayland.app/protocols/wlr-foreign-toplevel-management-unstable-v1. A window's place is where its picture is
+found on the screen, its process is the only one of its program's name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Rect
+from app.base.values import dataclass, field
+from app.desktop.backends import Window
+from app.desktop.wayland.compositor import TOPLEVELS, Compositor
+from app.desktop.wayland.pictures import WindowPictures, found_in
+from app.desktop.wayland.screen import WaylandScreen
+from app.desktop.wayland.wire import Wire
+
+_MAXIMISED, _MINIMISED, _ACTIVATED, _FULLSCREEN = 0, 1, 2, 3
+_MINIMISE, _RESTORE, _ACTIVATE, _CLOSE = 2, 3, 4, 5
+_WORD_BYTES = 4
+_UNKNOWN = Rect(0, 0, 0, 0)
+_RUN_WORDS = 2
+"""A script has its name after that of what runs it."""
+
+
+@dataclass(slots=True)
+class Toplevel:
+    """A window as the compositor told it. `parent` is the object of the window that it is a dialog of, or 0."""
+
+    title: str = ""
+    app: str = ""
+    states: frozenset[int] = field(default_factory=frozenset)
+    parent: int = 0
+    pid: int = 0
+
+
+class Toplevels:
+    """The windows of a compositor that tells nothing but their names. The last activated one comes first.
+
+    A window whose place is not known has an area of no size.
+    """
+
+    name = "toplevels"
+
+    def __init__(self, compositor: Compositor, pictures: WindowPictures, screen: WaylandScreen) -> None:
+        self._compositor = compositor
+        self._pictures = pictures
+        self._screen = screen
+        self._places: dict[int, Rect] = {}
+        self._doubtful: set[int] = set()
+        """The windows that may lie elsewhere now."""
+        self._known: dict[int, Toplevel] = {}
+        self._order: list[int] = []
+        self._changed: Callable[[], None] = lambda: None
+        compositor.on_connect(self._connected)
+
+    def _connected(self, wire: Wire) -> None:
+        self._known.clear()
+        self._order.clear()
+        self._places.clear()
+        if self._compositor.has(TOPLEVELS):
+            manager = self._compositor.bound(TOPLEVELS)
+            wire.hear(manager, {0: ("n", self._appeared)})
+            wire.roundtrip()
+
+    def _appeared(self, number: int) -> None:
+        told = self._known[number] = Toplevel()
+        self._order.append(number)
+
+        def titled(text: str) -> None:
+            told.title = text
+
+        def named(text: str) -> None:
+            told.app = text
+
+        def stated(raw: bytes) -> None:
+            words = (raw[at : at + _WORD_BYTES] for at in range(0, len(raw), _WORD_BYTES))
+            before, told.states = told.states, frozenset(int.from_bytes(word, "little") for word in words)
+            if _ACTIVATED in told.states - before:
+                self._order.remove(number)
+                self._order.insert(0, number)
+
+        def owned(parent: int) -> None:
+            told.parent = parent
+
+        def done() -> None:
+            self._doubtful.update(self._known)
+            self._changed()
+
+        def closed() -> None:
+            del self._known[number]
+            self._order.remove(number)
+            self._places.pop(number, None)
+            self._doubtful = set(self._known)
+            self._compositor.wire.send(number, 7)
+            self._compositor.wire.forget(number)
+            self._changed()
+
+        self._compositor.wire.hear(
+            number,
+            {
+                0: ("s", titled),
+                1: ("s", named),
+                4: ("a", stated),
+                5: ("", done),
+                6: ("", closed),
+                7: ("o", owned),
+            },
+        )
+
+    def windows(self) -> tuple[Window, ...]:
+        self._compositor.wire.roundtrip()
+        self._look_where()
+        found = [self._window(number, self._known[number]) for number in self._order]
+        return tuple(sorted(found, key=lambda window: window.is_minimised))
+
+    def doubt(self, *, all_of_them: bool) -> None:
+        """Note that windows may have been moved: all, or only the active one."""
+        self._doubtful.update(self._known if all_of_them else self._order[:1])
+
+    def _look_where(self) -> None:
+        """Find the doubtful windows that are not minimised on the screen."""
+        shown = [number for number in self._order if _MINIMISED not in self._known[number].states]
+        doubtful = [number for number in shown if number in self._doubtful]
+        self._doubtful.clear()
+        if not doubtful or not self._pictures.is_possible:
+            return
+        screen = self._screen.grab(self._screen.extent())
+        for number in doubtful:
+            told = self._known[number]
+            picture = self._pictures.of(told.app, told.title)
+            place = found_in(screen, picture, self._places.get(number)) if picture else None
+            # One that is not found may lie behind others, where it was.
+            if place or (picture and self._places.get(number, _UNKNOWN).size != picture.area.size):
+                self._places[number] = place or _UNKNOWN
+
+    def _window(self, number: int, told: Toplevel) -> Window:
+        area = self._places.get(number, _UNKNOWN)
+        return Window(
+            ref=f"w{number:x}",
+            title=told.title,
+            app=told.app,
+            area=area,
+            pid=self._pid(told),
+            is_active=_ACTIVATED in told.states,
+            is_minimised=_MINIMISED in told.states,
+            is_dialog=bool(told.parent),
+            content=area if area.size.area else None,
+        )
+
+    def follow(self, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever something happens to a window."""
+        self._changed = changed
+
+    def leave(self) -> None:
+        return
+
+    def _pid(self, told: Toplevel) -> int:
+        if not told.pid or not Path(f"/proc/{told.pid}").exists():
+            told.pid = pid_of(told.app)
+        return told.pid
+
+    def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - the protocol does not tell
+        return None
+
+    def focus(self, ref: str) -> None:
+        self._send(ref, _RESTORE)
+        self._send(ref, _ACTIVATE, "o", self._compositor.seat())
+
+    def close(self, ref: str) -> None:
+        self._send(ref, _CLOSE)
+
+    def place(self, ref: str, area: Rect) -> None:  # noqa: ARG002
+        raise ToolFailed("This compositor lets no program move or resize the windows of others.")
+
+    def minimise(self, ref: str) -> None:
+        self._send(ref, _MINIMISE)
+
+    def _send(self, ref: str, opcode: int, signature: str = "", *arguments: int) -> None:
+        number = int(ref.removeprefix("w"), 16) if ref.removeprefix("w").isalnum() else 0
+        if number not in self._known:
+            raise ToolFailed("That window is gone.", "list_windows shows what is there.")
+        self._compositor.wire.send(number, opcode, signature, *arguments)
+        self._compositor.wire.roundtrip()
+
+
+def pid_of(app: str) -> int:
+    """Return the process of a program that has windows under this name; 0 if it is none or several.
+
+    The children of a process that has the name, too, belong to it.
+    """
+    wanted = app.rpartition(".")[2].casefold()
+    parents = {pid: parent for pid, parent, names in _processes() if app.casefold() in names or wanted in names}
+    roots = [pid for pid, parent in parents.items() if parent not in parents]
+    return roots[0] if wanted and len(roots) == 1 else 0
+
+
+def _processes() -> Iterator[tuple[int, int, frozenset[str]]]:
+    """Yield each process of this person: its number, its parent's, and the names of what it runs, in lower case."""
+    own = os.getuid()
+    for folder in Path("/proc").iterdir():
+        try:
+            if not folder.name.isdigit() or folder.stat().st_uid != own:
+                continue
+            words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:_RUN_WORDS]
+            parent = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except OSError:  # because it has ended meanwhile
+            continue
+        yield int(folder.name), parent, frozenset(Path(word).name.casefold() for word in words if word)

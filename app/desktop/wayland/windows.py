@@ -1,0 +1,230 @@
+"""The windows of a Wayland session: the compositor's list, with what XWayland tells of X11 programs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Point, Rect
+from app.base.texts import Phrase
+from app.base.values import replace
+from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
+from app.desktop.wayland.compositor import Compositor
+from app.desktop.wayland.pictures import WindowPictures
+from app.desktop.wayland.xwayland import XwaylandWindows
+
+_LIMIT_S = 2.0
+_CLOSING_S = 5.0
+_LOOK_AGAIN_S = 0.1
+_FRESH_S = 0.005
+"""For so long a list of windows is as good as a new one: it is older than that when it has come and is used."""
+
+Answered = Callable[[int, float], Awaitable[bool | None]]
+"""Waits until the program of a process has handled its input. True, False after the limit (s), None if unknown."""
+
+
+class Listing(Protocol):
+    """How one compositor lists and controls windows: by its own messages, or by what all compositors share."""
+
+    name: str
+
+    def windows(self) -> tuple[Window, ...]:
+        """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last."""
+        ...
+
+    def x_number(self, ref: str) -> int | None:
+        """Return the number that a window of the last list has in XWayland; 0: it is native, None: it is not told."""
+        ...
+
+    def doubt(self, *, all_of_them: bool) -> None:
+        """Note that the active window, or all of them, may have been moved."""
+        ...
+
+    def focus(self, ref: str) -> None: ...
+
+    def close(self, ref: str) -> None: ...
+
+    def place(self, ref: str, area: Rect) -> None: ...
+
+    def minimise(self, ref: str) -> None: ...
+
+    def follow(self, changed: Callable[[], None]) -> None: ...
+
+    def leave(self) -> None: ...
+
+
+class WaylandWindows:
+    """The windows, topmost first. A compositor's refs name them, also those of XWayland."""
+
+    def __init__(
+        self,
+        compositor: Compositor,
+        listing: Listing,
+        x11: XwaylandWindows,
+        pictures: WindowPictures,
+        answered: Answered,
+    ) -> None:
+        self._compositor = compositor
+        self._listing = listing
+        self._x11 = x11
+        self._pictures = pictures
+        self._answered = answered
+        self._numbers: dict[str, int] = {}
+        """The numbers that the windows of X11 programs have in XWayland, by their refs."""
+        self._listed: tuple[Window, ...] = ()
+        self._listed_at = 0.0
+        self._news = asyncio.Event()
+        listing.follow(self._changed)
+
+    def _changed(self) -> None:
+        self._listed_at = 0.0
+        self._news.set()
+
+    # --- seeing
+
+    def all(self) -> tuple[Window, ...]:
+        if time.monotonic() - self._listed_at > _FRESH_S:
+            self._look()
+        return self._listed
+
+    def _look(self) -> tuple[Window, ...]:
+        """Ask the compositor for its windows."""
+        found, by_x11 = self._listing.windows(), self._x11.listed()
+        self._numbers.clear()
+
+        def whole(window: Window) -> Window:
+            number = self._listing.x_number(window.ref)
+            if number is None:
+                number = next((one for one, own in by_x11.items() if _is_same(own, window)), 0)
+            if number not in by_x11:
+                return window
+            self._numbers[window.ref] = number
+            own = by_x11.pop(number)
+            return replace(
+                window,
+                app=window.app or own.app,
+                area=window.area if window.area.size.area else own.area,
+                pid=window.pid or own.pid,
+                is_dialog=own.is_dialog,
+                is_own=own.is_own,
+                is_of_other_wisp=own.is_of_other_wisp,
+            )
+
+        self._listed, self._listed_at = tuple(whole(window) for window in found), time.monotonic()
+        return self._listed
+
+    def shown(self) -> tuple[Window, ...]:
+        listed = self.all()
+        refs = {number: ref for ref, number in self._numbers.items()}
+        popups = (
+            replace(popup, ref=refs.get(int(popup.ref[1:], 16), "") if popup.ref else "")
+            for popup in self._x11.popups()
+        )
+        return (*popups, *(window for window in listed if not window.is_minimised))
+
+    def keyboard(self) -> Landing:
+        active = next((window for window in self._look() if window.is_active), None)
+        if self._x11.has_own_keyboard():
+            return Landing("wisp", "", is_own=True)
+        return Landing(active.ref, active.ref, active.is_own) if active else Landing()
+
+    def under(self, point: Point) -> Landing:
+        popup, listed = self._x11.under(point), self._look()
+        if popup.place:
+            number = int(popup.window[1:], 16) if popup.window else 0
+            owner = next((ref for ref, known in self._numbers.items() if known == number), "")
+            return Landing(f"x{popup.place}", owner, popup.is_own)
+        found = next((one for one in listed if not one.is_minimised and one.area.contains(point)), None)
+        if found is None:
+            return Landing()
+        is_frame = found.content is not None and not found.content.contains(point)
+        return Landing(found.ref, "" if is_frame else found.ref, found.is_own, found.ref if is_frame else "")
+
+    # --- acting
+
+    async def focus(self, ref: str) -> Window:
+        found = self._by_ref(ref)
+        self._listing.focus(ref)
+        self._listed_at = 0.0
+        if not await self.until(lambda: self._by_ref(ref).is_active, _LIMIT_S):
+            raise ToolFailed(Phrase(STAYED_BEHIND, {"title": found.title}))
+        return self._by_ref(ref)
+
+    async def close(self, ref: str) -> bool:
+        before = {window.ref for window in self.all()}
+        self._by_ref(ref)
+        self._listing.close(ref)
+
+        def is_decided() -> bool:
+            now = self.all()
+            asks = any(window.is_dialog and window.ref not in before for window in now)
+            return asks or all(window.ref != ref for window in now)
+
+        await self.until(is_decided, _CLOSING_S)
+        return all(window.ref != ref for window in self.all())
+
+    async def place(self, ref: str, area: Rect) -> Window:
+        before = self._by_ref(ref)
+        inner = before.content or before.area
+        # A compositor places what is inside of the frame that it draws.
+        left, top = inner.x - before.area.x, inner.y - before.area.y
+        right, bottom = before.area.right - inner.right, before.area.bottom - inner.bottom
+        self._listing.place(
+            ref, Rect(area.x + left, area.y + top, area.width - left - right, area.height - top - bottom)
+        )
+        await self.until(lambda: self._by_ref(ref).area == area, _LIMIT_S)
+        return self._by_ref(ref)
+
+    async def minimise(self, ref: str) -> None:
+        self._by_ref(ref)
+        self._listing.minimise(ref)
+        await self.until(lambda: self._by_ref(ref).is_minimised, _LIMIT_S)
+
+    def _by_ref(self, ref: str) -> Window:
+        found = next((window for window in self.all() if window.ref == ref), None)
+        if found is None:
+            raise ToolFailed("That window is gone.", "list_windows shows what is there.")
+        return found
+
+    async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
+        if number := self._numbers.get(ref):
+            return await self._x11.answers(number, limit_s, whole=whole)
+        found = next((window for window in self.all() if window.ref == ref), None)
+        return await self._answered(found.pid, limit_s) if found and found.pid else None
+
+    async def picture(self, ref: str) -> Frame | None:
+        window = self._by_ref(ref)
+        picture = self._pictures.of(window.app, window.title)
+        place = window.content or window.area
+        if picture is None or (picture.area.width, picture.area.height) != (place.width, place.height):
+            return None  # because it has shadows around it, or nobody knows where it lies
+        return Frame(place, picture.bgrx)
+
+    async def arranged(self, limit_s: float) -> bool:  # noqa: ARG002 - a compositor handles requests in order
+        self._compositor.wire.roundtrip()
+        return True
+
+    async def changed(self, limit_s: float) -> None:
+        self._news.clear()
+        try:
+            async with asyncio.timeout(limit_s):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def until(self, is_so: Callable[[], bool], limit_s: float) -> bool:
+        """Wait until the condition is true or the limit is over. Returns whether it is true."""
+        limit = time.monotonic() + limit_s
+        while not is_so():
+            left = limit - time.monotonic()
+            if left <= 0:
+                return False
+            await self.changed(min(left, _LOOK_AGAIN_S))
+        return True
+
+
+def _is_same(one: Window, other: Window) -> bool:
+    return (one.title, one.app.casefold()) == (other.title, other.app.casefold())

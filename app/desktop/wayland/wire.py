@@ -1,0 +1,222 @@
+"""The Wayland protocol on its socket: requests are packed and sent, events go to the handlers of their objects.
+
+https://wayland.freedesktop.org/docs/html/ch04.html#sect-Protocol-Wire-Format. A message is the number of its object,
+its size and opcode, then its arguments. A signature has a letter for each: `i` and `u` (32 bits), `f` (a fraction), `s`
+(a string), `o` (an object), `n` (the number of a new object), `a` (bytes) and `h` (a file, which travels beside).
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import select
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from app.base.errors import NeedsPerson, ToolFailed
+
+_LIMIT_S = 2.0
+_READ_BYTES = 65536
+_MOST_FILES = 28
+_WORD = struct.Struct("=I")
+_SIGNED = struct.Struct("=i")
+_HEAD = struct.Struct("=II")
+_FRACTION = 256
+_DISPLAY = 1
+_SERVER_IDS = 0xFF000000
+
+Events = Mapping[int, tuple[str, Callable[..., object]]]
+"""What to call for each opcode of an object's events, and the signature of their arguments."""
+
+
+def socket_of(environment: Mapping[str, str]) -> Path | None:
+    """Return the path of the compositor's socket; None if the environment names none."""
+    name, folder = environment.get("WAYLAND_DISPLAY", ""), environment.get("XDG_RUNTIME_DIR", "")
+    if not name or not (folder or name.startswith("/")):
+        return None
+    return Path(folder, name)
+
+
+class Wire:
+    """One connection to a compositor. Raises NeedsPerson if it cannot be opened; desktop thread only.
+
+    Requests are sent by `flush` or `roundtrip`. After an error of the protocol the connection is dead, and each call
+    raises ToolFailed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        try:
+            self._socket.settimeout(_LIMIT_S)
+            self._socket.connect(str(path))
+        except OSError as error:
+            self._socket.close()
+            raise NeedsPerson(f"The Wayland display {path.name} cannot be opened ({error}). Is it running?") from None
+        self._events: dict[int, Events] = {}
+        self._next, self._free = _DISPLAY + 1, list[int]()
+        self._out, self._out_files = bytearray(), list[int]()
+        self._in, self._in_files = bytearray(), deque[int]()
+        self.broken = ""
+        """Why the connection is dead; empty while it lives."""
+        self._events[_DISPLAY] = {0: ("ous", self._fail), 1: ("u", self._forget)}
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    # --- sending
+
+    def create(self, number: int, opcode: int, signature: str, *arguments: Any, events: Events | None = None) -> int:
+        """Add a request that makes a new object, the `n` of its signature. Returns the object's number.
+
+        Its events go to the functions of `events`.
+        """
+        # Only here, because the compositor wants the numbers in the order in which they are made.
+        made = self._free.pop() if self._free else self._next
+        self._next += made == self._next
+        self._events[made] = events or {}
+        place = signature.index("n")
+        self.send(number, opcode, signature, *arguments[:place], made, *arguments[place:])
+        return made
+
+    def hear(self, number: int, events: Events) -> None:
+        """Pass the events of an object that the compositor has made to these functions."""
+        self._events[number] = events
+
+    def forget(self, number: int) -> None:
+        """Pass the events of an object that the compositor has made to nobody any more."""
+        self._events.pop(number, None)
+
+    def send(self, number: int, opcode: int, signature: str = "", *arguments: Any) -> None:
+        """Add a request to those that the next `flush` sends."""
+        packed = bytearray()
+        for kind, argument in zip(signature, arguments, strict=True):
+            if kind == "h":
+                self._out_files.append(os.dup(argument))
+            else:
+                packed += _packed(kind, argument)
+        self._out += _HEAD.pack(number, (len(packed) + _HEAD.size) << 16 | opcode) + packed
+        if len(self._out_files) >= _MOST_FILES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send all requests that wait. Raises ToolFailed if the connection is dead."""
+        self._check()
+        try:
+            while self._out:
+                files = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", self._out_files))]
+                sent = self._socket.sendmsg([self._out], files if self._out_files else [])
+                del self._out[:sent]
+                self._drop_files()
+        except OSError as error:
+            self._break(str(error))
+        self._check()
+
+    def _drop_files(self) -> None:
+        while self._out_files:
+            os.close(self._out_files.pop())
+
+    # --- receiving
+
+    def roundtrip(self, limit_s: float = _LIMIT_S) -> None:
+        """Send everything, and wait until the compositor has handled it and its events have been passed on."""
+        done = list[int]()
+        self.create(_DISPLAY, 0, "n", events={0: ("u", done.append)})
+        self.flush()
+        if not self.wait(lambda: bool(done), limit_s):
+            self._break(f"no answer in {limit_s:g} s")
+            self._check()
+
+    def wait(self, is_so: Callable[[], bool], limit_s: float) -> bool:
+        """Pass events on until the condition is true. Returns whether it is. Raises ToolFailed if the wire breaks."""
+        limit = time.monotonic() + limit_s
+        self.flush()
+        while not is_so():
+            left = limit - time.monotonic()
+            if left <= 0 or not select.select([self._socket], [], [], left)[0]:
+                return False
+            self.read()
+            self._check()
+        return True
+
+    def read(self) -> None:
+        """Pass on the events that have arrived. Blocks if there are none."""
+        try:
+            data, files, _, _ = socket.recv_fds(self._socket, _READ_BYTES, _MOST_FILES)
+        except OSError as error:
+            self._break(str(error))
+            return
+        self._in += data
+        self._in_files.extend(files)
+        if not data:
+            self._break("it closed the connection")
+            return
+        while len(self._in) >= _HEAD.size:
+            number, size = _HEAD.unpack_from(self._in)
+            size, opcode = size >> 16, size & 0xFFFF
+            if len(self._in) < size:
+                break
+            body = bytes(self._in[_HEAD.size : size])
+            del self._in[:size]
+            self._pass_on(number, opcode, body)
+
+    def _pass_on(self, number: int, opcode: int, body: bytes) -> None:
+        signature, handler = self._events.get(number, {}).get(opcode, ("", None))
+        if handler is not None:
+            handler(*self._unpacked(signature, body))
+
+    def _unpacked(self, signature: str, body: bytes) -> list[Any]:
+        found: list[Any] = []
+        place = 0
+        for kind in signature:
+            if kind == "h":
+                found.append(self._in_files.popleft())
+                continue
+            word = _WORD.unpack_from(body, place)[0]
+            if kind in "sa":
+                raw = body[place + 4 : place + 4 + word]
+                found.append(raw[:-1].decode("utf-8", "replace") if kind == "s" else raw)
+                place += word + -word % 4
+            elif kind in "if":
+                signed = _SIGNED.unpack_from(body, place)[0]
+                found.append(signed / _FRACTION if kind == "f" else signed)
+            else:
+                found.append(word)
+            place += 4
+        return found
+
+    # --- the end
+
+    def close(self) -> None:
+        self._drop_files()
+        while self._in_files:
+            os.close(self._in_files.popleft())
+        self._socket.close()
+
+    def _forget(self, number: int) -> None:
+        if number < _SERVER_IDS:
+            self._events.pop(number, None)
+            self._free.append(number)
+
+    def _fail(self, number: int, code: int, message: str) -> None:
+        self._break(f"{message} (object {number}, error {code})")
+
+    def _break(self, why: str) -> None:
+        self.broken = self.broken or why
+
+    def _check(self) -> None:
+        if self.broken:
+            raise ToolFailed(f"The connection to the Wayland compositor broke: {self.broken}.", transient=True)
+
+
+def _packed(kind: str, argument: Any) -> bytes:
+    if kind in "sa":
+        raw = argument.encode() + b"\0" if kind == "s" else bytes(argument)
+        return _WORD.pack(len(raw)) + raw + bytes(-len(raw) % 4)
+    if kind in "if":
+        return _SIGNED.pack(round(argument * _FRACTION) if kind == "f" else argument)
+    return _WORD.pack(argument)
