@@ -28,6 +28,7 @@ COMMANDS = {
     "presence": "the orb on the current display (what `wisp` alone does)",
     "welcome": "the first steps again: what works here, who answers, one thing done together",
     "do": "carry out one task without the window",
+    "stop": "stop every Wisp on this display at once, as the stop key does",
     "tool": "run protocol text: from the argument, or from standard input as it streams",
     "parse": "read model text and print its blocks as JSON lines",
     "tools": "the generated tool docs, exactly as a model gets them",
@@ -45,6 +46,7 @@ COMMANDS = {
     "undo": "take back the newest change of a file, or all of one turn",
     "running": "commands that Wisp started and that still run: `list`, `stop ID`",
     "doctor": "check what this machine allows, each failure with its fix",
+    "keys": "on Wayland: bind the stop key and the summon key in the compositor's configuration",
     "help": "`help words`: the sentences that are understood without a model",
     "gallery": "all states and cards of the presence with sample data",
 }

@@ -7,6 +7,9 @@ import secrets
 from collections.abc import Callable
 
 WINDOW_MARK = "_WISP_WINDOW"
+KEYBOARD_MARK = "_WISP_KEYBOARD"
+"""The root window's property with the window of Wisp that has the keyboard on XWayland, where X's focus tells nothing.
+"""
 """The X property that marks the windows of a Wisp."""
 
 

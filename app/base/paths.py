@@ -5,6 +5,7 @@ Several presences live side by side (`WISP_PRESENCE`): each has folders of its o
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import re
@@ -121,6 +122,15 @@ def state_dir() -> Path:
 def runtime_dir(of: str | None = None) -> Path:
     """Return the folder of sockets and locks of the running session, of this presence or the one with the id `of`."""
     return _place("run", of)
+
+
+def display_socket(name: str, of: str | None = None) -> Path:
+    """Return the path of a socket by which the processes on this display find each other. Only this person can use it.
+
+    `of` is the id of a presence; this process's by default, "" for the first one.
+    """
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "local"
+    return runtime_dir(of) / f"{name}-{hashlib.sha256(display.encode()).hexdigest()[:8]}"
 
 
 def _user_runtime_dir() -> str:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.assembly import wall_of
-from app.base.errors import NeedsPerson, ToolFailed, WispError
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.geometry import Rect
 from app.base.startup import worker_command
 from app.commands.findings import (
@@ -37,6 +37,7 @@ from app.commands.findings import (
     settings,
     small_apps,
 )
+from app.commands.keys import compositor_here
 from app.commands.options import on_a_display
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
@@ -48,7 +49,7 @@ from app.services.watchdog import WatchdogWord
 from app.settings import store
 from app.settings.catalog import BROWSER_PROGRAM, STOP_KEY, SUMMON_KEY
 from app.settings.providers import with_keys
-from app.settings.store import load
+from app.settings.store import Settings, load
 
 _ASKED = "Until then each command is asked for, with everything it says."
 
@@ -309,13 +310,9 @@ def hotkeys() -> Finding:
     from app.desktop.keys import chord
     from app.desktop.x11.listener import grab, places_of
 
-    if os.environ.get("WAYLAND_DISPLAY"):
-        return note(
-            name,
-            "Wayland gives keys to Wisp only while an X11 program is in front.",
-            "Bind a key to the command “wisp” in the settings of the desktop.",
-        )
     settings = load()
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return _bound_keys(name, settings)
     keys = [settings[key] for key in (STOP_KEY, SUMMON_KEY) if settings[key]]
     try:
         connection = Display()
@@ -344,6 +341,25 @@ def hotkeys() -> Finding:
             SUMMON_KEY.key,
         )
     return ok(name, f"{' and '.join(keys)} can be had")
+
+
+def _bound_keys(name: str, settings: Settings) -> Finding:
+    """Check that the configuration of a Wayland compositor runs Wisp's commands at its keys."""
+    here = compositor_here()
+    if here is None:
+        return note(
+            name,
+            "Wayland gives keys to Wisp only while an X11 program is in front.",
+            "Bind keys to “wisp presence toggle” and “wisp stop” in the settings of the desktop.",
+        )
+    try:
+        missing = here.unbound(settings)
+    except (ToolMisuse, OSError, ValueError) as error:
+        return note(name, str(error), "Choose another key in the preferences.", SUMMON_KEY.key)
+    if not missing:
+        return ok(name, f"{here.name} runs Wisp's commands at them")
+    told = "Wayland gives keys to Wisp only while an X11 program is in front."
+    return note(name, told, f"Run “wisp keys”, or write into {here.file}: {' · '.join(missing)}")
 
 
 def accessibility() -> Finding:

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made.add_argument("--theme", type=shared.look, default={}, metavar="NAME", help=shared.LOOK)
     made.add_argument("--voice", metavar="NAME", help="speak aloud, in this voice of `wisp presence voices`")
     made.add_argument("--avatar", metavar="WORD", help="any word: the colours of its orb are made from it")
+    what.add_parser("toggle", help="open the bubble of the one that runs, or close it: for a key of the desktop's own")
     what.add_parser("voices", help="the names of all voices that can speak here")
     gone = what.add_parser("delete", help="delete one with everything that it keeps, for good")
     gone.add_argument("name")
@@ -65,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     match options.what:
         case "list":
             return _list()
+        case "toggle":
+            return _toggle()
         case "voices":
             return _list_voices()
         case "create":
@@ -83,6 +86,20 @@ def _list() -> int:
         settings = store.load(of=own)
         look = f"{settings[catalog.THEME]} {settings[catalog.SCHEME]}"
         print(f"{name:<{_NAME_CHARS}} {look:<24} {shown:<4} {start}")
+    return 0
+
+
+def _toggle() -> int:
+    """Do what the summon key does, in the presence that runs here. It loads no Qt, because a person waits for it."""
+    import socket
+
+    try:
+        with socket.socket(socket.AF_UNIX) as call:
+            call.connect(str(paths.display_socket("presence")))
+            call.sendall(b"toggle")
+    except OSError:
+        print("wisp: no presence runs on this display. Start it: wisp", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -12,6 +12,7 @@ from app.desktop.backends import Backend, Curtain, NoCurtain
 from app.desktop.controller import DesktopController
 from app.desktop.keys import chord
 from app.desktop.ocr.rapid import Ocr, RapidOcr
+from app.desktop.stop_calls import StopCalls
 from app.desktop.takeover import Reserved, StopFlag, nothing_reserved
 
 _END_LIMIT_S = 3.0
@@ -148,11 +149,18 @@ class Desktop:
         self._stop.listen(lambda: self._thread.soon(self._controller.input.release_all))
 
     def _hear(self, stop_key: str) -> Callable[[], None]:
-        """Listen for the stop key and for the person's input. Returns a function that stops listening."""
+        """Listen for `wisp stop`, the stop key and the person's input. Returns a function that stops listening."""
         listen = self._controller.backend.listen
-        if listen is None or not stop_key:
+        if listen is None:
             return _nothing
-        return listen(chord(stop_key), self.stop, self._controller.takeover.touched)
+        unlisten = listen(chord(stop_key), self.stop, self._controller.takeover.touched) if stop_key else _nothing
+        calls = StopCalls(self.stop)
+
+        def end() -> None:
+            calls.close()
+            unlisten()
+
+        return end
 
     async def run(
         self,

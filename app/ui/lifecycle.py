@@ -30,7 +30,7 @@ from app.ui.presence import Presence
 from app.ui.presenter import offers
 from app.ui.presenter.view import View
 from app.ui.system import autostart
-from app.ui.system.instance import WELCOME, Instance, Interrupts
+from app.ui.system.instance import OPEN, TOGGLE, WELCOME, Instance, Interrupts
 from app.ui.system.system import System
 from app.ui.theme.appearance import Look
 from app.ui.windows.curtain import QtCurtain, X11Curtain, curtain_for
@@ -335,7 +335,8 @@ class _Life:
         dialogs = Dialogs(presence, system, parts.outside)
         dialogs.agent_wanted.connect(self._renew.set)
         system.hotkey.ignored.connect(self.tell_ignored)
-        parts.instance.summoned.connect(lambda word: dialogs.welcome() if word == WELCOME else presence.open())
+        answers = {WELCOME: dialogs.welcome, TOGGLE: system.summon, OPEN: presence.open}
+        parts.instance.summoned.connect(lambda word: answers[word]())
         if quit_when is not None:
             asyncio.ensure_future(quit_when).add_done_callback(lambda _: presence.quit())
         if parts.outside.welcome:

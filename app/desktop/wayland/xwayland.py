@@ -13,8 +13,9 @@ from Xlib import X
 
 from app.base.errors import NeedsPerson
 from app.base.geometry import Point
+from app.base.ids import KEYBOARD_MARK
 from app.desktop.backends import Landing, Window
-from app.desktop.x11.connection import Connection, read_marks
+from app.desktop.x11.connection import Connection, number_of, read_marks
 from app.desktop.x11.windows import X11Windows
 
 
@@ -59,7 +60,8 @@ class XwaylandWindows:
         """Return whether a window of a Wisp has the keyboard."""
         if self._asked() is None or self._connection is None:
             return False
-        number = self._connection.focused()
+        # The presence fetches the keyboard past X's focus, and notes so.
+        number = number_of(self._connection, int(self._connection.root.id), KEYBOARD_MARK) or self._connection.focused()
         return number > X.PointerRoot and read_marks(self._connection).is_on(number)
 
     async def answers(self, number: int, limit_s: float, *, whole: bool) -> bool | None:

@@ -272,10 +272,10 @@ class Marks:
 def read_marks(connection: Connection) -> Marks:
     """Read the marks as they are now."""
     one_client = int(connection.display.display.info.resource_id_mask)
-    named = {number: pid for number in _marked(connection) if (pid := _number(connection, number, WINDOW_MARK))}
+    named = {number: pid for number in _marked(connection) if (pid := number_of(connection, number, WINDOW_MARK))}
     others = {number for number, pid in named.items() if pid != os.getpid() and _is_wisps(connection, number, pid)}
     connections, proven = (frozenset(number & ~one_client for number in found) for found in (named, others))
-    check = _number(connection, int(connection.root.id), "_NET_SUPPORTING_WM_CHECK")
+    check = number_of(connection, int(connection.root.id), "_NET_SUPPORTING_WM_CHECK")
     return Marks(connections, frozenset(named.values()), one_client, proven, check & ~one_client)
 
 
@@ -285,7 +285,7 @@ def _marked(connection: Connection) -> list[int]:
     return [int(number) for number in told.value] if told is not None and told.format == 32 else []
 
 
-def _number(connection: Connection, number: int, name: str) -> int:
+def number_of(connection: Connection, number: int, name: str) -> int:
     """Return the number that a property of a window holds; 0 if it holds none, or the window is gone."""
     try:
         told = connection.window(number).get_property(connection.atom(name), X.AnyPropertyType, 0, 1)
@@ -296,7 +296,7 @@ def _number(connection: Connection, number: int, name: str) -> int:
 
 def _is_wisps(connection: Connection, number: int, pid: int) -> bool:
     """Return whether the window belongs to the process `pid`, by the server's word too, and that process runs Wisp."""
-    pids = {_number(connection, number, "_NET_WM_PID"), connection.pid_of_client(number)} - {0}
+    pids = {number_of(connection, number, "_NET_WM_PID"), connection.pid_of_client(number)} - {0}
     return pids == {pid} and _runs_wisp(Path(f"/proc/{pid}"))
 
 

@@ -269,9 +269,8 @@ class BubbleWindow(Floating):
         """Take the keyboard, because the person asked for it. Ask even if Qt seems to have it: Qt notices a lost
         focus late."""
         self.accept_focus(accepts=True)
-        self.raise_()
-        self.activateWindow()
-        if (server := self.around.server) is not None:
+        self.take_keyboard()
+        if (server := self.around.server) is not None and self.around.keyboard is None:
             self._ask_for_keyboard(_MOST_ASKS, server.active_window())
         if QGuiApplication.focusWindow() is self.windowHandle() and not self.isActiveWindow():
             # Hidden and shown at once, the window still has the keyboard, but Qt's widgets take it for inactive.

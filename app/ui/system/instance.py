@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import signal
 import socket
 from collections.abc import Callable
@@ -17,13 +15,14 @@ from app.base import paths
 from app.base.startup import STOPPED
 
 _LIMIT_MS = 500
-OPEN, WELCOME = "open", "welcome"
+OPEN, WELCOME, TOGGLE = "open", "welcome", "toggle"
+SOCKET = "presence"
 _WORD_BYTES = 64
 
 
 class Instance(QObject):
-    """The claim to be the only presence. When Wisp is started again, `summoned` carries what that start wants: OPEN
-    or WELCOME."""
+    """The claim to be the only presence. When Wisp is started again, `summoned` carries what that start wants: OPEN,
+    WELCOME or TOGGLE."""
 
     summoned = Signal(str)
 
@@ -33,7 +32,7 @@ class Instance(QObject):
 
     def claim(self, word: str = OPEN) -> bool:
         """Return True if this is the first presence. Otherwise send `word` to the first presence and return False."""
-        name = _name()
+        name = str(paths.display_socket(SOCKET))
         other = QLocalSocket()
         other.connectToServer(name)
         if other.waitForConnected(_LIMIT_MS):
@@ -68,15 +67,7 @@ class Instance(QObject):
         word = bytes(other.read(_WORD_BYTES).data()).decode("ascii", "replace")
         other.disconnected.disconnect()
         other.deleteLater()
-        self.summoned.emit(WELCOME if word == WELCOME else OPEN)
-
-
-def _name() -> str:
-    """Return the path of the socket by which starts find each other. Only this person can use it; each display has
-    its own."""
-    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "local"
-    short = hashlib.sha256(display.encode()).hexdigest()[:8]
-    return os.path.join(paths.runtime_dir(), f"presence-{short}")
+        self.summoned.emit(word if word in (WELCOME, TOGGLE) else OPEN)
 
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))

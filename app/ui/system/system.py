@@ -201,7 +201,7 @@ class System(QObject):
         """Whether it is to speak, and in which voice."""
         self._tray = tray.Tray(look.theme, presence.actions, look.name) if tray.has_tray() else None
         self.hotkey = Hotkey()
-        self.hotkey.pressed.connect(self._summoned)
+        self.hotkey.pressed.connect(self.summon)
         self._bus = BusNotifier(look.name, presence.open)
         self.notifier = Notifier(self._ways(), on=settings[catalog.NOTIFICATIONS])
         presence.inbox.view_changed.connect(self.notifier.show_view)
@@ -278,8 +278,8 @@ class System(QObject):
         if first:
             self._presence.tell("info", told.format(problem=first) if more else first)
 
-    def _summoned(self) -> None:
-        """Open the bubble when the summon key is pressed. If the bubble already has the keyboard, close the bubble."""
+    def summon(self) -> None:
+        """Do what the summon key does: open the bubble, or close it if it already has the keyboard."""
         stage = self._presence.stage
         if stage.is_open and stage.bubble.isActiveWindow():
             self._presence.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import TypeVar, cast
+from typing import ClassVar, Protocol, TypeVar, cast
 
 from PySide6.QtCore import QByteArray, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
@@ -176,11 +176,24 @@ def place_window(window: QWidget, theme: Theme, name: str) -> None:
     window.setWindowIcon(QIcon(str(resources.path("wisp.svg"))))
 
 
+class MenuGround(Protocol):
+    """What lies below a menu where the window system does not tell it of presses elsewhere."""
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Menu(QMenu):
     """A menu with round corners, even without a compositor. It is deleted once it is closed."""
 
+    ground: ClassVar[MenuGround | None] = None
+
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        if self.ground is not None and not isinstance(parent, Menu):
+            self.aboutToShow.connect(self.ground.open)
+            self.aboutToHide.connect(self.ground.close)
         self._theme = theme
         self._radius = theme.size("button_radius")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -1,12 +1,14 @@
 """Hide the presence's windows during a capture or click, from any thread, without waiting for the GUI thread.
 
 On X11 the windows get empty shapes: they stay mapped, keep the focus and their place in the stack, and come back
-exactly as they were. Elsewhere they become transparent and let clicks through, which only the GUI thread can do.
+exactly as they were. XWayland draws windows whatever their shape, so there they go far off the screen and come back.
+Elsewhere they become transparent and let clicks through, which only the GUI thread can do.
 """
 
 from __future__ import annotations
 
 import logging
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,13 +16,13 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QThread, Signal
+from PySide6.QtCore import QAbstractNativeEventFilter, QByteArray, QCoreApplication, QObject, Qt, QThread, Signal
 from PySide6.QtGui import QGuiApplication, QWindow
 
 from app.base.errors import NeedsPerson
 from app.base.geometry import Point, Rect
-from app.base.ids import WINDOW_MARK
-from app.ui.windows.floating import Marked, PointRequest, WindowDeps
+from app.base.ids import KEYBOARD_MARK, WINDOW_MARK
+from app.ui.windows.floating import XCB_EVENT, Marked, PointRequest, WindowDeps
 
 _log = logging.getLogger(__name__)
 _LOCK_LIMIT_S = 0.3
@@ -70,6 +72,15 @@ class XConnection:
     def is_composited(self) -> bool:
         with self._lock:
             return bool(self._display.get_selection_owner(self._display.intern_atom("_NET_WM_CM_S0")))
+
+    def note_keyboard(self, window_id: int) -> None:
+        """Let every Wisp on the display know which of Wisp's windows got the keyboard past X's focus; 0 for none."""
+        from Xlib import Xatom
+
+        with self._lock:
+            mark = self._display.intern_atom(KEYBOARD_MARK)
+            self._display.screen().root.change_property(mark, Xatom.WINDOW, 32, [window_id])
+            self._display.flush()
 
     def mark(self, window_id: int, pid: int) -> None:
         """Mark a window of the process `pid` as one of Wisp's, and remove marks of processes that ended."""
@@ -243,6 +254,13 @@ class XConnection:
                 self._reshape(window_id, [])
             self._display.sync()
 
+    def move(self, places: Iterable[tuple[int, int, int]]) -> None:
+        """Move windows: each one's id, and where its corner goes."""
+        with self._lock:
+            for window_id, x, y in places:
+                self._display.create_resource_object("window", window_id).configure(x=x, y=y)
+            self._display.sync()
+
     def unmap(self, window_ids: Sequence[int]) -> None:
         """Remove windows from the screen until they are shown again."""
         with self._lock:
@@ -414,6 +432,75 @@ class X11Curtain:
                 self._around.appear()
 
 
+_FAR_PX = -30_000
+_CONFIGURED = 22
+_CONFIGURATION = struct.Struct("=BxHIIIhh")
+"""Kind, sequence, event, window, sibling, x, y: the beginning of an event about a window's place.
+https://www.x.org/releases/X11R7.7/doc/xproto/x11protocol.html#events:ConfigureNotify"""
+_SHOWN_S = 0.05
+"""So long a compositor may take to show a move: XWayland tells it in a frame, and it draws the next one."""
+
+
+class XwaylandCurtain(X11Curtain):
+    """Moves windows far off the screen and back. They stay mapped and keep the keyboard, and Qt is told nothing of it.
+
+    XWayland draws windows whatever their shape, and sway before 1.10 lets no click through what a window leaves open.
+    """
+
+    def __init__(self, around: WindowDeps, server: XConnection) -> None:
+        super().__init__(around, server)
+        self._away: dict[int, Rect] = {}
+        self._unheard = _Unheard()
+
+    def close(self) -> None:
+        self._unheard.close()
+        super().close()
+
+    def unmark(self) -> None:
+        super().unmark()
+        self._pause.wait(_SHOWN_S)
+
+    def _draw(self, area: Rect) -> None:
+        with self._lock:
+            self._drawn += 1
+            found = dict(self._inside(area, self._around.ids()))
+            self._away.update(found)
+            self._server.move((window_id, _FAR_PX, _FAR_PX) for window_id in found)
+        if found:
+            self._pause.wait(_SHOWN_S)
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._drawn -= 1
+            if self._drawn == 0:
+                away, self._away = self._away, {}
+                # One that has moved meanwhile stays where it went.
+                still = [each for each in away if (now := self._server.shown_at(each)) and now.x == _FAR_PX]
+                self._server.move((each, away[each].x, away[each].y) for each in still)
+
+
+class _Unheard(QAbstractNativeEventFilter):
+    """Keeps it from Qt that windows are far off the screen: it would place others beside them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import ctypes  # only now, because the first paint needs none of it
+
+        self._read = ctypes.string_at
+        if (application := QCoreApplication.instance()) is not None:
+            application.installNativeEventFilter(self)
+
+    def close(self) -> None:
+        if (application := QCoreApplication.instance()) is not None:
+            application.removeNativeEventFilter(self)
+
+    def nativeEventFilter(self, kind: QByteArray | bytes | bytearray | memoryview, message: int) -> tuple[bool, int]:
+        if kind != XCB_EVENT:
+            return False, 0
+        what, _, _, _, _, x, _ = _CONFIGURATION.unpack(self._read(int(message), _CONFIGURATION.size))
+        return what == _CONFIGURED and x == _FAR_PX, 0
+
+
 class QtCurtain(QObject):
     """Hides windows through the GUI thread, where no other thread may. Each wait for that thread has a limit."""
 
@@ -475,7 +562,9 @@ class QtCurtain(QObject):
 
 def curtain_for(around: WindowDeps) -> X11Curtain | QtCurtain:
     """Return the curtain for this system. On X11 it gets its own connection, because the GUI's may be busy."""
-    return QtCurtain() if around.server is None else X11Curtain(around, XConnection())
+    if around.server is None:
+        return QtCurtain()
+    return (X11Curtain if around.keyboard is None else XwaylandCurtain)(around, XConnection())
 
 
 def _probe(place: Rect, area: Rect) -> Rect:

@@ -10,7 +10,7 @@ import math
 import os
 import struct
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from enum import Enum
 from typing import TYPE_CHECKING, cast
@@ -35,9 +35,11 @@ from PySide6.QtGui import (
     QPainter,
     QPainterPath,
     QPen,
+    QRasterWindow,
     QRegion,
     QResizeEvent,
     QShowEvent,
+    QSurfaceFormat,
     QWindow,
 )
 from PySide6.QtWidgets import QWidget
@@ -87,11 +89,13 @@ class PointRequest:
 class WindowDeps:
     """What all windows share: the connection to the X server, if any, and the ids of Wisp's visible windows (`shown`).
 
-    `marks` are the ids of windows that only mark what Wisp acts on. `shows_marks`: the person wants such marks.
+    `keyboard` is there on XWayland only. `marks` are the ids of windows that only mark what Wisp acts on.
+    `shows_marks`: the person wants such marks.
     """
 
     server: XConnection | None = None
     composited: bool = True
+    keyboard: XwaylandKeyboard | None = None
     shown: set[int] = field(default_factory=set)
     vanished: set[int] = field(default_factory=set)
     marks: set[int] = field(default_factory=set)
@@ -160,10 +164,14 @@ def surroundings() -> WindowDeps:
     found = WindowDeps(XConnection())
     found.mark()
     found.look()
+    # By the names of its outputs: XWayland is an X server like others, but no window manager of X.
+    if found.server is not None and any(screen.name().startswith("XWAYLAND") for screen in QGuiApplication.screens()):
+        found.keyboard = XwaylandKeyboard(found.server)
+        drawing.Menu.ground = found.keyboard.ground
     return found
 
 
-_XCB = b"xcb_generic_event_t"
+XCB_EVENT = b"xcb_generic_event_t"
 _PROPERTY = struct.Struct("=BBHII")
 """Kind, padding, sequence, window, atom: the beginning of an event about a property."""
 _PROPERTY_CHANGED = 28
@@ -194,11 +202,85 @@ class FocusWatch(QAbstractNativeEventFilter):
             application.removeNativeEventFilter(self)
 
     def nativeEventFilter(self, kind: QByteArray | bytes | bytearray | memoryview, message: int) -> tuple[bool, int]:
-        if kind == _XCB:
+        if kind == XCB_EVENT:
             what, _, _, _, atom = _PROPERTY.unpack(self._read(int(message), _PROPERTY.size))
             if (what, atom) == (_PROPERTY_CHANGED, self._atom):
                 self._bell.rung.emit()
         return False, 0
+
+
+class XwaylandKeyboard(QObject):
+    """Brings the keyboard from the person's program to a window of Wisp on XWayland, and back.
+
+    A compositor gives the keyboard to a window past its window manager when that appears, and when it goes, to the
+    window that had it before: https://github.com/swaywm/sway/blob/master/sway/desktop/xwayland.c, unmanaged_handle_map.
+    So an invisible window comes and goes, and the windows of Wisp stay as they are. The grab leads the keys to the one
+    that is meant, because the compositor lets no unmanaged window have X's focus:
+    https://gitlab.freedesktop.org/wlroots/wlroots/-/blob/master/xwayland/xwm.c, xwm_handle_focus_in.
+    """
+
+    def __init__(self, server: XConnection) -> None:
+        super().__init__()
+        self._server = server
+        self._holder: QWindow | None = None
+        self._caller = _unseen(Qt.WindowType.WindowTransparentForInput)
+        self.ground = _Ground(self._menu_closed)
+        self._watch = FocusWatch(server.active_window_atom())
+        self._watch.changed.connect(self._look, Qt.ConnectionType.QueuedConnection)
+
+    def take(self, window: QWindow) -> None:
+        """Give a visible window the keyboard. Nobody tells XWayland where a native program took it: so ask again."""
+        self._caller.hide()
+        self._caller.setGeometry(window.x(), window.y(), 1, 1)
+        self._caller.show()
+        window.setKeyboardGrabEnabled(True)
+        self._holder = window
+        self._server.note_keyboard(int(window.winId()))
+        self._watch.set_on(is_on=True)
+
+    def give_back(self, window: QWindow) -> None:
+        """Give the keyboard back to the program that had it, if this window has it."""
+        if window is not self._holder:
+            return
+        self._holder = None
+        self._watch.set_on(is_on=False)
+        self._server.note_keyboard(0)
+        window.setKeyboardGrabEnabled(False)
+        self._caller.hide()
+
+    def _menu_closed(self) -> None:
+        if self._holder is not None:
+            self.take(self._holder)
+
+    def _look(self) -> None:
+        """Let go when an X11 program of the person gets the keyboard, because the grab would keep all keys from it."""
+        if self._holder is not None and self._server.active_window():
+            self.give_back(self._holder)
+
+
+class _Ground:
+    """Covers all screens with nothing while a menu is open, so that the menu hears keys, and presses elsewhere."""
+
+    def __init__(self, closed: Callable[[], None]) -> None:
+        self._window = _unseen(Qt.WindowType.Window)
+        self._closed = closed
+
+    def open(self) -> None:
+        self._window.setGeometry(QGuiApplication.primaryScreen().virtualGeometry())
+        self._window.show()
+
+    def close(self) -> None:
+        self._window.hide()
+        self._closed()
+
+
+def _unseen(flags: Qt.WindowType) -> QRasterWindow:
+    """Make a transparent window that no window manager manages."""
+    made, look = QRasterWindow(), QSurfaceFormat()
+    look.setAlphaBufferSize(8)
+    made.setFormat(look)
+    made.setFlags(flags | Qt.WindowType.FramelessWindowHint | Qt.WindowType.X11BypassWindowManagerHint)
+    return made
 
 
 class Floating(QWidget):
@@ -210,6 +292,9 @@ class Floating(QWidget):
     def __init__(self, theme: Theme, around: WindowDeps, *, takes_focus: bool = False) -> None:
         flags = Qt.WindowType.Tool | Qt.WindowType.FramelessWindowHint | Qt.WindowType.WindowStaysOnTopHint
         flags |= Qt.WindowType.NoDropShadowWindowHint
+        if around.keyboard is not None:
+            # Past the window manager, because compositors put what they manage elsewhere, and below fullscreen windows.
+            flags |= Qt.WindowType.X11BypassWindowManagerHint
         if not takes_focus:
             flags |= Qt.WindowType.WindowDoesNotAcceptFocus
             self_focus = Qt.FocusPolicy.NoFocus
@@ -348,9 +433,23 @@ class Floating(QWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         if self.isWindow():
+            self.give_keyboard_back()
             with self.around.lock:
                 self.around.shown.discard(int(self.winId()))
         super().hideEvent(event)
+
+    def take_keyboard(self) -> None:
+        """Show the window in front of all others, and take the keyboard, because the person asked for it."""
+        self.raise_()
+        if self.around.keyboard is None:
+            self.activateWindow()
+        elif self.isVisible():
+            self.around.keyboard.take(self.windowHandle())
+
+    def give_keyboard_back(self) -> None:
+        """Give the keyboard back to the program that had it. Elsewhere than on XWayland the window manager does it."""
+        if self.around.keyboard is not None and self.windowHandle() is not None:
+            self.around.keyboard.give_back(self.windowHandle())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -64,8 +64,7 @@ class PictureWindow(Floating):
         width, height = round(natural[0] * shrink) + 2 * gap, round(natural[1] * shrink) + 2 * gap
         self.place_body(Rect(screen.center.x - width // 2, screen.center.y - height // 2, width, height))
         self.show()
-        self.raise_()
-        self.activateWindow()
+        self.take_keyboard()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):

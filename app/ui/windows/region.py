@@ -65,8 +65,7 @@ class RegionWindow(Floating):
     def begin(self) -> None:
         """Show the window above everything, and take the keyboard."""
         self.show()
-        self.raise_()
-        self.activateWindow()
+        self.take_keyboard()
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def showEvent(self, event: QShowEvent) -> None:

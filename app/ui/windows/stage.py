@@ -187,7 +187,9 @@ class Stage(QObject):
         self.bubble.accept_focus(accepts=False)
         # Now, because Qt would say for another 400 ms that the field has the keyboard, and keys would get lost.
         self.bubble.composer.field.clearFocus()
-        if server is None:
+        if self._look.around.keyboard is not None:
+            self.bubble.give_keyboard_back()
+        elif server is None:
             self.hide_shortly()
         elif self._before:
             server.activate(self._before)
@@ -209,9 +211,12 @@ class Stage(QObject):
     def is_lending(self) -> bool:
         """Return whether no other window has the keyboard than the one that had it before the bubble.
 
-        A busy window manager may have done nothing yet of what it was asked, and still names the bubble or none.
+        A busy window manager may have done nothing yet of what it was asked, and still names the bubble or none. On
+        XWayland nobody tells: the person may be writing in a native program.
         """
         server = self._look.around.server
+        if self._look.around.keyboard is not None:
+            return False
         return server is not None and server.active_window() in (0, self._before, self.surface_id())
 
     def hide_shortly(self) -> None:

@@ -1,0 +1,184 @@
+"""`wisp keys`: on Wayland, bind the summon key and the stop key in the compositor's configuration, after a yes.
+
+Wayland gives a program no key of its own while another one is in front: the compositor has to run a command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from app.base import desktop_entries, paths
+from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.values import dataclass
+from app.commands.options import add_yes_option, is_agreed
+from app.desktop.keys import chord
+from app.settings.catalog import STOP_KEY, SUMMON_KEY
+from app.settings.store import Settings, load
+
+_COMMANDS = {SUMMON_KEY: "presence toggle", STOP_KEY: "stop"}
+_HEAD = "# Wisp: the summon key and the stop key"
+_LIMIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compositor:
+    """A compositor with a configuration that Wisp can write. `modifiers` are its words for those in `Chord`."""
+
+    name: str
+    file: Path
+    binding: str
+    """A line that runs {command} at the key {key}, pressed with {modifiers}."""
+    joined: str
+    reload: tuple[str, ...]
+    modifiers: Mapping[str, str]
+    begins: str = ""
+    """What the file must begin with where it is new, because it replaces the system's."""
+
+    def lines(self, settings: Settings) -> dict[str, str]:
+        """Return the line for each key that is set, by the end of its command. Raises ToolMisuse for a wrong key."""
+        return {
+            ending: self._line(settings[setting], f"{_own()} {ending}")
+            for setting, ending in _COMMANDS.items()
+            if settings[setting]
+        }
+
+    def _line(self, keys: str, command: str) -> str:
+        *held, last = chord(keys).keys
+        words = [self.modifiers[name.removesuffix("_L").removesuffix("_R")] for name in held]
+        # By its code point, because the name of a sign is no sign: https://xkbcommon.org/doc/current/group__keysyms.html
+        name = last if len(last) > 1 or last.isalnum() else f"U{ord(last):04X}"
+        parts = {"modifiers": self.joined.join(words), "key": name, "command": command}
+        return self.binding.format(**parts).replace("bindsym +", "bindsym ")
+
+    def unbound(self, settings: Settings) -> list[str]:
+        """Return the lines that the configuration lacks."""
+        there = {line.strip() for line in _text(self.file).splitlines()}
+        return [line for line in self.lines(settings).values() if line not in there]
+
+    def bind(self, settings: Settings) -> None:
+        """Write the lines: each in the place of the one that ran its command before, else at the end."""
+        wanted = self.lines(settings)
+        text = _text(self.file) or self.begins
+        kept = [line for line in text.splitlines() if not self._is_replaced(line, wanted)]
+        added = [line for line in wanted.values() if line not in {each.strip() for each in kept}]
+        if _HEAD not in kept:
+            added.insert(0, _HEAD)
+        at = kept.index(_HEAD) + 1 if _HEAD in kept else len(kept)
+        kept[at:at] = added
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        # Written through, because people keep such files as links into a folder of their own.
+        self.file.write_text("\n".join([*kept, ""]), encoding="utf-8")
+
+    def _is_replaced(self, line: str, wanted: Mapping[str, str]) -> bool:
+        """Return whether a line binds another key to a command of Wisp."""
+        words = line.strip()
+        is_binding = words.startswith(self.binding.split()[0])
+        return is_binding and any(words.endswith(f"{_own()} {end}") and words != wanted[end] for end in wanted)
+
+
+def _own() -> str:
+    """Return the command that runs this Wisp, wherever a compositor starts it."""
+    first, *rest = desktop_entries.own_command()
+    if rest:  # because a checkout is found by its folder
+        return shlex.join(["env", "-C", str(paths.resources().parent), first, *rest])
+    return "wisp" if shutil.which("wisp") == first else shlex.quote(first)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+
+
+def compositor_here() -> Compositor | None:
+    """Return the compositor of this session, if Wisp can write its configuration."""
+    if os.environ.get("SWAYSOCK"):
+        return _sway()
+    if os.environ.get("HYPRLAND_INSTANCE_SIGNATURE"):
+        return _hyprland()
+    return None
+
+
+def _config_home() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+
+
+def _sway() -> Compositor:
+    """https://man.archlinux.org/man/sway.5: bindsym. A file of the person's own replaces the system's."""
+    try:
+        command = ["swaymsg", "-r", "-t", "get_version"]
+        told = subprocess.run(command, capture_output=True, timeout=_LIMIT_S, check=True).stdout
+        loaded = Path(json.loads(told)["loaded_config_file_name"])
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
+        loaded = _config_home() / "sway" / "config"
+    is_own = not loaded.is_relative_to("/etc") and not loaded.is_relative_to("/usr")
+    return Compositor(
+        "sway",
+        loaded if is_own else _config_home() / "sway" / "config",
+        "bindsym {modifiers}+{key} exec {command}",
+        "+",
+        ("swaymsg", "reload"),
+        {"Control": "Ctrl", "Alt": "Alt", "Shift": "Shift", "Super": "Mod4"},
+        "" if is_own else f"include {loaded}",
+    )
+
+
+def _hyprland() -> Compositor:
+    """https://wiki.hypr.land/Configuring/Binds/"""
+    return Compositor(
+        "Hyprland",
+        _config_home() / "hypr" / "hyprland.conf",
+        "bind = {modifiers}, {key}, exec, {command}",
+        " ",
+        ("hyprctl", "reload"),
+        {"Control": "CTRL", "Alt": "ALT", "Shift": "SHIFT", "Super": "SUPER"},
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_yes_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    settings, here = load(), compositor_here()
+    if here is None:
+        raise NeedsPerson(_by_hand(settings))
+    try:
+        missing = here.unbound(settings)
+        if not missing:
+            print(f"The keys of Wisp are bound in {here.file}.")
+            return 0
+        print(*missing, sep="\n")
+        if not is_agreed(f"Write this into {here.file}?", options):
+            print("Nothing was written.")
+            return 1
+        here.bind(settings)
+    except ToolMisuse as error:
+        raise NeedsPerson(f"{error} Choose another key in the preferences.") from error
+    try:
+        subprocess.run(here.reload, capture_output=True, timeout=_LIMIT_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        print(f"wisp: written, but {here.name} did not reload. Run: {shlex.join(here.reload)}", file=sys.stderr)
+        return 1
+    print(f"Written, and {here.name} has reloaded.")
+    return 0
+
+
+def _by_hand(settings: Settings) -> str:
+    if not os.environ.get("WAYLAND_DISPLAY"):
+        return "This is no Wayland session: the presence listens to its keys itself."
+    what = (f"{settings[setting]} to “{_own()} {end}”" for setting, end in _COMMANDS.items() if settings[setting])
+    return f"Only sway and Hyprland are configured by this. Here the desktop's own settings bind keys: {_all(what)}."
+
+
+def _all(parts: Iterable[str]) -> str:
+    return " and ".join(parts)

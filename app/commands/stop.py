@@ -1,0 +1,20 @@
+"""`wisp stop`: what the stop key does, for a key of the desktop's own: every Wisp on this display stops at once."""
+
+from __future__ import annotations
+
+import argparse
+
+from app.desktop.stop_calls import stop_all
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take no arguments."""
+
+
+def run(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command takes them
+    count = stop_all()
+    if not count:
+        print("No Wisp works on this display.")
+        return 0
+    print("Stopped." if count == 1 else f"Stopped: {count} of Wisp's processes.")
+    return 0
