@@ -119,7 +119,7 @@ def _spawn(
         stderr=log,
         pass_fds=() if fd < 0 else (fd,),
         start_new_session=True,
-        preexec_fn=_end_with_parent,
+        preexec_fn=_end_with_parent,  # noqa: PLW1509 - one prctl call, no Python locks taken
     )
     leaving.callback(_end, child)
     return child
