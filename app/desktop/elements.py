@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from app.desktop.backends import Window
 
 SECRET = "password text"
+UNPLACED = "unplaced"
+"""The state of an element that shows and whose place is not known. It has an empty box."""
 """The role of a field whose content is never read."""
 _GREYED = "The {role!s}{name!r} is greyed out: nothing was pressed. Something else must come first."
 

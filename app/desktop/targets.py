@@ -18,7 +18,7 @@ from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.accessibility.outline import is_greyed
 from app.desktop.backends import Backend, Window
-from app.desktop.elements import GOOD, Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import GOOD, UNPLACED, Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
 from app.desktop.ocr.elements import SIZEABLE, OcrElements, is_written
 
 _ASGOOD = 0.005
@@ -327,6 +327,15 @@ class OutOfReach(ToolFailed):
     """Raised instead of a press that would reach something other than its target."""
 
 
+class Unplaced(OutOfReach):
+    """Raised if a target shows and nobody knows where, as an entry of a menu on Wayland. It takes only its action."""
+
+    def __init__(self, element: Element) -> None:
+        what = Phrase("Nobody tells where {thing} is.", {"thing": _told(element)})
+        super().__init__(what, f"Press it by its ref ({element.ref}), or look, and click what you see.")
+        self.element = element
+
+
 class TargetMoved(OutOfReach):
     """Raised if the target is at another place; `now` is the element there.
 
@@ -418,6 +427,8 @@ class TargetResolver:
         return False
 
     async def _aimed(self, element: Element, route: str, score: float) -> Aim:
+        if element.is_(UNPLACED):
+            raise Unplaced(element)
         shown = element.box.overlap(self._backend.screen.extent())
         if shown is None:
             what = Phrase("{thing} lies off the screen.", {"thing": _told(element)})

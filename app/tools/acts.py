@@ -17,7 +17,7 @@ from app.desktop.accessibility.outline import LINE_BREAK, is_preview
 from app.desktop.backends import Button, KeyboardMoved, Press, Window, pointer_at
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Target
-from app.desktop.elements import SECRET, Element, TakesNoValue
+from app.desktop.elements import SECRET, UNPLACED, Element, TakesNoValue
 from app.desktop.keys import Chord, KeyChecks, Taker, chord, chords, modifiers
 from app.desktop.ocr.elements import is_written
 from app.desktop.programs import is_terminal
@@ -303,7 +303,8 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
     actions: list[str] = []
 
     async def do() -> None:
-        await controller.screen_capture.point_out(Aim(element.box.center, "ref", element))
+        if not element.is_(UNPLACED):
+            await controller.screen_capture.point_out(Aim(element.box.center, "ref", element))
         await controller.resolver.check_name(element)
         actions.append(await tree.press(element.ref))
         standing.sent()
@@ -311,7 +312,7 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
     standing = _standing(controller, element)
     window = _window_of(controller, element)
     proof = Proving(standing.proof, is_press=True, window=window, is_in_dialog=element.is_in_dialog)
-    seen = await controller.act(do, element.box, proof=proof)
+    seen = await controller.act(do, None if element.is_(UNPLACED) else element.box, proof=proof)
     payload = element_as_json(element) | {"action": actions[0]}
     by = f" ({actions[0]})" if actions[0] else ""  # because Chromium gives no name to what its buttons do
     return _done(call, payload, f"Pressed {_named(element)}{by}.", seen)

@@ -13,11 +13,11 @@ from app.base.texts import Phrase, clip_line, clip_middle
 from app.desktop.backends import Press, Window
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
-from app.desktop.elements import Element
+from app.desktop.elements import UNPLACED, Element
 from app.desktop.keys import chords
 from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
-from app.desktop.targets import Aim, Ambiguous, NotFound
-from app.desktop.verification import Patience
+from app.desktop.targets import Aim, Ambiguous, NotFound, Unplaced
+from app.desktop.verification import Patience, Receipt
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
@@ -233,7 +233,7 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         raise ToolMisuse('Which entry? Write the way to it, as in path="File > Save As".')
     for depth, part in enumerate(parts):
         try:
-            aim = await controller.resolver.at_name(part, role="menu item" if depth else "menu")
+            aim = await _entry(controller, part, role="menu item" if depth else "menu")
             await _check_entry(call, aim, admit, is_first=depth == 0, is_last=depth == len(parts) - 1)
         except (NotFound, Ambiguous) as missing:
             # The entries in the error get no refs, because their menu closes now.
@@ -245,7 +245,7 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         except ToolFailed:  # Close the open menus, or else they keep the keyboard.
             await _close_menus(controller, depth)
             raise
-        seen = await controller.act(partial(controller.press, aim, Press()), aim.place)
+        seen = await _press_entry(controller, aim)
     if _leads_on(aim.element):
         held = await _close_menus(controller, len(parts))
         what = Phrase("{name!r} is a menu, so nothing was chosen.", {"name": parts[-1]})
@@ -254,6 +254,20 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
     echo = f"Chose {' > '.join(parts)}. {seen.sentence}"
     result = ToolResult(True, call.name, payload | seen_in(seen), echo, facts=seen.facts)
     return await with_changed_part(controller, result, sight)
+
+
+async def _entry(controller: DesktopController, name: str, role: str) -> Aim:
+    try:
+        return await controller.resolver.at_name(name, role=role)
+    except Unplaced as unplaced:
+        return Aim(unplaced.element.box.center, "name", unplaced.element)
+
+
+async def _press_entry(controller: DesktopController, aim: Aim) -> Receipt:
+    """Click a menu entry. Run its action if nobody tells where it is, as that of GTK 4's menus on Wayland."""
+    if aim.element is None or not aim.element.is_(UNPLACED):
+        return await controller.act(partial(controller.press, aim, Press()), aim.place)
+    return await controller.act(partial(controller.backend.accessibility.press, aim.element.ref))
 
 
 async def _close_menus(controller: DesktopController, count: int) -> str:

@@ -70,7 +70,7 @@ def test_the_window_engine_is_added_to_what_is_there_and_follows_each_new_lock(c
     assert ENGINE not in checkout.set_up("small")
     asked = checkout.set_up("surfaces")
     assert (ENGINE in asked, "rapidocr" in asked) == (True, False), "it is still the small one"
-    assert [checkout.set_up(*words) for words in ((), ("surfaces",), ("small",))] == [set()] * 3, "all is there"
+    assert [checkout.set_up(*words) for words in ((), ("surfaces",), ("wayland",), ("small",))] == [set()] * 4
     with (checkout.folder / "requirements.lock").open("a") as lock:
         lock.write("# changed\n")
     asked = checkout.set_up()
@@ -95,4 +95,4 @@ def test_a_word_that_is_no_set_up_is_refused_with_those_that_are(checkout: Check
     script = checkout.folder / "scripts" / "setup"
     done = subprocess.run([script, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert all(mode in done.stderr for mode in ("small", "whole", "surfaces", "test", "all")), done.stderr
+    assert all(mode in done.stderr for mode in ("small", "whole", "surfaces", "wayland", "test", "all")), done.stderr

@@ -10,6 +10,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
+
+from Xlib.protocol.display import Display as XConnection
+from Xlib.protocol.event import event_class
 
 from app.desktop.x11.virtual import _LAUNCHERS, _end_with_parent
 
@@ -26,6 +30,24 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "labwc": ("labwc", "-C", "{home}/labwc"),
 }
 """How each compositor is started."""
+
+
+def _keep_events_apart() -> None:
+    """Let each connection to an X server know that server's events.
+
+    python-xlib keeps one table for all, which fails where XWayland numbers them otherwise than the tests' X server:
+    https://github.com/python-xlib/python-xlib/blob/master/Xlib/protocol/display.py
+    """
+    begin = XConnection.__init__
+
+    def begin_apart(self: XConnection, *arguments: Any, **options: Any) -> None:
+        self.event_classes = event_class.copy()
+        begin(self, *arguments, **options)
+
+    XConnection.__init__ = begin_apart
+
+
+_keep_events_apart()
 
 
 def is_installed(name: str) -> bool:
@@ -97,7 +119,7 @@ def _spawn(
         stderr=log,
         pass_fds=() if fd < 0 else (fd,),
         start_new_session=True,
-        preexec_fn=_end_with_parent,
+        preexec_fn=_end_with_parent,  # noqa: PLW1509 - one prctl call, no Python locks taken
     )
     leaving.callback(_end, child)
     return child

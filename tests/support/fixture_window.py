@@ -28,7 +28,8 @@ _SHOWN_CHARS = 300
 class FixtureWindow:
     """`mode` is canvas or text; `options` go to the script (`--size 400x300`, `--at 10,10`).
 
-    `--blue 20,30,80,40` paints a blue rectangle with that left, top, width and height on the canvas.
+    `--blue 20,30,80,40` paints a blue rectangle with that left, top, width and height on the canvas. `--hover yes`: it
+    tells moves without a button, too. `--words TEXT` stands in its middle.
     """
 
     def __init__(self, mode: str, *options: str, environment: Mapping[str, str] | None = None) -> None:
@@ -63,6 +64,14 @@ class FixtureWindow:
         assert self._process.stdout
         for line in self._process.stdout:
             self._lines.put(line)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
 
     def wait(self, is_it: Callable[[dict[str, Any]], bool], limit_s: float = _LIMIT_S) -> dict[str, Any]:
         """The next event told that `is_it`; all on the way are kept in `told`."""
@@ -127,7 +136,7 @@ def _in_pixels(place: Any) -> tuple[float, float]:
     return found.x(), found.y()
 
 
-def _canvas(painted: str) -> Any:  # noqa: C901 - one short handler for each kind of event
+def _canvas(painted: str, words: str) -> Any:  # noqa: C901 - one short handler for each kind of event
     from PySide6.QtCore import Qt
     from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
     from PySide6.QtWidgets import QWidget
@@ -171,6 +180,12 @@ def _canvas(painted: str) -> Any:  # noqa: C901 - one short handler for each kin
         mark.setStyleSheet("background: #0000ff")
         mark.setGeometry(*(int(part) for part in painted.split(",")))
         mark.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+    if words:
+        from PySide6.QtWidgets import QLabel
+
+        label = QLabel(words, canvas)
+        label.move(150, 180)
+        label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
     canvas.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     return canvas
 
@@ -230,7 +245,9 @@ def _main(mode: str, options: dict[str, str]) -> int:
     from PySide6.QtWidgets import QApplication
 
     app = QApplication([])
-    window = _canvas(options.get("--blue", "")) if mode == "canvas" else _text_field()
+    is_canvas = mode == "canvas"
+    window = _canvas(options.get("--blue", ""), options.get("--words", "")) if is_canvas else _text_field()
+    window.setMouseTracking("--hover" in options)
     _show(window, options)
     listener = QSocketNotifier(sys.stdin.fileno(), QSocketNotifier.Type.Read)
     listener.activated.connect(lambda: _heard(app, window))

@@ -85,6 +85,10 @@ class AtSpi:
         self._outliner = Outliner()
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
+        # Without a role, what has no place is left to OCR, which finds it by sight.
+        return await self._found(query, role, limit, with_unplaced=bool(role))
+
+    async def _found(self, query: str, role: str, limit: int, *, with_unplaced: bool) -> tuple[Match, ...]:
         ways, roles, stack = readings(query), roles_called(role), self._stack()
         cells = not roles or "table cell" in roles
         async with self._surveyor.look() as look:
@@ -96,7 +100,8 @@ class AtSpi:
                 found = _scored(await look.programs(partial(self._reader.grow, cells=cells)), ways, roles)
         best = _without_echoes(found)[:limit]
         await self._reader.fill([(match.program, match.node) for match in best], stack)
-        matches = [self._match(candidate, stack) for candidate in best if _has_area(candidate.node)]
+        shown = [one for one in best if _has_area(one.node) or (with_unplaced and one.node.is_unplaced)]
+        matches = [self._match(candidate, stack) for candidate in shown]
         return tuple(sorted(matches, key=lambda match: -match.score))
 
     async def reveal(self, query: str) -> Match | None:
@@ -159,9 +164,9 @@ class AtSpi:
         for name in self._surveyor.names_of(active.pid) if active else ():
             ref = self._refs.known(self._feed.focus.get(name))
             seen = self._refs.last_seen(ref) if ref else None
-            node = await self._reader.again(seen, self._stack()) if seen else None
-            if node and node.has("focused") and node.has("editable"):
-                return self._refs.renewed(ref, node)
+            now = await self._reader.again(seen, self._stack()) if seen else None
+            if now and now[0].has("focused") and now[0].has("editable"):
+                return self._refs.renewed(ref, *now)
         return None
 
     async def _found_focus(self) -> Element | None:
@@ -212,7 +217,7 @@ class AtSpi:
 
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is OutlineView.FIND:
-            matches = await self.find(request.query, limit=_MOST_MATCHES)
+            matches = await self._found(request.query, "", _MOST_MATCHES, with_unplaced=True)
             far = None if any(match.score >= GOOD for match in matches) else await self.beyond(request.query)
             return self._outliner.found(matches, far, request, await self.silent())
         stack = self._stack()
@@ -292,6 +297,21 @@ class AtSpi:
             pass
         return ()
 
+    async def answered(self, pid: int, limit_s: float) -> bool | None:
+        """Wait until a program has handled its input so far, as far as its main loop tells.
+
+        Returns False after the limit, None if the program is not on the bus.
+        """
+        try:
+            async with asyncio.timeout(limit_s):
+                names = self._surveyor.names_of(pid) or await self._surveyor.of_process(pid)
+                answers = [await objects.all_of(self._bus, objects.root_state, names) for _ in range(2)]
+        except TimeoutError:
+            return False
+        except ToolFailed:  # because without the bus nobody knows
+            return None
+        return True if any(answers[-1]) else None
+
     async def silent(self) -> tuple[str, ...]:
         return tuple(self._surveyor.silent.values())
 
@@ -316,11 +336,11 @@ class AtSpi:
         limit = asyncio.get_running_loop().time() + _SCROLL_LIMIT_S
         seen = self._refs.last_seen(ref)
         assert seen is not None
-        while (node := await self._reader.again(seen, self._stack())) is None:
+        while (now := await self._reader.again(seen, self._stack())) is None:
             if asyncio.get_running_loop().time() > limit:
                 return None
             await asyncio.sleep(_LOOK_AGAIN_S)
-        return Match(self._refs.renewed(ref, node), score)
+        return Match(self._refs.renewed(ref, *now), score)
 
     async def _live(self, ref: str) -> tuple[Key, Element]:
         """Read an object again. Raises ToolMisuse for an unknown ref, NoLongerInSight if it is gone."""
@@ -330,7 +350,7 @@ class AtSpi:
         now = await self._reader.again(seen, self._stack())
         if now is None:
             raise await self._gone(seen.element)
-        return now.key, self._refs.renewed(ref, now)
+        return now[0].key, self._refs.renewed(ref, *now)
 
     async def _gone(self, before: Element) -> NoLongerInSight:
         near = await self.find(before.name or before.role, limit=3)

@@ -57,6 +57,8 @@ class Bus:
         self._shares: dict[str, asyncio.Semaphore] = {}
         self.vague: set[str] = set()
         """Programs that report `visible` instead of `showing`, and a class name instead of no name: those of GTK 4."""
+        self.adrift: set[str] = set()
+        """Programs whose popups tell no place that is of use on Wayland: those of GTK."""
         self.hit_testing: set[str] = set()
         """Programs that report correctly which object is under a point."""
 

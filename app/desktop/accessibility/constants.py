@@ -19,7 +19,7 @@ VALUE = "org.a11y.atspi.Value"
 ITEMS = "org.a11y.atspi.Cache"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 
-ON_SCREEN = 0
+ON_SCREEN, IN_WINDOW = 0, 1
 """AtspiCoordType: relative to the screen."""
 ANYWHERE = 6
 """AtspiScrollType: to any place where it is visible."""

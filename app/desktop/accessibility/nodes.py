@@ -93,6 +93,8 @@ class Node:
 
     `length` is how many characters its text has; `value` is only the beginning of a long one.
 
+    `is_floating`: GTK 4 names a class for it that is shown in a popup. `is_unplaced`: it shows, nobody knows where.
+
     `unseen` counts the children that are there and do not show, as they are scrolled away.
 
     `place` identifies a cell of a sheet by its table's key, its row and its column, because LibreOffice makes a new
@@ -113,6 +115,8 @@ class Node:
     label: str = ""
     place: Key | None = None
     unseen: int = 0
+    is_floating: bool = False
+    is_unplaced: bool = False
 
     def has(self, state: str) -> bool:
         return bool(self.states & spi.BITS[state])
@@ -208,10 +212,14 @@ class Program:
     cached: dict[Any, Any] = field(default_factory=dict)
     scales: dict[Key, Scale] = field(default_factory=dict)
     """For each window, the scale of its coordinates."""
+    is_within: bool = False
+    """Whether it tells places within its windows, and the system where these are. So it is on Wayland."""
+    anchors: dict[Key, tuple[Node, ...]] = field(default_factory=dict)
+    """For each window of such a program, what fills its surface; () for popups and where nothing does."""
 
     def scale_for(self, node: Node) -> Scale:
         """Return the scale of the node's window. A popup is not a window of its own: it uses its program's scale."""
-        if node.is_in_page:
+        if node.is_in_page and not self.is_within:
             return AS_TOLD
         known = (self.scales[holder.key] for holder in (node, *node.ancestors()) if holder.key in self.scales)
         others = (scale for scale in self.scales.values() if scale != AS_TOLD)

@@ -23,6 +23,7 @@ _SHEET = 10_000_000
 _COLUMNS = 16
 _STEPS = 6
 _EDGE_PX = 4
+_FLOATING = frozenset({"GtkPopover", "GtkPopoverMenu", "GtkTooltipWindow", "GtkEmojiChooser"})
 _CLASS_NAME = re.compile(r"(?:Gtk|Gdk|Adw)[A-Z][A-Za-z]+")
 _A = TypeVar("_A")
 _T = TypeVar("_T")
@@ -169,9 +170,17 @@ async def state(bus: Bus, node: Node) -> None:
         node.states |= spi.BITS["sensitive"]
 
 
+async def root_state(bus: Bus, program: str) -> bool:
+    """Ask a program for something that its main loop must answer. A `Peer.Ping` is answered by a thread of GDBus."""
+    await bus.call(program, spi.ROOT, spi.ACCESSIBLE, "GetState")
+    return True
+
+
 async def name(bus: Bus, node: Node) -> None:
     told = str(await bus.get(*node.key, spi.ACCESSIBLE, "Name"))
-    node.name = "" if node.key[0] in bus.vague and _CLASS_NAME.fullmatch(told) else told
+    is_class = node.key[0] in bus.vague and bool(_CLASS_NAME.fullmatch(told))
+    node.name = "" if is_class else told
+    node.is_floating = is_class and told in _FLOATING
 
 
 async def role(bus: Bus, node: Node) -> None:
@@ -204,15 +213,15 @@ async def fill(bus: Bus, node: Node) -> None:
         node.box = await box(bus, node)
 
 
-async def box(bus: Bus, node: Node) -> Rect:
+async def box(bus: Bus, node: Node, counted: int = spi.ON_SCREEN) -> Rect:
     """Return the object's place as its program reports it. An object without a place does not show.
 
-    The rows of GTK 3's tree views say that they show wherever they are.
+    The rows of GTK 3's tree views say that they show wherever they are. `counted`: on the screen, or in the window.
     """
     if not node.may(spi.COMPONENT):
         return Rect(0, 0, 0, 0)
     try:
-        x, y, width, height = (await bus.call(*node.key, spi.COMPONENT, "GetExtents", "u", spi.ON_SCREEN))[0]
+        x, y, width, height = (await bus.call(*node.key, spi.COMPONENT, "GetExtents", "u", counted))[0]
     except CallRefused:  # since not every object has a place
         return Rect(0, 0, 0, 0)
     if spi.NOWHERE in (x, y):
@@ -394,6 +403,8 @@ class Surveyor:
             kit, version = await self._toolkit(bus_name)
             if kit == "gtk" and version.startswith("4"):
                 self._bus.vague.add(bus_name)
+            if kit == "gtk":
+                self._bus.adrift.add(bus_name)
             if kit in spi.HIT_TESTING:
                 self._bus.hit_testing.add(bus_name)
         return known

@@ -19,7 +19,7 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal
 from app.desktop.accessibility.nodes import Key, Node, Program, Scale, lies_in, state_names
 from app.desktop.backends import Window
-from app.desktop.elements import GOOD, Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight
+from app.desktop.elements import GOOD, UNPLACED, Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight
 
 COVERED = "covered"
 """The state of an element whose middle is behind another window. AT-SPI has no such state."""
@@ -41,6 +41,31 @@ class Stack:
         """
         own = [known for known in self._windows if known.pid == pid and not known.is_popup]
         return [known.area for known in own if known.title == title] or [known.area for known in own]
+
+    def contents(self, pid: int, title: str, *, is_active: bool | None = None) -> list[Rect]:
+        """Return where the surface of a program's window of that title may lie. [] if the system does not tell.
+
+        `is_active`: only windows that are, or are not, active, where there are such.
+        """
+        if not self.is_wayland:
+            return []
+        named = [known for known in self._windows if known.title == title and not known.is_popup]
+        own = [known for known in self._windows if known.pid == pid and not known.is_popup]
+        # A compositor may not tell the process of a window.
+        ways = [known for known in named if known.pid == pid], [known for known in named if not known.pid], own
+        fitting = next(filter(None, ways), [])
+        alike = [known for known in fitting if is_active is None or known.is_active == is_active] or fitting
+        surfaces = (known.content or known.area for known in alike)
+        return [surface for surface in surfaces if surface.size.area]
+
+    @property
+    def is_wayland(self) -> bool:
+        """Whether the system tells where surfaces lie, as Wayland compositors do, or not even where windows lie."""
+        listed = (known for known in self._windows if not known.is_popup)
+        return any(known.content is not None or not known.area.size.area for known in listed)
+
+    def is_active(self, pid: int, title: str) -> bool:
+        return any(known.is_active for known in self._windows if (known.pid, known.title) == (pid, title))
 
     def popups(self, pid: int) -> list[Rect]:
         """Return the areas of a program's menus and tool tips."""
@@ -85,6 +110,8 @@ class Seen:
 
     `place` is set for a cell of a sheet. `is_apart`: its coordinates do not follow its window's scale, because it is in
     a page or a menu. `pane` is the root pane that it is in, and what is around that pane; () if it is in none.
+    `anchor` is what fills its window's surface, if its program tells places within the window: the scale follows it; ()
+    for a popup, which keeps its scale. None for a program that tells places on the screen.
     """
 
     key: Key
@@ -94,6 +121,7 @@ class Seen:
     element: Element
     place: Key | None = None
     pane: tuple[Key, ...] = ()
+    anchor: tuple[Key, ...] | None = None
 
 
 class RefBook:
@@ -113,7 +141,7 @@ class RefBook:
             name=node.called,
             value=node.value or "",
             box=node.box,
-            states=state_names(node.states) | ({COVERED} if is_covered else set()),
+            states=_states(node) | ({COVERED} if is_covered else set()),
             window=window.name,
             app=program.name,
             pid=program.pid,
@@ -124,10 +152,13 @@ class RefBook:
         scale = program.scale_for(node)
         pane = (node.pane.key, node.pane.parent.key) if node.pane and node.pane.parent else ()
         is_apart = node.is_in_page or (not pane and scale != program.scales.get(window.key, scale))
-        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place, pane)
+        anchor = None
+        if (filling := program.anchors.get(window.key)) is not None:
+            anchor = () if is_apart and not node.is_in_page else tuple(part.key for part in filling)
+        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place, pane, anchor)
         return element
 
-    def renewed(self, ref: str, node: Node) -> Element:
+    def renewed(self, ref: str, node: Node, scale: Scale) -> Element:
         """Store the newly read node under a ref that exists, and return it as an `Element`."""
         seen = self._seen[ref]
         before = seen.element
@@ -138,11 +169,11 @@ class RefBook:
             name=node.name or before.name,
             value=node.value or "",
             box=node.box,
-            states=state_names(node.states),
+            states=_states(node),
             description=node.description,
             length=node.length,
         )
-        self._seen[ref] = replace(seen, element=element, key=node.key)
+        self._seen[ref] = replace(seen, element=element, key=node.key, scale=scale)
         return element
 
     def ref_of(self, key: Key) -> str:
@@ -173,6 +204,10 @@ class RefBook:
         return self._seen.get(ref)
 
 
+def _states(node: Node) -> frozenset[str]:
+    return state_names(node.states) | ({UNPLACED} if node.is_unplaced else set())
+
+
 _NAME_CHARACTERS = 80
 _VALUE_CHARACTERS = 120
 LINE_BREAK = "⏎"
@@ -191,6 +226,7 @@ _ASKING = _ANSWERS | {"check box", "icon", "link"}
 """The roles of the controls that a dialog has which only asks something."""
 _UNSEEN = "[at least {} more out of sight: view=page names them; click one by its name, and Wisp scrolls to it]"
 _OUT_OF_SIGHT = "is out of sight: click it by its ref or name, and Wisp scrolls to it"
+_NO_PLACE = "[no place is known: press it by its ref]"
 _SIMILAR = "Similar:"
 _BEYOND = "Out of sight; click one by its name, and Wisp scrolls to it:"
 
@@ -296,7 +332,8 @@ _SCREEN_PIXELS = ModelSpace()
 
 def line_of(element: Element, space: ModelSpace = _SCREEN_PIXELS) -> str:
     """Return one element as a line of the outline, without indentation."""
-    told = [space.box(element.box), *(state for state in _TOLD_STATES if element.is_(state))]
+    place = _NO_PLACE if element.is_(UNPLACED) else space.box(element.box)
+    told = [place, *(state for state in _TOLD_STATES if element.is_(state))]
     return " ".join([*_named(element), *told, *_greyed(element)])
 
 
@@ -437,7 +474,7 @@ def _place(node: Node) -> tuple[int, int]:
 
 
 def _is_told(node: Node) -> bool:
-    if node.box is None or node.box.size.area == 0:
+    if node.box is None or (node.box.size.area == 0 and not (node.is_unplaced and node.is_operable)):
         return False
     if node.place:
         return bool(node.value) or node.has("focused") or node.has("selected")

@@ -15,7 +15,7 @@ from typing import Any
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.desktop.accessibility import constants as spi
-from app.desktop.accessibility import objects
+from app.desktop.accessibility import objects, surfaces
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.nodes import (
     NOWHERE,
@@ -115,8 +115,10 @@ class OutlineReader:
         controls = ((window, node) for window, page in pages for node in page.walk() if node.is_operable)
         return [(window, node) for window, node in controls if node.is_scrolled_away]
 
-    async def again(self, seen: Seen, stack: Stack) -> Node | None:
-        """Read an object again. Returns None if it is gone or hidden. Raises ToolFailed if its program is silent."""
+    async def again(self, seen: Seen, stack: Stack) -> tuple[Node, Scale] | None:
+        """Read an object and the scale of its coordinates again. Returns None if it is gone or hidden, or if its window
+        is just changing its size. Raises ToolFailed if its program is silent.
+        """
         node = Node(seen.key, place=seen.place)
         try:
             async with asyncio.timeout(PROGRAM_LIMIT_S):
@@ -126,8 +128,9 @@ class OutlineReader:
                 is_unsaid = seen.element.role == _ICON and node.has("visible") and not node.has("defunct")
                 if not (node.shows or is_unsaid):
                     return None
-                boxes = asyncio.gather(*(objects.box(self._bus, Node(key)) for key in (seen.window, *seen.pane)))
-                _, _, _, (told, *pane) = await asyncio.gather(
+                keys = (seen.window, *seen.pane, *(seen.anchor or ()))
+                boxes = asyncio.gather(*(objects.box(self._bus, Node(key)) for key in keys))
+                _, _, _, (told, *others) = await asyncio.gather(
                     objects.name(self._bus, node),
                     objects.description(self._bus, node),
                     objects.fill(self._bus, node),
@@ -139,14 +142,17 @@ class OutlineReader:
             raise ToolFailed(f"The program does not answer within {PROGRAM_LIMIT_S:g} s.", transient=True) from late
         if not (node.shows or is_unsaid):  # because some objects have no place only while they are scrolled away
             return None
-        areas = stack.areas(seen.element.pid, seen.element.window)
-        scale = scale_of(told, areas, stack.corners) if areas and not seen.is_apart else seen.scale
+        pane, anchor = others[: len(seen.pane)], others[len(seen.pane) :]
+        scale = _scale_again(seen, told, anchor, stack)
         if pane:
             scale = pane_scale(scale, *pane)
+        if scale == NOWHERE and seen.scale != NOWHERE:
+            return None
+        node.is_unplaced = seen.anchor is not None and scale == NOWHERE
         node.box = scale.on_screen(node.box or told)
         if node.box.overlap(seen.element.box) == seen.element.box:  # because only this part of it is in view
             node.box = seen.element.box
-        return node
+        return node, scale
 
     async def _grow(self, program: Program) -> None:
         if not await self._grow_from_cache(program):
@@ -185,31 +191,62 @@ class OutlineReader:
         is_vague = program.bus_name in self._bus.vague
         holders = [above for node in nodes for above in node.ancestors() if above.box is None] if is_vague else []
         holders += [above for node in nodes for above in _placing(node) if above.box is None]
+        menus = self._open_menus(program) if frames and stack.contents(program.pid, "") else []
+        if frames and stack.contents(program.pid, ""):
+            holders += _placing_surfaces(frames, menus)
         wanted = list(dict.fromkeys([*frames, *holders, *nodes]))
         # However long the search took: what it found is worth its place.
         program.left_s = max(program.left_s, PROGRAM_LIMIT_S)
+        within: dict[Key, Rect] = {}
         try:
             async with program.limited():
                 await asyncio.gather(*(objects.fill(self._bus, node) for node in frames))
                 await asyncio.gather(*(objects.fill(self._bus, node) for node in wanted if node.box is None))
+                within = await self._within(menus)
         except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
             if any(window.box is None for window in frames):
                 for node in wanted:  # because boxes lie elsewhere on the screen as long as their window's is not known
                     node.box = None
+        self._scale(program, frames, wanted, stack)
+        if program.is_within:
+            surfaces.place_menus(program, menus, within)
+        for node in wanted:
+            told, scale = node.box or Rect(0, 0, 0, 0), program.scale_for(node)
+            node.is_unplaced = program.is_within and scale == NOWHERE and told.size.area > 0
+            node.box = scale.on_screen(told)
+        for window in frames:  # without the shadow that it draws itself
+            window.box = surfaces.around(part.box for part in program.anchors.get(window.key, ())) or window.box
+        for node in nodes:
+            node.box = _in_view(node)
+
+    def _scale(self, program: Program, frames: Sequence[Node], wanted: Sequence[Node], stack: Stack) -> None:
+        """Find the scales of windows, and of what in them has a scale of its own. The boxes are as they were told."""
         for window in frames:
             if window.box and (areas := stack.areas(program.pid, window.name)):
                 program.scales[window.key] = scale_of(window.box, areas, stack.corners)
+        surfaces.place(program, frames, stack, is_adrift=program.bus_name in self._bus.adrift)
         for pane in [node for node in wanted if node.role == spi.ROOT_PANE and node.parent]:
             around = pane.parent.box if pane.parent else None
             program.scales[pane.key] = pane_scale(program.scale_for(pane), pane.box, around)
-        if is_vague:
+        if program.bus_name in self._bus.vague:
             popups = stack.popups(program.pid)
             program.scales |= {node.key: scale for node in wanted if (scale := _of_popup(node, popups))}
-        for node in wanted:
-            node.box = program.scale_for(node).on_screen(node.box or Rect(0, 0, 0, 0))
-        for node in nodes:
-            node.box = _in_view(node)
+            if program.is_within:
+                told = {None, *wanted}  # because what was read before has its place on the screen already
+                popovers = [node for node in wanted if node.parent in told and surfaces.is_popover(node)]
+                program.scales |= {node.key: NOWHERE for node in popovers}
+
+    def _open_menus(self, program: Program) -> list[tuple[Node, Node]]:
+        return surfaces.open_menus(program) if program.bus_name in self._bus.adrift - self._bus.vague else []
+
+    async def _within(self, menus: Sequence[tuple[Node, Node]]) -> dict[Key, Rect]:
+        """Return the box of each menu's first entry as counted in the menu's own surface."""
+        shown = [(menu.key, [node for node in menu.children if node.box and node.box.size.area]) for _, menu in menus]
+        keys = [key for key, entries in shown if entries]
+        firsts = [entries[0] for _, entries in shown if entries]
+        boxes = await asyncio.gather(*(objects.box(self._bus, node, spi.IN_WINDOW) for node in firsts))
+        return dict(zip(keys, boxes, strict=True))
 
     async def _grow_from_cache(self, program: Program) -> bool:
         """Build the tree from the program's cache. Returns False if the program has none (yet, for Chromium).
@@ -306,6 +343,16 @@ def _gap(field: Rect, label: Rect) -> int | None:
     return _BEFORE_PX + above if is_above else None
 
 
+def _scale_again(seen: Seen, told: Rect, anchor: Sequence[Rect], stack: Stack) -> Scale:
+    """Return the scale of an object's coordinates now, from the boxes of its window and of what fills its surface."""
+    pid, title = seen.element.pid, seen.element.window
+    if seen.anchor:
+        return surfaces.anchored_again(stack.contents(pid, title), surfaces.around(anchor), seen.scale)
+    areas = stack.areas(pid, title)
+    is_kept = seen.is_apart or seen.anchor is not None or not areas
+    return seen.scale if is_kept else scale_of(told, areas, stack.corners)
+
+
 def _is_entry(node: Node) -> bool:
     """Return whether a node is a menu entry that may open a menu without saying so."""
     return node.role == "menu item" and not node.has("has-popup")
@@ -327,6 +374,13 @@ def _placing(node: Node) -> list[Node]:
     """Return what is around a node and decides where it shows: lists, scrolled areas, its pane and what that fills."""
     pane = [node.pane, node.pane.parent] if node.pane else []
     return [above for above in (*node.ancestors(), *pane) if above and (_may_clip(above) or above in pane)]
+
+
+def _placing_surfaces(windows: Sequence[Node], menus: Sequence[tuple[Node, Node]]) -> list[Node]:
+    """Return what tells where windows and menus lie whose program tells places within its windows."""
+    inside = [node for window in windows for filling in surfaces.fillings(window) for node in filling]
+    inside += [node for _, menu in menus for node in (menu.parent, menu, *menu.children) if node]
+    return [node for node in inside if node.box is None]
 
 
 def _may_clip(node: Node) -> bool:

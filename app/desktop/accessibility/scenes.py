@@ -13,7 +13,7 @@ from app.base.texts import clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
-from app.desktop.accessibility.nodes import AS_TOLD, Key, Node, Program
+from app.desktop.accessibility.nodes import AS_TOLD, NOWHERE, Key, Node, Program
 from app.desktop.accessibility.outline import Seen
 from app.desktop.elements import Element, Scene
 
@@ -79,13 +79,21 @@ async def obstacle(bus: Bus, seen: Seen, point: Point, popups: Sequence[Rect]) -
             over = next((area for area in popups if area.contains(point)), None)
             if over is not None:  # because what is in the open menu lies in front of its window
                 return _UNDER_A_MENU if await _is_behind(bus, seen, over) else ""
-            if seen.key[0] in bus.hit_testing and seen.scale == AS_TOLD and not seen.is_apart:
-                return await _covering(bus, seen, point)
-            if seen.element.role == "table cell" and await _is_scrolled_off(bus, seen, point):
+            asked = Point(point.x - seen.scale.dx, point.y - seen.scale.dy) if seen.anchor is not None else point
+            is_plain = seen.scale == AS_TOLD or (seen.anchor is not None and seen.scale != NOWHERE)
+            if seen.key[0] in bus.hit_testing and is_plain and not _is_apart(seen):
+                return await _covering(bus, seen, asked)
+            if seen.element.role == "table cell" and await _is_scrolled_off(bus, seen, asked):
                 return "the header of its list lies over it. Scroll the list a little."
     except (CallRefused, TimeoutError):  # because a program that does not answer gives no reason against the click
         pass
     return ""
+
+
+def _is_apart(seen: Seen) -> bool:
+    """Return whether the window cannot be asked: where it is asked is a page, or on Wayland a pop-up, of no window."""
+    is_popped_up = seen.anchor is not None and seen.element.role in _CHOICES | _MENU_ITEMS
+    return seen.is_apart or is_popped_up
 
 
 async def _closed_combo(bus: Bus, key: Key) -> Node | None:

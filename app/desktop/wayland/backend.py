@@ -50,7 +50,9 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     copier = Copier(compositor)
     screen, pictures = WaylandScreen(compositor, copier), WindowPictures(compositor, copier)
     listing, x11 = listing_of(environment, compositor, pictures, screen), XwaylandWindows(environment)
-    windows = WaylandWindows(compositor, listing, x11, pictures, _unknown)
+    windows = WaylandWindows(
+        compositor, listing, x11, pictures, lambda pid, limit_s: accessibility.answered(pid, limit_s)
+    )
     touches, apps = TouchListener(compositor), DesktopEntries(environment)
 
     def sent(may_move: bool) -> None:  # noqa: FBT001 - the only argument of a callback
@@ -100,10 +102,6 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         reach=partial(_reach, once_a_second(locker)),
         shows_pointer=screen.shows_pointer,
     )
-
-
-async def _unknown(_pid: int, _limit_s: float) -> bool | None:
-    return None
 
 
 def listing_of(

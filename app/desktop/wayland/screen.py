@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.base.errors import NeedsPerson
+from app.base.errors import NeedsPerson, ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Frame
 from app.desktop.capture import part_of
@@ -45,6 +45,8 @@ class WaylandScreen:
         return self._has_pointer
 
     def grab(self, area: Rect, *, with_pointer: bool = False) -> Frame:
+        if area.overlap(self.extent()) != area:
+            raise ToolFailed("That part lies outside of the screen.")
         parts = [(shown, output) for output in self._outputs() if (shown := area.overlap(output.area))]
         frames = [self._captured(output, shown, with_pointer=with_pointer) for shown, output in parts]
         if len(frames) == 1 and frames[0].area == area:

@@ -47,7 +47,9 @@ class Listing(Protocol):
 
     def close(self, ref: str) -> None: ...
 
-    def place(self, ref: str, area: Rect) -> None: ...
+    def place(self, ref: str, area: Rect) -> None:
+        """Move and resize a window, its frame included."""
+        ...
 
     def minimise(self, ref: str) -> None: ...
 
@@ -167,14 +169,8 @@ class WaylandWindows:
         return all(window.ref != ref for window in self.all())
 
     async def place(self, ref: str, area: Rect) -> Window:
-        before = self._by_ref(ref)
-        inner = before.content or before.area
-        # A compositor places what is inside of the frame that it draws.
-        left, top = inner.x - before.area.x, inner.y - before.area.y
-        right, bottom = before.area.right - inner.right, before.area.bottom - inner.bottom
-        self._listing.place(
-            ref, Rect(area.x + left, area.y + top, area.width - left - right, area.height - top - bottom)
-        )
+        self._by_ref(ref)
+        self._listing.place(ref, area)
         await self.until(lambda: self._by_ref(ref).area == area, _LIMIT_S)
         return self._by_ref(ref)
 
