@@ -332,6 +332,8 @@ class Presence(QObject):
         if self._panels is not None:
             self._panels.agent = session
         self._unsubscribe = session.subscribe(self.inbox.receive)
+        if (keyboard := self._look.around.keyboard) is not None:
+            keyboard.take_again()  # because sway hands it to its own window when the agent's hands get a keyboard
         self._background.begin(self._look_up_recent(session), lambda _level, _sentence: None)
         self._turn_task = asyncio.get_running_loop().create_task(self.turns.run(session, self.focus_left))
 

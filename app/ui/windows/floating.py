@@ -224,7 +224,7 @@ class XwaylandKeyboard(QObject):
         self._server = server
         self._holder: QWindow | None = None
         self._caller = _unseen(Qt.WindowType.WindowTransparentForInput)
-        self.ground = _Ground(self._menu_closed)
+        self.ground = _Ground(self.take_again)
         self._watch = FocusWatch(server.active_window_atom())
         self._watch.changed.connect(self._look, Qt.ConnectionType.QueuedConnection)
 
@@ -248,7 +248,8 @@ class XwaylandKeyboard(QObject):
         window.setKeyboardGrabEnabled(False)
         self._caller.hide()
 
-    def _menu_closed(self) -> None:
+    def take_again(self) -> None:
+        """Fetch the keyboard again for the window that has it. A compositor may have given it back by itself."""
         if self._holder is not None:
             self.take(self._holder)
 
