@@ -56,6 +56,8 @@ of GTK's file dialog is enabled 0.25 s after the last key, on an idle machine.
 _OPENING_A_FIELD = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.5)
 """In a dialog, the first key may open the field for the rest. GTK's file dialog drops keys that come sooner."""
 _SUBMITS = frozenset({"Return", "KP_Enter"})
+_PATHS = ("/", "~")
+"""A path that is typed into no field may open one, as in GTK's file dialog, which not every system tells to be one."""
 _JUST_S = 1.0
 _BUTTON_S = 0.3
 """GTK ignores a second key press of the same button for 250 ms: ACTIVATE_TIMEOUT in its gtkbutton.c."""
@@ -346,7 +348,8 @@ class InputController:
         left = plan(text, self._backend.keyboard.can_type)
         self._typing_into = self._active()
         is_dialog = self._typing_into is not None and self._typing_into.is_dialog
-        left = with_lead(left) if is_dialog else left
+        opens_field = is_dialog or (text[:1] in _PATHS and not self._is_field)
+        left = with_lead(left) if opens_field else left
         routes: list[Route] = []
         self._sent_chars = since_pause = 0
         with self._backend.keyboard.plain(), self._judged_apart():
@@ -369,7 +372,7 @@ class InputController:
                     self._sent_chars += error.sent_chars
                     raise _stopped(self._sent_chars, len(text), "characters", await self._moved()) from None
                 if left:
-                    await self._taken(piece, taker, opens_field=is_dialog and not done)
+                    await self._taken(piece, taker, opens_field=opens_field and not done)
                 routes.append(piece.route)
         self._typed_at = self._clock.now()
         return tuple(dict.fromkeys(routes))

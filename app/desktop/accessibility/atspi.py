@@ -77,7 +77,13 @@ class AtSpi:
         self._private = private or Private()
         self._surveyor = Surveyor(self._bus, self._is_private, self._own)
         last_read = LastRead()
-        self._reader = OutlineReader(self._bus, last_read.keep)
+        self._dialogs: set[tuple[int, str]] = set()
+
+        def keep(program: Program) -> None:
+            last_read.keep(program)
+            self._dialogs |= {(program.pid, one.name) for one in program.windows if one.role in spi.DIALOGS}
+
+        self._reader = OutlineReader(self._bus, keep)
         self._refs = RefBook()
         self._feed = ChangeFeed(self._bus, self._refs.name_of, last_read)
         self._windows = windows
@@ -311,6 +317,10 @@ class AtSpi:
         except ToolFailed:  # because without the bus nobody knows
             return None
         return True if any(answers[-1]) else None
+
+    def is_dialog(self, pid: int, title: str) -> bool:
+        """Return whether a window of this title was read as a dialog of this process."""
+        return (pid, title) in self._dialogs
 
     async def silent(self) -> tuple[str, ...]:
         return tuple(self._surveyor.silent.values())

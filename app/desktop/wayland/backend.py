@@ -51,10 +51,11 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     screen, pictures = WaylandScreen(compositor, copier), WindowPictures(compositor, copier)
     listing, x11 = listing_of(environment, compositor, pictures, screen), XwaylandWindows(environment)
 
-    async def answered(pid: int, limit_s: float) -> bool | None:
-        return await accessibility.answered(pid, limit_s)
+    def known() -> tuple[Window, ...]:
+        return (*windows.shown(), *(window for window in windows.all() if window.is_minimised))
 
-    windows = WaylandWindows(compositor, listing, x11, pictures, answered)
+    accessibility = AtSpi(environment, known, private, screen.monitors)
+    windows = WaylandWindows(compositor, listing, x11, pictures, accessibility)
     touches, apps = TouchListener(compositor), DesktopEntries(environment)
 
     def sent(may_move: bool) -> None:  # noqa: FBT001 - the only argument of a callback
@@ -65,11 +66,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     pointer = WaylandPointer(compositor, screen.extent, lambda point: windows.under(point).place, sent)
     keyboard = WaylandKeyboard(compositor, lambda: windows.keyboard().place, sent)
 
-    def known() -> tuple[Window, ...]:
-        return (*windows.shown(), *(window for window in windows.all() if window.is_minimised))
-
     clipboard = WaylandClipboard(compositor)
-    accessibility = AtSpi(environment, known, private, screen.monitors)
     compositor.watch(asyncio.get_running_loop())
 
     async def close() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Protocol
 
 from app.base.errors import ToolFailed
@@ -23,8 +23,15 @@ _LOOK_AGAIN_S = 0.1
 _FRESH_S = 0.005
 """For so long a list of windows is as good as a new one: it is older than that when it has come and is used."""
 
-Answered = Callable[[int, float], Awaitable[bool | None]]
-"""Waits until the program of a process has handled its input. True, False after the limit (s), None if unknown."""
+
+class Programs(Protocol):
+    """What programs tell about themselves that the compositor does not."""
+
+    async def answered(self, pid: int, limit_s: float) -> bool | None:
+        """Wait until a program has handled its input. Returns True, False after the limit (s), None if unknown."""
+        ...
+
+    def is_dialog(self, pid: int, title: str) -> bool: ...
 
 
 class Listing(Protocol):
@@ -68,13 +75,13 @@ class WaylandWindows:
         listing: Listing,
         x11: XwaylandWindows,
         pictures: WindowPictures,
-        answered: Answered,
+        programs: Programs,
     ) -> None:
         self._compositor = compositor
         self._listing = listing
         self._x11 = x11
         self._pictures = pictures
-        self._answered = answered
+        self._programs = programs
         self._numbers: dict[str, int] = {}
         """The numbers that the windows of X11 programs have in XWayland, by their refs."""
         self._listed: tuple[Window, ...] = ()
@@ -103,7 +110,7 @@ class WaylandWindows:
             if number is None:
                 number = next((one for one, own in by_x11.items() if _is_same(own, window)), 0)
             if number not in by_x11:
-                return window
+                return replace(window, is_dialog=window.is_dialog or self._programs.is_dialog(window.pid, window.title))
             self._numbers[window.ref] = number
             own = by_x11.pop(number)
             return replace(
@@ -192,7 +199,7 @@ class WaylandWindows:
         found = next((window for window in self.all() if window.ref == ref), None)
         if found is None or not found.pid:
             return None
-        has_answered = await self._answered(found.pid, limit_s)
+        has_answered = await self._programs.answered(found.pid, limit_s)
         if has_answered:
             # It answers between two of the events that it has got: at rest it has handled all of them.
             await until_idle(found.pid, limit_s)
