@@ -349,7 +349,8 @@ class InputController:
         self._typing_into = self._active()
         is_dialog = self._typing_into is not None and self._typing_into.is_dialog
         opens_field = is_dialog or (text[:1] in _PATHS and not self._is_field)
-        left = with_lead(left) if opens_field else left
+        if opens_field and (left[0].route is Route.TYPED or not self._backend.exact.can_paste()):
+            left = with_lead(left, self._backend.keyboard.can_type)
         routes: list[Route] = []
         self._sent_chars = since_pause = 0
         with self._backend.keyboard.plain(), self._judged_apart():

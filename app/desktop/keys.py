@@ -200,12 +200,12 @@ def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:
     return [piece for part in _LINES_AND_TABS.split(text) if part for piece in _pieces(part, can_type)]
 
 
-def with_lead(pieces: list[Piece]) -> list[Piece]:
-    """Make the first character a piece of its own, if the layout's keys type the first piece."""
-    first = pieces[0].text if pieces and pieces[0].route is Route.TYPED else ""
-    if len(first) < 2:
+def with_lead(pieces: list[Piece], can_type: Callable[[str], bool]) -> list[Piece]:
+    """Make the first character a piece of its own, if it is typed by the layout's keys."""
+    first = pieces[0] if pieces and pieces[0].route is not Route.KEY else None
+    if first is None or len(first.text) < 2 or not can_type(first.text[0]):
         return pieces
-    return [Piece(Route.TYPED, first[0]), Piece(Route.TYPED, first[1:]), *pieces[1:]]
+    return [Piece(Route.TYPED, first.text[0]), Piece(first.route, first.text[1:]), *pieces[1:]]
 
 
 def with_short_lead(pieces: list[Piece], taker: Taker | None) -> list[Piece]:
