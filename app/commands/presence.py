@@ -93,6 +93,8 @@ def _toggle() -> int:
     """Do what the summon key does, in the presence that runs here. It loads no Qt, because a person waits for it."""
     import socket
 
+    if not hasattr(socket, "AF_UNIX"):
+        raise NeedsPerson("On this system the presence hears its summon key itself.")
     try:
         with socket.socket(socket.AF_UNIX) as call:
             call.connect(str(paths.display_socket("presence")))
