@@ -12,6 +12,7 @@ from app.base.geometry import Point, Rect
 from app.base.texts import Phrase
 from app.base.values import replace
 from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
+from app.desktop.verification import until_idle
 from app.desktop.wayland.compositor import Compositor
 from app.desktop.wayland.pictures import WindowPictures
 from app.desktop.wayland.xwayland import XwaylandWindows
@@ -189,7 +190,13 @@ class WaylandWindows:
         if number := self._numbers.get(ref):
             return await self._x11.answers(number, limit_s, whole=whole)
         found = next((window for window in self.all() if window.ref == ref), None)
-        return await self._answered(found.pid, limit_s) if found and found.pid else None
+        if found is None or not found.pid:
+            return None
+        has_answered = await self._answered(found.pid, limit_s)
+        if has_answered:
+            # It answers between two of the events that it has got: at rest it has handled all of them.
+            await until_idle(found.pid, limit_s)
+        return has_answered
 
     async def picture(self, ref: str) -> Frame | None:
         window = self._by_ref(ref)
