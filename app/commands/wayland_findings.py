@@ -79,6 +79,8 @@ def pointer(compositor: Compositor) -> Finding:
 @_found("Windows")
 def windows(compositor: Compositor) -> Finding:
     """Check that windows are listed, with their places."""
+    if "windows" in compositor.missing():
+        return fail("Windows", "the compositor lists them to no program", _ELSEWHERE)
     copier = Copier(compositor)
     pictures = WindowPictures(compositor, copier)
     listing = listing_of(os.environ, compositor, pictures, WaylandScreen(compositor, copier))

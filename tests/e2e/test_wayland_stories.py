@@ -25,6 +25,9 @@ _SCRIPTS = "Grüße · Γειά σου · Привет · 你好 · שלום · 
 _BROWSER = ("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--force-renderer-accessibility")
 _NATIVE = "--ozone-platform=wayland"
 
+_ON_SWAY = pytest.mark.parametrize("screen", ["sway"], indirect=True)
+"""labwc tells no places: dialogs and pages that come up are found there by their pictures alone, late or not at all."""
+
 
 @pytest.fixture(params=["sway", pytest.param("labwc", marks=pytest.mark.long)])
 def screen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Screen]:
@@ -84,6 +87,7 @@ def test_buttons_are_pressed_by_their_names(wisp: CoProcess, screen: Screen) -> 
 
 
 @pytest.mark.long
+@_ON_SWAY
 def test_a_text_in_many_scripts_is_written_and_saved(wisp: CoProcess, screen: Screen) -> None:
     file = screen.home / "naïve note.txt"
     wisp("open_app", name="text editor")
@@ -163,6 +167,7 @@ def _first(window: FixtureWindow, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.long
+@_ON_SWAY
 def test_a_form_in_a_browser_is_filled_and_sent(wisp: CoProcess, screen: Screen, site: Site) -> None:  # noqa: F811
     with _program(screen, *_BROWSER, _NATIVE, f"--user-data-dir={screen.home}/browser", f"{site.address}/form"):
         wisp("wait_for", window="Order form", limit_s=60)

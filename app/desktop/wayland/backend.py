@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from app.base.errors import NeedsPerson
 from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.backends import Backend, Window
+from app.desktop.headless import HeadlessDesktop
 from app.desktop.keys import Chord
 from app.desktop.privacy import Private
 from app.desktop.takeover import StopFlag
@@ -38,15 +40,12 @@ _NEEDED = frozenset({"capture", "pointer", "keyboard", "windows"})
 def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:
     """Make the backend, on the desktop thread and inside its running event loop.
 
-    Raises NeedsPerson if the compositor cannot be reached, or lets no program see and drive its windows.
+    Raises NeedsPerson if the compositor cannot be reached.
     """
     compositor = Compositor(environment)
     if lacking := [ability for ability in compositor.missing() if ability in _NEEDED]:
         compositor.close()
-        raise NeedsPerson(
-            f"This Wayland session does not let Wisp work on its screen: it offers programs no {', '.join(lacking)}. "
-            "sway, labwc, Hyprland, Wayfire and river do. Or log out and choose an X11 session (“on Xorg”)."
-        )
+        return _without_screen(compositor.path.name, lacking, stop)
     copier = Copier(compositor)
     screen, pictures = WaylandScreen(compositor, copier), WindowPictures(compositor, copier)
     listing, x11 = listing_of(environment, compositor, pictures, screen), XwaylandWindows(environment)
@@ -112,6 +111,18 @@ def listing_of(
     if signature := environment.get("HYPRLAND_INSTANCE_SIGNATURE"):
         return HyprlandWindows(Path(environment.get("XDG_RUNTIME_DIR", "/tmp"), "hypr", signature))
     return Toplevels(compositor, pictures, screen)
+
+
+def _without_screen(name: str, lacking: Sequence[str], stop: StopFlag) -> Backend:
+    """Return a backend on which everything waits for the person. Files, commands and the web need no screen."""
+
+    def refuse() -> None:
+        raise NeedsPerson(
+            f"This Wayland session does not let Wisp work on its screen: it offers programs no {', '.join(lacking)}. "
+            "sway, labwc, Hyprland, Wayfire and river do. Or log out and choose an X11 session (“on Xorg”)."
+        )
+
+    return replace(HeadlessDesktop().backend(stop), name=f"wayland:{name}", reach=refuse)
 
 
 def _reach(locker: Callable[[], str]) -> None:

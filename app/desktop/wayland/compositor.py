@@ -126,7 +126,9 @@ class Compositor:
         return min(self._offered.get(interface, (0, 0))[1], _WANTED[interface])
 
     def bound(self, interface: str) -> int:
-        """Return the object of an interface that the compositor offers."""
+        """Return the object of an interface. Raises NeedsPerson if the compositor does not offer it."""
+        if interface not in self._offered:
+            raise NeedsPerson(f"This compositor offers programs no {interface}.")
         if interface not in self._bound:
             self._bound[interface] = self._bind(*self._offered[interface], interface)
         return self._bound[interface]
