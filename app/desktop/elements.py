@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from app.desktop.backends import Window
 
 SECRET = "password text"
+POPPED_UP = "popped up"
+"""The state of an element in a menu that no window list has, and that lies in front of all windows: on Wayland."""
 UNPLACED = "unplaced"
 """The state of an element that shows and whose place is not known. It has an empty box."""
 """The role of a field whose content is never read."""

@@ -18,7 +18,17 @@ from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.accessibility.outline import is_greyed
 from app.desktop.backends import Backend, Window
-from app.desktop.elements import GOOD, UNPLACED, Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import (
+    GOOD,
+    POPPED_UP,
+    UNPLACED,
+    Element,
+    Match,
+    NoLongerInSight,
+    Outline,
+    OutlineRequest,
+    OutlineView,
+)
 from app.desktop.ocr.elements import SIZEABLE, OcrElements, is_written
 
 _ASGOOD = 0.005
@@ -445,7 +455,8 @@ class TargetResolver:
         if aim.element is not None:
             await self._check_element(aim.element, aim.point)
         top = self._top_at(aim.point)
-        if aim.window is not None and top is not None and not _is_of_one_program(top, aim.window):
+        is_in_menu = aim.element is not None and aim.element.is_(POPPED_UP)
+        if aim.window and top and not is_in_menu and not _is_of_one_program(top, aim.window):
             values: dict[str, PhraseValue] = {"now": _window_called(top), "window": _window_called(aim.window)}
             raise OutOfReach(Phrase("{now} is there now, not {window}. Nothing was done.", values), _FIRST)
 
@@ -500,6 +511,8 @@ class TargetResolver:
     def _is_in_front(self, point: Point, element: Element) -> bool:
         """Return whether a press at the point goes to the element's window, judged by titles and processes."""
         top, listed = self._top_at(point), self._backend.windows.all()
+        if element.is_(POPPED_UP):
+            return True
         if top is None:
             return not any(_is_in(window, element) for window in listed if element.window)
         if top.is_popup:

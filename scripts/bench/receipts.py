@@ -39,13 +39,13 @@ def _say(told: Judged, *, is_all: bool) -> None:
 
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="KIT", choices=KITS, default=KITS, help=f"of {' '.join(KITS)}")
+    parser.add_argument("--only", nargs="+", metavar="KIT", choices=KITS, help=f"of {' '.join(KITS)}")
     parser.add_argument("--on", choices=("x11", *COMMANDS), default="x11", help="the desktop to play on")
     parser.add_argument("--act", nargs="+", metavar="NAME", default=[], help="these acts and what prepares them")
     parser.add_argument("--all", action="store_true", help="print every receipt, not only those with a fault")
     options = parser.parse_args()
     every: list[Judged] = []
-    for kit in options.only:
+    for kit in options.only or [kit for kit in KITS if (kit, options.on) != ("foot", "x11")]:
         every += _of_kit(kit, options.on, options.act, is_all=options.all)
     _figures("all", every)
     return int(any(one.is_false_confirmed for one in every))

@@ -1,7 +1,7 @@
 """A window for the tests, run as a program of its own: a magenta button and a menu with a green entry.
 
 The arguments: `3.0` or `4.0` for GTK (by the system's Python, which has `gi`) or `qt`, then `csd` for a window that
-draws its own frame and shadow. It prints `busy` and sleeps for a second when the button is pressed.
+draws its own frame and shadow. It is busy for a second when the button is pressed. Its title names the chosen entry.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ ENTRIES = ("Alpha", "Beta", "Gamma")
 
 
 def be_busy() -> None:
-    print("busy", flush=True)
     time.sleep(1)
 
 
@@ -46,7 +45,9 @@ def in_gtk(version: str, *, has_frame: bool) -> None:
         Gtk.StyleContext.add_provider_for_screen(Gdk.Screen.get_default(), style, 900)
         bar, title, menu = Gtk.MenuBar(), Gtk.MenuItem(label="File"), Gtk.Menu()
         for name in ENTRIES:
-            menu.append(Gtk.MenuItem(label=name, name="green" if name == "Beta" else name))
+            entry = Gtk.MenuItem(label=name, name="green" if name == "Beta" else name)
+            entry.connect("activate", lambda one: window.set_title(f"Chose {one.get_label()}"))
+            menu.append(entry)
         title.set_submenu(menu)
         bar.append(title)
         for part in (above, bar, button):
@@ -78,7 +79,7 @@ def in_qt() -> None:
     window.resize(420, 300)
     menu = window.menuBar().addMenu("File")
     for name in ENTRIES:
-        menu.addAction(name)
+        menu.addAction(name).triggered.connect(lambda _, name=name: window.setWindowTitle(f"Chose {name}"))
     menu.setStyleSheet(f"QMenu::item {{ background: {GREEN}; padding: 4px 20px; }}")
     window.setCentralWidget(page)
     button = QPushButton("Press me", page)

@@ -115,6 +115,10 @@ async def click(desk: Desktop, at: Point) -> None:
     await desk.run(act)
 
 
+async def titles(controller: DesktopController) -> list[str]:
+    return [window.title for window in controller.backend.windows.all()]
+
+
 async def escape(controller: DesktopController) -> None:
     controller.backend.keyboard.key("Escape", down=True)
     controller.backend.keyboard.key("Escape", down=False)
@@ -190,6 +194,21 @@ async def test_a_program_is_asked_what_lies_at_a_point_as_it_counts_points(
             assert one and other
             assert await desk.run(over, one, one.box.center) == ""
             assert names[1] in await desk.run(over, one, other.box.center)
+
+
+@pytest.mark.parametrize("kit", ["GTK 3", "GTK 3 with its own frame", "Qt"])
+async def test_an_entry_beside_its_window_is_chosen(desk: Desktop, session: dict[str, str], kit: str) -> None:
+    with running(session, *KITS[kit]):
+        await agreed(desk, "Press me", _MAGENTA, Rect.__eq__)
+        arrange(session, "floating enable")
+        await below(desk, "File", 200)
+        arrange(session, "move position 600 px 640 px")
+        await below(desk, "File", 640)
+        done = await Tools(desk)("choose_menu", path="File > Beta")
+        limit = time.monotonic() + _LIMIT_S
+        while "Chose Beta" not in await desk.run(titles):
+            assert time.monotonic() < limit, done.llm_echo
+            await asyncio.sleep(0.1)
 
 
 async def test_an_entry_without_a_place_is_chosen_by_its_action(desk: Desktop, session: dict[str, str]) -> None:

@@ -16,9 +16,9 @@ from tests.support.co_process import CoProcess
 from tests.support.worlds import World, world
 
 _TABLE = Path(__file__).parents[1] / "data" / "receipts" / "acts.toml"
-KITS = ("gtk3", "gtk4", "qt5", "qt6", "chromium", "tk", "xterm", "calc")
+KITS = ("gtk3", "gtk4", "qt5", "qt6", "chromium", "tk", "xterm", "foot", "calc")
 _TITLES = {"calc": "LibreOffice Calc"}
-_FIRST_TEXTS = {"tk": "", "xterm": "", "calc": ""}
+_FIRST_TEXTS = {"tk": "", "xterm": "", "foot": "", "calc": ""}
 _LATE_S = 0.6
 _SILENT_S = 0.3
 _ACT_LIMIT_S = 25.0

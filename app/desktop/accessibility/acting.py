@@ -8,7 +8,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import Phrase, clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
-from app.desktop.accessibility.bus import Bus, CallRefused
+from app.desktop.accessibility.bus import Bus, CallRefused, ProgramLeft
 from app.desktop.accessibility.matching import flag_called, normal
 from app.desktop.accessibility.nodes import Key, Node
 from app.desktop.elements import Element, TakesNoValue
@@ -78,7 +78,7 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
     try:
         async with asyncio.timeout(_LIMIT_S):
             done = (await bus.call(*key, spi.ACTION, "DoAction", "i", index))[0]
-    except TimeoutError:  # because the program may be busy with the action itself, such as a modal dialog
+    except (TimeoutError, ProgramLeft):  # because the action may be a modal dialog, or the program's end
         return names[index]
     except CallRefused as refused:
         what = _that(element, "{thing} refused to be pressed ({why}).", why=str(refused))

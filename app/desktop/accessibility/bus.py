@@ -22,11 +22,16 @@ _IN_FLIGHT = 150
 EAGAIN), and about 270 small messages fill one. More calls at once would not be faster."""
 _OF_ONE_PROGRAM = 50
 """Calls that one program may leave unanswered, so that a silent program does not block the others."""
+_NO_REPLY = "org.freedesktop.DBus.Error.NoReply"
 _log = logging.getLogger(__name__)
 
 
 class CallRefused(Exception):
     """Raised if a program answered a call with an error (the object is gone, or lacks the interface)."""
+
+
+class ProgramLeft(CallRefused):
+    """Raised if a program left the bus before it answered, as one does that was asked to quit."""
 
 
 class BusLost(ToolFailed):
@@ -182,5 +187,6 @@ async def _ask(bus: MessageBus, message: Message) -> list[Any]:
     if reply is None:
         raise BusLost("it closed the connection")
     if reply.message_type is MessageType.ERROR:
-        raise CallRefused(f"{reply.error_name}: {reply.body[0] if reply.body else ''}")
+        kind = ProgramLeft if reply.error_name == _NO_REPLY else CallRefused
+        raise kind(f"{reply.error_name}: {reply.body[0] if reply.body else ''}")
     return list(reply.body)

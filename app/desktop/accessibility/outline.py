@@ -19,7 +19,17 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal
 from app.desktop.accessibility.nodes import Key, Node, Program, Scale, lies_in, state_names
 from app.desktop.backends import Window
-from app.desktop.elements import GOOD, UNPLACED, Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight
+from app.desktop.elements import (
+    GOOD,
+    POPPED_UP,
+    UNPLACED,
+    Element,
+    Match,
+    Outline,
+    OutlineRequest,
+    OutlineView,
+    OutOfSight,
+)
 
 COVERED = "covered"
 """The state of an element whose middle is behind another window. AT-SPI has no such state."""
@@ -135,13 +145,15 @@ class RefBook:
     def element(self, program: Program, window: Node, node: Node, *, is_covered: bool = False) -> Element:
         """Return the node as an `Element` with a ref. The ref stays the same for as long as the object exists."""
         assert node.box is not None, "fill() comes first"
+        told_besides = {COVERED} if is_covered else set()
+        told_besides |= {POPPED_UP} if program.is_within and is_in_popup(window, node) else set()
         element = Element(
             ref=self.ref_of(node.place or node.key),
             role=node.role,
             name=node.called,
             value=node.value or "",
             box=node.box,
-            states=_states(node) | ({COVERED} if is_covered else set()),
+            states=_states(node) | told_besides,
             window=window.name,
             app=program.name,
             pid=program.pid,
@@ -169,7 +181,7 @@ class RefBook:
             name=node.name or before.name,
             value=node.value or "",
             box=node.box,
-            states=_states(node),
+            states=_states(node) | (before.states & {POPPED_UP}),
             description=node.description,
             length=node.length,
         )

@@ -50,9 +50,11 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     copier = Copier(compositor)
     screen, pictures = WaylandScreen(compositor, copier), WindowPictures(compositor, copier)
     listing, x11 = listing_of(environment, compositor, pictures, screen), XwaylandWindows(environment)
-    windows = WaylandWindows(
-        compositor, listing, x11, pictures, lambda pid, limit_s: accessibility.answered(pid, limit_s)
-    )
+
+    async def answered(pid: int, limit_s: float) -> bool | None:
+        return await accessibility.answered(pid, limit_s)
+
+    windows = WaylandWindows(compositor, listing, x11, pictures, answered)
     touches, apps = TouchListener(compositor), DesktopEntries(environment)
 
     def sent(may_move: bool) -> None:  # noqa: FBT001 - the only argument of a callback

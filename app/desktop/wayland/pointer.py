@@ -16,6 +16,11 @@ from app.desktop.wayland.wire import Wire
 _CODES = {
     Button.LEFT: 0x110, Button.RIGHT: 0x111, Button.MIDDLE: 0x112, Button.BACK: 0x113, Button.FORWARD: 0x114,
 }  # fmt: skip
+_NEW_PRESS_MS, _NEW_PRESS_PX = 1000, 6
+"""GTK 3 takes a release in a menu for the end of the click that opened it, if it comes within 500 ms after that.
+
+MENU_SHELL_TIMEOUT: https://gitlab.gnome.org/GNOME/gtk/-/blob/gtk-3-24/gtk/gtkmenushell.c
+"""
 _DOUBLE_CLICK_S = 0.4  # the default of GTK and Qt, because a compositor has no setting
 _MOTION, _BUTTON, _FRAME, _SOURCE, _NOTCH = 1, 2, 4, 5, 7
 _WHEEL, _VERTICAL, _HORIZONTAL = 0, 0, 1
@@ -46,6 +51,8 @@ class WaylandPointer:
         self._under = under
         self._sent = sent
         self._at: Point | None = None
+        self._pressed: tuple[int, Point | None] = (0, None)
+        self._ahead_ms = 0
         self._device = 0
         compositor.on_connect(self._connected)
 
@@ -68,7 +75,7 @@ class WaylandPointer:
         extent = self._extent()
         # The middle of the pixel, in halves of a pixel: the compositor computes a fraction of the whole.
         place = (2 * (to.x - extent.x) + 1, 2 * (to.y - extent.y) + 1, 2 * extent.width, 2 * extent.height)
-        self._send(_MOTION, "uuuuu", now_ms(), *place)
+        self._send(_MOTION, "uuuuu", self._now_ms(), *place)
         self._frame()
         self._at = to
 
@@ -80,14 +87,29 @@ class WaylandPointer:
         yield
 
     def button(self, button: Button, *, down: bool) -> None:
-        self._send(_BUTTON, "uuu", now_ms(), _CODES[button], down)
+        if down:
+            self._date_press()
+        self._send(_BUTTON, "uuu", self._now_ms(), _CODES[button], down)
         self._frame(may_move=not down)
+
+    def _date_press(self) -> None:
+        """Let a press at another place than the last one be as late as a person's: programs judge by the events' time.
+
+        So nobody has to wait. Presses at one place keep their time, because they may be a double click.
+        """
+        last_ms, place = self._pressed
+        if place and self._at and max(abs(self._at.x - place.x), abs(self._at.y - place.y)) > _NEW_PRESS_PX:
+            self._ahead_ms += max(last_ms + _NEW_PRESS_MS - self._now_ms(), 0)
+        self._pressed = self._now_ms(), self._at
+
+    def _now_ms(self) -> int:
+        return now_ms() + self._ahead_ms & 0xFFFFFFFF
 
     def scroll(self, dx: int, dy: int) -> None:
         for axis, notches in ((_VERTICAL, dy), (_HORIZONTAL, dx)):
             if notches:
                 self._send(_SOURCE, "u", _WHEEL)
-                self._send(_NOTCH, "uufi", now_ms(), axis, notches * _NOTCH_PX, notches)
+                self._send(_NOTCH, "uufi", self._now_ms(), axis, notches * _NOTCH_PX, notches)
                 self._frame()
 
     def _send(self, opcode: int, signature: str, *arguments: float) -> None:

@@ -22,14 +22,15 @@ _FLOOD_S = 2.0
 """A window that never stops writing is read no longer than this beyond the limit."""
 _READY_S = 120.0
 _CHROMIUM = ("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--force-renderer-accessibility")
-_IN_A_TERMINAL = "WORLD_TELLS=/proc/$$/fd/1 exec xterm -title 'World terminal' -e \"$@\""
+_IN_A_TERMINAL = "WORLD_TELLS=/proc/$$/fd/1 exec {} 'World terminal' -e \"$@\""
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "gtk3": (_SYSTEMS, str(_HERE / "gtk_window.py"), "3"),
     "gtk4": (_SYSTEMS, str(_HERE / "gtk_window.py"), "4"),
     "qt5": (_SYSTEMS, str(_HERE / "qt_window.py"), "5"),
     "qt6": (sys.executable, str(_HERE / "qt_window.py"), "6"),
     "calc": (_SYSTEMS, str(_HERE / "calc_window.py")),
-    "xterm": ("sh", "-c", _IN_A_TERMINAL, "sh", _SYSTEMS, str(_HERE / "terminal_window.py")),
+    "foot": ("sh", "-c", _IN_A_TERMINAL.format("foot -T"), "sh", _SYSTEMS, str(_HERE / "terminal_window.py")),
+    "xterm": ("sh", "-c", _IN_A_TERMINAL.format("xterm -title"), "sh", _SYSTEMS, str(_HERE / "terminal_window.py")),
     "tk": (_SYSTEMS, str(_HERE / "tk_window.py")),
     "tk canvas": (_SYSTEMS, str(_HERE / "tk_canvas.py")),
     "gtk3 rows": (_SYSTEMS, str(_HERE / "rows_window.py"), "gtk3"),
