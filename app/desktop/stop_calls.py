@@ -8,6 +8,7 @@ to this command. It must start fast, so this module imports little.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
 import socket
@@ -19,6 +20,7 @@ from app.base import paths
 _log = logging.getLogger(__name__)
 _LIMIT_S = 1.0
 _HEARD = b"stopped"
+_NUMBERS = itertools.count(1)
 
 
 class StopCalls:
@@ -26,7 +28,7 @@ class StopCalls:
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
-        self._path = paths.display_socket(f"stop-{os.getpid()}", of="")
+        self._path = paths.display_socket(f"stop-{os.getpid()}-{next(_NUMBERS)}", of="")
         self._socket: socket.socket | None = None
         if not hasattr(socket, "AF_UNIX"):
             return

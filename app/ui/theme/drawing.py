@@ -197,6 +197,8 @@ class Menu(QMenu):
         self._theme = theme
         self._radius = theme.size("button_radius")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        # XWayland draws what a mask cuts away, but every compositor there draws through what is transparent.
+        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground, self.ground is not None)
 
     def submenu(self, title: str) -> Menu:
         """Add a menu that looks like this one. Returns it."""
@@ -208,6 +210,8 @@ class Menu(QMenu):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        if self.ground is not None:
+            return
         outline = QPainterPath()
         outline.addRoundedRect(QRectF(self.rect()), self._radius, self._radius)
         self.setMask(QRegion(outline.toFillPolygon().toPolygon()))

@@ -38,3 +38,11 @@ def test_another_display_and_a_killed_process_are_no_hindrance(monkeypatch: pyte
     monkeypatch.setenv("DISPLAY", ":78")
     assert stop_all() == 0
     calls.close()
+
+
+def test_two_desktops_of_one_process_are_both_stopped() -> None:
+    both = [StopCalls(lambda: None) for _ in range(2)]
+    assert stop_all() == 2
+    both[0].close()
+    assert stop_all() == 1
+    both[1].close()
