@@ -7,6 +7,7 @@ found on the screen, its process is the only one of its program's name.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ _MAXIMISED, _MINIMISED, _ACTIVATED, _FULLSCREEN = 0, 1, 2, 3
 _MINIMISE, _RESTORE, _ACTIVATE, _CLOSE = 2, 3, 4, 5
 _WORD_BYTES = 4
 _UNKNOWN = Rect(0, 0, 0, 0)
+_LOOKS, _LOOK_AGAIN_S = 4, 0.1
 _RUN_WORDS = 2
 """A script has its name after that of what runs it."""
 
@@ -51,8 +53,9 @@ class Toplevels:
         self._pictures = pictures
         self._screen = screen
         self._places: dict[int, Rect] = {}
-        self._doubtful: set[int] = set()
-        """The windows that may lie elsewhere now."""
+        self._doubtful: dict[int, int] = {}
+        """The windows that may lie elsewhere now, and how often they are still looked for."""
+        self._looked_at = 0.0
         self._known: dict[int, Toplevel] = {}
         self._order: list[int] = []
         self._changed: Callable[[], None] = lambda: None
@@ -88,14 +91,14 @@ class Toplevels:
             told.parent = parent
 
         def done() -> None:
-            self._doubtful.update(self._known)
+            self.doubt(all_of_them=True)
             self._changed()
 
         def closed() -> None:
             del self._known[number]
             self._order.remove(number)
             self._places.pop(number, None)
-            self._doubtful = set(self._known)
+            self.doubt(all_of_them=True)
             self._compositor.wire.send(number, 7)
             self._compositor.wire.forget(number)
             self._changed()
@@ -120,23 +123,26 @@ class Toplevels:
 
     def doubt(self, *, all_of_them: bool) -> None:
         """Note that windows may have been moved: all, or only the active one."""
-        self._doubtful.update(self._known if all_of_them else self._order[:1])
+        self._doubtful |= dict.fromkeys(self._order if all_of_them else self._order[:1], _LOOKS)
 
     def _look_where(self) -> None:
         """Find the doubtful windows that are not minimised on the screen."""
         shown = [number for number in self._order if _MINIMISED not in self._known[number].states]
-        doubtful = [number for number in shown if number in self._doubtful]
-        self._doubtful.clear()
+        wait_s = self._looked_at + _LOOK_AGAIN_S - time.monotonic()
+        left = {number: looks for number in shown if (looks := self._doubtful.get(number))}
+        doubtful = [number for number, looks in left.items() if looks == _LOOKS or wait_s <= 0]
         if not doubtful or not self._pictures.is_possible:
             return
         screen = self._screen.grab(self._screen.extent())
         for number in doubtful:
-            told = self._known[number]
+            told, before = self._known[number], self._places.get(number)
             picture = self._pictures.of(told.app, told.title)
-            place = found_in(screen, picture, self._places.get(number)) if picture else None
-            # One that is not found may lie behind others, where it was.
-            if place or (picture and self._places.get(number, _UNKNOWN).size != picture.area.size):
-                self._places[number] = place or _UNKNOWN
+            place = found_in(screen, picture, before) if picture else None
+            # One that is not found may not be drawn yet, or lie behind others, where it was.
+            self._doubtful[number] = 0 if place else left[number] - 1
+            if place and not (before and _has_menu_beside(before, place)):
+                self._places[number] = place
+        self._looked_at = time.monotonic()
 
     def _window(self, number: int, told: Toplevel) -> Window:
         area = self._places.get(number, _UNKNOWN)
@@ -186,6 +192,11 @@ class Toplevels:
             raise ToolFailed("That window is gone.", "list_windows shows what is there.")
         self._compositor.wire.send(number, opcode, signature, *arguments)
         self._compositor.wire.roundtrip()
+
+
+def _has_menu_beside(window: Rect, picture: Rect) -> bool:
+    """Return whether a picture may be that of a window with an open menu, which reaches beyond it."""
+    return picture.overlap(window) == window and (picture.x < window.x or picture.y < window.y)
 
 
 def pid_of(app: str) -> int:
