@@ -15,8 +15,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from app.base import desktop_entries, paths
+from app.base import desktop_entries
 from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.startup import own_command
 from app.base.values import dataclass
 from app.commands.options import add_yes_option, is_agreed
 from app.desktop.keys import chord
@@ -88,7 +89,7 @@ def _own() -> str:
     """Return the command that runs this Wisp, wherever a compositor starts it."""
     first, *rest = desktop_entries.own_command()
     if rest:  # because a checkout is found by its folder
-        return shlex.join(["env", "-C", str(paths.resources().parent), first, *rest])
+        return shlex.join(["env", "-C", own_command()[1], first, *rest])
     return "wisp" if shutil.which("wisp") == first else shlex.quote(first)
 
 

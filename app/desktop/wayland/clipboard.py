@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.backends import Formats
+from app.desktop.wayland import kernel
 from app.desktop.wayland.compositor import CLIPBOARDS, Compositor
 from app.desktop.wayland.wire import Wire
 
@@ -92,9 +93,9 @@ class WaylandClipboard:
 
     async def _content(self, number: int, kind: str) -> bytes:
         """Ask the owner for its content through a pipe. Raises ToolFailed if it gives none in time, or far too much."""
-        reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        reading, writing = os.pipe()
+        kernel.never_block(reading)
         try:
-            os.set_blocking(writing, True)
             self._compositor.wire.send(number, 0, "sh", kind, writing)
             self._compositor.wire.flush()
         finally:
@@ -161,7 +162,7 @@ async def _ready(loop: asyncio.AbstractEventLoop, handle: int, *, to_write: bool
 async def _write(handle: int, content: bytes) -> None:
     """Write into a pipe as fast as its reader reads, and close it. Gives up if the reader goes or hangs."""
     loop = asyncio.get_running_loop()
-    os.set_blocking(handle, False)
+    kernel.never_block(handle)
     left = memoryview(content)
     try:
         with suppress(BrokenPipeError, TimeoutError):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.values import dataclass
+from app.desktop.wayland import kernel
 from app.desktop.wayland.compositor import IMAGE_COPY, SCREENCOPY, Compositor
 from app.desktop.wayland.wire import Events, Wire
 
@@ -44,9 +45,8 @@ class Buffer:
         length = shape.stride * shape.height
         self._wire, self._shape = wire, shape
         self.size = (shape.width, shape.height)
-        handle = os.memfd_create("wisp-capture", os.MFD_CLOEXEC)
+        handle = kernel.memory("wisp-capture", length)
         try:
-            os.ftruncate(handle, length)
             self._pixels = mmap.mmap(handle, length)
             pool = wire.create(compositor.shm(), 0, "nhi", handle, length)
             layout = (0, shape.width, shape.height, shape.stride, shape.format_)

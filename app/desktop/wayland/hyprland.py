@@ -14,6 +14,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.texts import Phrase
 from app.desktop.backends import Window
+from app.desktop.wayland import kernel
 
 _LIMIT_S = 2.0
 _READ_BYTES = 1 << 16
@@ -33,7 +34,7 @@ class HyprlandWindows:
     def _asked(self, text: str) -> str:
         found = bytearray()
         try:
-            with _open(self._folder / ".socket.sock") as opened:
+            with kernel.connected(self._folder / ".socket.sock", _LIMIT_S) as opened:
                 opened.sendall(text.encode())
                 while part := opened.recv(_READ_BYTES):
                     found += part
@@ -106,7 +107,7 @@ class HyprlandWindows:
 
     def follow(self, changed: Callable[[], None]) -> None:
         """Call `changed` whenever something happens to a window, on the running event loop."""
-        self._events = _open(self._folder / ".socket2.sock")
+        self._events = kernel.connected(self._folder / ".socket2.sock", _LIMIT_S)
         events, loop = self._events, asyncio.get_running_loop()
         events.setblocking(False)
 
@@ -124,13 +125,6 @@ class HyprlandWindows:
         if self._events:
             asyncio.get_running_loop().remove_reader(self._events.fileno())
             self._events.close()
-
-
-def _open(path: Path) -> socket.socket:
-    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    opened.settimeout(_LIMIT_S)
-    opened.connect(str(path))
-    return opened
 
 
 def _address(ref: str) -> str:

@@ -17,6 +17,7 @@ from app.base.errors import NeedsPerson, ToolMisuse
 from app.desktop.backends import KeyboardMoved, Windows
 from app.desktop.keys import UNCHECKED, KeyChecks, slices
 from app.desktop.takeover import StopFlag
+from app.desktop.wayland import kernel
 from app.desktop.wayland.compositor import KEYBOARD, Compositor
 from app.desktop.wayland.pointer import now_ms
 from app.desktop.wayland.wire import Wire
@@ -123,7 +124,7 @@ class WaylandKeyboard:
 
     def _give_keymap(self, wire: Wire) -> None:
         text = keymap_of(self._extra).encode() + b"\0"
-        handle = os.memfd_create("wisp-keymap", os.MFD_CLOEXEC)
+        handle = kernel.memory("wisp-keymap", len(text))
         try:
             os.write(handle, text)
             wire.send(self._device, _KEYMAP, "uhu", _XKB_V1, handle, len(text))

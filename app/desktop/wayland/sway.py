@@ -8,6 +8,7 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from app.base.errors import ToolFailed
@@ -15,6 +16,7 @@ from app.base.geometry import Rect
 from app.base.texts import Phrase
 from app.base.values import replace
 from app.desktop.backends import Window
+from app.desktop.wayland import kernel
 
 _MAGIC = b"i3-ipc"
 _HEAD = struct.Struct("=6sII")
@@ -35,14 +37,10 @@ class SwayWindows:
         self._x_numbers: dict[str, int] = {}
 
     def _open(self) -> socket.socket:
-        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-        opened.settimeout(_LIMIT_S)
         try:
-            opened.connect(self._path)
+            return kernel.connected(Path(self._path), _LIMIT_S)
         except OSError as error:
-            opened.close()
             raise ToolFailed(f"sway does not answer on its socket ({error}). Is it still running?") from None
-        return opened
 
     def _asked(self, kind: int, text: str = "") -> Any:
         try:

@@ -6,7 +6,6 @@ found on the screen, its process is the only one of its program's name.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.values import dataclass, field
 from app.desktop.backends import Window
+from app.desktop.wayland import kernel
 from app.desktop.wayland.compositor import TOPLEVELS, Compositor
 from app.desktop.wayland.pictures import WindowPictures, found_in
 from app.desktop.wayland.screen import WaylandScreen
@@ -212,10 +212,9 @@ def pid_of(app: str) -> int:
 
 def _processes() -> Iterator[tuple[int, int, frozenset[str]]]:
     """Yield each process of this person: its number, its parent's, and the names of what it runs, in lower case."""
-    own = os.getuid()
     for folder in Path("/proc").iterdir():
         try:
-            if not folder.name.isdigit() or folder.stat().st_uid != own:
+            if not folder.name.isdigit() or not kernel.is_own(folder):
                 continue
             words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:_RUN_WORDS]
             parent = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])

@@ -7,10 +7,8 @@ its size and opcode, then its arguments. A signature has a letter for each: `i` 
 
 from __future__ import annotations
 
-import array
 import os
 import select
-import socket
 import struct
 import time
 from collections import deque
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base.errors import NeedsPerson, ToolFailed
+from app.desktop.wayland import kernel
 
 _LIMIT_S = 2.0
 _READ_BYTES = 65536
@@ -50,12 +49,9 @@ class Wire:
     """
 
     def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         try:
-            self._socket.settimeout(_LIMIT_S)
-            self._socket.connect(str(path))
+            self._socket = kernel.connected(path, _LIMIT_S)
         except OSError as error:
-            self._socket.close()
             raise NeedsPerson(f"The Wayland display {path.name} cannot be opened ({error}). Is it running?") from None
         self._events: dict[int, Events] = {}
         self._next, self._free = _DISPLAY + 1, list[int]()
@@ -108,8 +104,7 @@ class Wire:
         self._check()
         try:
             while self._out:
-                files = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", self._out_files))]
-                sent = self._socket.sendmsg([self._out], files if self._out_files else [])
+                sent = kernel.send(self._socket, self._out, self._out_files)
                 del self._out[:sent]
                 self._drop_files()
         except OSError as error:
@@ -146,7 +141,7 @@ class Wire:
     def read(self) -> None:
         """Pass on the events that have arrived. Blocks if there are none."""
         try:
-            data, files, _, _ = socket.recv_fds(self._socket, _READ_BYTES, _MOST_FILES)
+            data, files = kernel.receive(self._socket, _READ_BYTES, _MOST_FILES)
         except OSError as error:
             self._break(str(error))
             return

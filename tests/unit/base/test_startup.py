@@ -23,6 +23,7 @@ _INPUT = {
     "recorder": (("/tmp", "1000"), (len(_NO_RULES).to_bytes(8, "big") + _NO_RULES + b"!"), b""),
     "mcp": ((), b"", b""),
     "selections": ((), b"", b""),
+    "clipboard": ((), b"", b""),
     "surfaces": (("/dev/null/no-surfaces",), b"", b""),
     "surface-windows": ((), b"", b""),
     "drawing": ((), (bytes.fromhex("00000001 00000001 0000000a") + b"no drawing"), bytes(4)),
