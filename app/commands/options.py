@@ -151,6 +151,7 @@ def settings_of(options: argparse.Namespace) -> store.Settings:
     return settings.with_values(**given)
 
 
+_ANSWER_LIMIT_S = 2.0
 _MISUSED = 2
 
 
@@ -171,11 +172,13 @@ def is_at_hand() -> bool:
 
 
 def dead_display() -> str:
-    """Return the name of the X display that is set but does not answer: Qt would abort the process there.
+    """Return the name of the display that is set but does not answer: Qt would abort the process there.
 
     "" if it answers, or if no window is needed.
     """
     named = os.environ.get("DISPLAY", "")
+    if platform.system() == "Linux" and not named and os.environ.get("WAYLAND_DISPLAY"):
+        return _dead_compositor()
     if platform.system() != "Linux" or not named or os.environ.get("QT_QPA_PLATFORM", "xcb") != "xcb":
         return ""
     try:
@@ -188,6 +191,19 @@ def dead_display() -> str:
     is_dead = bool(xcb.xcb_connection_has_error(connection))
     xcb.xcb_disconnect(connection)
     return named if is_dead else ""
+
+
+def _dead_compositor() -> str:
+    from app.desktop.wayland import kernel
+    from app.desktop.wayland.wire import socket_of
+
+    try:
+        if path := socket_of(os.environ):
+            kernel.connected(path, _ANSWER_LIMIT_S).close()
+            return ""
+    except OSError:  # because nobody listens there
+        pass
+    return os.environ["WAYLAND_DISPLAY"]
 
 
 def say_that_a_display_is_missing() -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from app.base.errors import NeedsPerson
+from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.backends import Backend, Window
 from app.desktop.headless import HeadlessDesktop
@@ -106,8 +106,9 @@ def listing_of(
     environment: Mapping[str, str], compositor: Compositor, pictures: WindowPictures, screen: WaylandScreen
 ) -> Listing:
     """Return how windows are listed here: by sway's or Hyprland's messages, else by what every compositor tells."""
-    if path := environment.get("SWAYSOCK"):
-        return SwayWindows(path)
+    for path in _sockets_of_sway(environment):
+        with suppress(ToolFailed):  # because it may be that of a sway that has ended
+            return SwayWindows(path)
     if signature := environment.get("HYPRLAND_INSTANCE_SIGNATURE"):
         return HyprlandWindows(Path(environment.get("XDG_RUNTIME_DIR", "/tmp"), "hypr", signature))
     return Toplevels(compositor, pictures, screen)
@@ -123,6 +124,14 @@ def _without_screen(name: str, lacking: Sequence[str], stop: StopFlag) -> Backen
         )
 
     return replace(HeadlessDesktop().backend(stop), name=f"wayland:{name}", reach=refuse)
+
+
+def _sockets_of_sway(environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield where sway may answer: where it says so, or at its usual place if this is a session of sway."""
+    if path := environment.get("SWAYSOCK"):
+        yield path
+    if path or environment.get("XDG_CURRENT_DESKTOP") == "sway":
+        yield from map(str, Path(environment.get("XDG_RUNTIME_DIR", "/tmp")).glob("sway-ipc.*.sock"))
 
 
 def _reach(locker: Callable[[], str]) -> None:

@@ -60,6 +60,7 @@ class Compositor:
         self.path = path
         self._makers: list[Callable[[Wire], None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._watched = -1
         self._connect()
 
     def _connect(self) -> None:
@@ -91,8 +92,8 @@ class Compositor:
 
     def watch(self, loop: asyncio.AbstractEventLoop, on_end: Callable[[], None] = lambda: None) -> None:
         """Pass events on as they arrive, on this event loop. `on_end` is called when the connection breaks."""
-        self._loop, self._on_end = loop, on_end
-        loop.add_reader(self._wire.fileno(), self._read)
+        self._loop, self._on_end, self._watched = loop, on_end, self._wire.fileno()
+        loop.add_reader(self._watched, self._read)
 
     def _read(self) -> None:
         self._wire.read()
@@ -104,8 +105,9 @@ class Compositor:
             self._wire.flush()
 
     def _unwatch(self) -> None:
-        if self._loop:
-            self._loop.remove_reader(self._wire.fileno())
+        if self._loop and self._watched >= 0:
+            self._loop.remove_reader(self._watched)
+            self._watched = -1
 
     def close(self) -> None:
         self._unwatch()

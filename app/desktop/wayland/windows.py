@@ -159,7 +159,7 @@ class WaylandWindows:
         found = self._by_ref(ref)
         self._listing.focus(ref)
         self._listed_at = 0.0
-        if not await self.until(lambda: self._by_ref(ref).is_active, _LIMIT_S):
+        if not await self.until(lambda: self.keyboard().window == ref, _LIMIT_S):
             raise ToolFailed(Phrase(STAYED_BEHIND, {"title": found.title}))
         return self._by_ref(ref)
 

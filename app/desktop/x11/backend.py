@@ -88,32 +88,38 @@ def make_backend(
         close=close,
         listen=listen,
         drawing=X11Drawing(connection),
-        reach=partial(_reach, windows, screen, is_wayland=bool(environment.get("WAYLAND_DISPLAY"))),
+        reach=partial(_reach, windows, screen, is_wayland=_is_xwayland(connection, environment)),
         shows_drawing=screen.shows_drawing,
     )
     return with_portable_input(backend, environment, keyboard) if is_portable else backend
 
 
 def _reach(windows: Windows, screen: X11Screen, *, is_wayland: bool) -> None:
-    """Raise NeedsPerson if the screen is locked, or if a Wayland session shows Wisp nothing."""
+    """Raise NeedsPerson if the screen is locked, or is that of XWayland: native programs are not on it."""
+    if is_wayland:
+        raise NeedsPerson(
+            "This is a Wayland session, and DISPLAY leads to XWayland, which shows only X11 programs. Set "
+            "WAYLAND_DISPLAY (it is wayland-0 or wayland-1, as a rule), or choose an X11 session (“on Xorg”)."
+        )
     if locker := locker_of(windows, screen.extent()):
         raise NeedsPerson(
             f"The screen is locked ({locker}). Nothing behind it can be seen or driven. Unlock it, then ask again."
         )
-    if is_wayland:
-        _reach_through_xwayland(windows)
 
 
-def _reach_through_xwayland(windows: Windows) -> None:
-    """Raise NeedsPerson if no X11 program has a window: XWayland then shows a black screen and drops all keys.
+def _is_xwayland(connection: Connection, environment: Mapping[str, str]) -> bool:
+    """Return whether this is a Wayland session and the display is its XWayland.
 
-    Wayland lets no program see or drive the windows of others: https://wayland.freedesktop.org/architecture.html
+    It says so by an extension, and by the names of its outputs before it had that.
     """
-    if not windows.all():
-        raise NeedsPerson(
-            "This is a Wayland session, and Wayland lets Wisp see and drive only X11 programs. None has a window now. "
-            "Log out and choose an X11 session (“on Xorg”), or open an X11 program such as xterm first."
-        )
+    if environment.get("XDG_SESSION_TYPE") != "wayland":
+        return False
+    if connection.display.has_extension("XWAYLAND"):
+        return True
+    if not connection.display.has_extension("RANDR"):
+        return False
+    monitors = connection.root.xrandr_get_monitors(is_active=True).monitors
+    return any(connection.atom_name(monitor.name).startswith("XWAYLAND") for monitor in monitors)
 
 
 class PortableX11Keyboard(PortableKeyboard):

@@ -208,7 +208,10 @@ class X11Grab(QObject):
         elif event.type == X.MappingNotify:  # because in another layout the key may have another code
             self._display.refresh_keyboard_mapping(event)
             self._root.ungrab_key(X.AnyKey, X.AnyModifier)
-            self._grab()
+            with suppress(
+                ValueError
+            ):  # because the key may be back in the next layout: XWayland takes that of each device
+                self._grab()
 
 
 def _symbol(key: str) -> int:

@@ -73,6 +73,12 @@ class XConnection:
         with self._lock:
             return bool(self._display.get_selection_owner(self._display.intern_atom("_NET_WM_CM_S0")))
 
+    def is_xwayland(self) -> bool:
+        """Return whether the server is XWayland, which says so by an extension:
+        https://gitlab.freedesktop.org/xorg/proto/xorgproto/-/blob/master/xwaylandproto.txt"""
+        with self._lock:
+            return bool(self._display.has_extension("XWAYLAND"))
+
     def note_keyboard(self, window_id: int) -> None:
         """Let every Wisp on the display know which of Wisp's windows got the keyboard past X's focus; 0 for none."""
         from Xlib import Xatom

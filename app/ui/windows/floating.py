@@ -164,11 +164,15 @@ def surroundings() -> WindowDeps:
     found = WindowDeps(XConnection())
     found.mark()
     found.look()
-    # By the names of its outputs: XWayland is an X server like others, but no window manager of X.
-    if found.server is not None and any(screen.name().startswith("XWAYLAND") for screen in QGuiApplication.screens()):
+    if found.server is not None and (found.server.is_xwayland() or _has_its_outputs()):
         found.keyboard = XwaylandKeyboard(found.server)
         drawing.Menu.ground = found.keyboard.ground
     return found
+
+
+def _has_its_outputs() -> bool:
+    """Return whether the outputs have XWayland's names: before 23.1 it had no extension to tell it by."""
+    return any(screen.name().startswith("XWAYLAND") for screen in QGuiApplication.screens())
 
 
 XCB_EVENT = b"xcb_generic_event_t"
