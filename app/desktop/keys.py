@@ -211,11 +211,11 @@ def with_lead(pieces: list[Piece], can_type: Callable[[str], bool]) -> list[Piec
 def with_short_lead(pieces: list[Piece], taker: Taker | None) -> list[Piece]:
     """Split the first piece if it is typed, so that little text reaches a wrong control if the focus moves.
 
-    For a text field, its first word stays (at most `SLICE_CHARS`); for buttons (as of a calculator), what
-    comes before a repeated character; for any other control, `PACE_CHARS`.
+    For a field of one line, which may pass the focus on, its first word stays (at most `SLICE_CHARS`); for buttons (as
+    of a calculator), what comes before a repeated character; for any other control, `PACE_CHARS`.
     """
     first = pieces[0]
-    is_field = taker in (Taker.ENTRY, Taker.LINES)
+    is_field = taker is Taker.ENTRY
     blank = first.text.find(" ", 1) if is_field else -1
     end = min(len(first.text) if blank < 0 else blank, SLICE_CHARS if is_field else PACE_CHARS)
     if taker is Taker.BUTTONS:

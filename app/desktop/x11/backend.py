@@ -114,7 +114,7 @@ def _is_xwayland(connection: Connection, environment: Mapping[str, str]) -> bool
     """
     if environment.get("XDG_SESSION_TYPE") != "wayland":
         return False
-    if connection.display.has_extension("XWAYLAND"):
+    if connection.display.query_extension("XWAYLAND") is not None:
         return True
     if not connection.display.has_extension("RANDR"):
         return False

@@ -77,7 +77,7 @@ class XConnection:
         """Return whether the server is XWayland, which says so by an extension:
         https://gitlab.freedesktop.org/xorg/proto/xorgproto/-/blob/master/xwaylandproto.txt"""
         with self._lock:
-            return bool(self._display.has_extension("XWAYLAND"))
+            return self._display.query_extension("XWAYLAND") is not None
 
     def note_keyboard(self, window_id: int) -> None:
         """Let every Wisp on the display know which of Wisp's windows got the keyboard past X's focus; 0 for none."""

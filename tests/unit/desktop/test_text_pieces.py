@@ -66,7 +66,7 @@ def test_an_entry_is_typed_word_by_word(text: str, parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("taker", "size"), [(Taker.ENTRY, 16), (Taker.LINES, 16), (Taker.OTHER, PACE_CHARS), (None, PACE_CHARS)]
+    ("taker", "size"), [(Taker.ENTRY, 16), (Taker.LINES, 256), (Taker.OTHER, PACE_CHARS), (None, PACE_CHARS)]
 )
 def test_a_long_text_is_cut_to_look_again_at_what_takes_it(taker: Taker | None, size: int) -> None:
     pieces = with_short_lead(plan("x" * 300 + "\nb", str.isascii), taker)
