@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -35,7 +36,7 @@ async def hand_over(clipboard: WaylandClipboard, environment: Mapping[str, str])
 
 
 def _start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         worker_command("clipboard"),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -44,6 +45,9 @@ def _start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         cwd=os.sep,
         start_new_session=True,  # so that it outlives Wisp and its terminal
     )
+    # Because a worker that nobody waits for stays a zombie.
+    threading.Thread(target=process.wait, name="clipboard", daemon=True).start()
+    return process
 
 
 def run(_arguments: Sequence[str]) -> int:
