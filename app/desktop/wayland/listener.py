@@ -43,7 +43,6 @@ class TouchListener:
         self._compositor = compositor
         self._listeners: list[Callable[[], None]] = []
         self._sent_at = 0.0
-        self._is_idle = False
         self._has_rested = False
         """Whether the seat was reported idle since the last time that Wisp's input ended."""
         self._loop = asyncio.get_running_loop()
@@ -51,7 +50,6 @@ class TouchListener:
         compositor.on_connect(self._connected)
 
     def _connected(self, wire: Wire) -> None:
-        self._is_idle = False
         watch_idleness(self._compositor, wire, _IDLE_MS, self._rests, self._moves)
 
     def listen(self, touched: Callable[[], None]) -> Callable[[], None]:
@@ -66,13 +64,12 @@ class TouchListener:
             self._look_later(_SETTLED_S, _MOST_LOOKS)
 
     def _rests(self) -> None:
-        self._is_idle = self._has_rested = True
+        self._has_rested = True
         if self._looking:
             self._looking.cancel()
             self._looking = None
 
     def _moves(self) -> None:
-        self._is_idle = False
         if time.monotonic() - self._sent_at > _OWN_S:
             self._tell()
 

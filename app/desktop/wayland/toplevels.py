@@ -20,7 +20,7 @@ from app.desktop.wayland.pictures import WindowPictures, found_in
 from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.wire import Wire
 
-_MAXIMISED, _MINIMISED, _ACTIVATED, _FULLSCREEN = 0, 1, 2, 3
+_MINIMISED, _ACTIVATED = 1, 2
 _MINIMISE, _RESTORE, _ACTIVATE, _CLOSE = 2, 3, 4, 5
 _WORD_BYTES = 4
 _UNKNOWN = Rect(0, 0, 0, 0)
