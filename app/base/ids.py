@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Callable
 
 WINDOW_MARK = "_WISP_WINDOW"
+"""The X property that marks the windows of a Wisp."""
 KEYBOARD_MARK = "_WISP_KEYBOARD"
 """The root window's property with the window of Wisp that has the keyboard on XWayland, where X's focus tells nothing.
 """
-"""The X property that marks the windows of a Wisp."""
 
 
 def counter(prefix: str) -> Callable[[], str]:

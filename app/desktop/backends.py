@@ -80,6 +80,16 @@ class Window:
     content: Rect | None = None
 
 
+def number_of_ref(ref: str) -> int:
+    """Return the number in a window's ref. Raises ToolFailed for any other text."""
+    try:
+        return int(ref.removeprefix("w"), 16)
+    except ValueError:  # because the model invents refs or takes them from other tools
+        raise ToolFailed(
+            "That window is not there.", f"There is no window {ref!r}; list_windows shows what is there."
+        ) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Landing:
     """The window that the next key or mouse press goes to.

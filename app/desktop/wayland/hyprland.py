@@ -6,14 +6,13 @@ import asyncio
 import json
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.texts import Phrase
-from app.desktop.backends import Window
+from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
 
 _LIMIT_S = 2.0
@@ -108,17 +107,7 @@ class HyprlandWindows:
     def follow(self, changed: Callable[[], None]) -> None:
         """Call `changed` whenever something happens to a window, on the running event loop."""
         self._events = kernel.connected(self._folder / ".socket2.sock", _LIMIT_S)
-        events, loop = self._events, asyncio.get_running_loop()
-        events.setblocking(False)
-
-        def read() -> None:
-            with suppress(OSError):  # because it may have ended; the next question tells
-                if events.recv(_READ_BYTES):
-                    changed()
-                else:
-                    loop.remove_reader(events.fileno())
-
-        loop.add_reader(events.fileno(), read)
+        kernel.hear(self._events, changed)
 
     def leave(self) -> None:
         """End the connection."""
@@ -128,10 +117,4 @@ class HyprlandWindows:
 
 
 def _address(ref: str) -> str:
-    """Return the address in a window's ref. Raises ToolFailed for any other text."""
-    try:
-        return hex(int(ref.removeprefix("w"), 16))
-    except ValueError:  # because the model invents refs or takes them from other tools
-        raise ToolFailed(
-            "That window is not there.", f"There is no window {ref!r}; list_windows shows what is there."
-        ) from None
+    return hex(number_of_ref(ref))

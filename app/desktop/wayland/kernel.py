@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import array
+import asyncio
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+_READ_BYTES = 1 << 16
 _NOWHERE_ELSE = "Wayland is for Linux alone."
 
 
@@ -51,6 +54,21 @@ def receive(by: socket.socket, size: int, most_files: int) -> tuple[bytes, list[
         raise OSError(_NOWHERE_ELSE)
     data, files, _, _ = socket.recv_fds(by, size, most_files)
     return data, files
+
+
+def hear(events: socket.socket, told: Callable[[], None]) -> None:
+    """Call `told` whenever something arrives, on the running event loop, until the other side ends."""
+    loop = asyncio.get_running_loop()
+    events.setblocking(False)
+
+    def read() -> None:
+        with suppress(OSError):  # because it may have ended; the next question tells
+            if events.recv(_READ_BYTES):
+                told()
+            else:
+                loop.remove_reader(events.fileno())
+
+    loop.add_reader(events.fileno(), read)
 
 
 def never_block(handle: int) -> None:

@@ -7,7 +7,6 @@ import json
 import socket
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.texts import Phrase
 from app.base.values import replace
-from app.desktop.backends import Window
+from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
 
 _MAGIC = b"i3-ipc"
 _HEAD = struct.Struct("=6sII")
 _COMMAND, _SUBSCRIBE, _TREE = 0, 2, 4
 _LIMIT_S = 2.0
-_READ_BYTES = 1 << 16
 
 
 class SwayWindows:
@@ -57,7 +55,7 @@ class SwayWindows:
         tree = self._asked(_TREE)
         self._x_numbers = {_ref(leaf): int(leaf["window"]) for leaf in _leaves(tree) if leaf.get("window")}
         found = [window for workspace in _workspaces(tree) for window in _stacked(workspace)]
-        first = {window.pid: window.ref for window in sorted(found, key=lambda one: -_number(one.ref))}
+        first = {window.pid: window.ref for window in sorted(found, key=lambda one: -number_of_ref(one.ref))}
         # sway does not tell which window is a dialog, but lets each float, and gives later windows higher numbers.
         found = [replace(one, is_dialog=one.is_dialog and first[one.pid] != one.ref) for one in found]
         return tuple(sorted(found, key=lambda window: window.is_minimised))
@@ -70,15 +68,15 @@ class SwayWindows:
         return self._x_numbers.get(ref, 0)
 
     def focus(self, ref: str) -> None:
-        self._run(f"[con_id={_number(ref)}] focus")
+        self._run(f"[con_id={number_of_ref(ref)}] focus")
 
     def close(self, ref: str) -> None:
-        self._run(f"[con_id={_number(ref)}] kill")
+        self._run(f"[con_id={number_of_ref(ref)}] kill")
 
     def place(self, ref: str, area: Rect) -> None:
         """Let the window float, where it is to lie: a tiled one has the place that its neighbours leave it."""
         width, height = area.width, area.height
-        by = f"[con_id={_number(ref)}]"
+        by = f"[con_id={number_of_ref(ref)}]"
         self._run(
             f"{by} fullscreen disable, floating enable, resize set width {width} px height {height} px, "
             f"move absolute position {area.x} px {area.y} px"
@@ -86,7 +84,7 @@ class SwayWindows:
 
     def minimise(self, ref: str) -> None:
         """Move the window to the scratchpad: sway has nothing else that puts a window out of sight."""
-        self._run(f"[con_id={_number(ref)}] move scratchpad")
+        self._run(f"[con_id={number_of_ref(ref)}] move scratchpad")
 
     def _run(self, command: str) -> None:
         for answer in self._asked(_COMMAND, command):
@@ -99,17 +97,7 @@ class SwayWindows:
         """Call `changed` whenever something happens to a window, on the running event loop."""
         self._events = self._open()
         _ask(self._events, _SUBSCRIBE, '["window", "workspace"]')
-        events, loop = self._events, asyncio.get_running_loop()
-        events.setblocking(False)
-
-        def read() -> None:
-            with suppress(OSError):  # because it may have ended; the next question tells
-                if events.recv(_READ_BYTES):
-                    changed()
-                else:
-                    loop.remove_reader(events.fileno())
-
-        loop.add_reader(events.fileno(), read)
+        kernel.hear(self._events, changed)
 
     def leave(self) -> None:
         """End the connection."""
@@ -182,13 +170,3 @@ def _window(leaf: dict[str, Any]) -> Window:
 
 def _ref(leaf: dict[str, Any]) -> str:
     return f"w{leaf['id']:x}"
-
-
-def _number(ref: str) -> int:
-    """Return the number in a window's ref. Raises ToolFailed for any other text."""
-    try:
-        return int(ref.removeprefix("w"), 16)
-    except ValueError:  # because the model invents refs or takes them from other tools
-        raise ToolFailed(
-            "That window is not there.", f"There is no window {ref!r}; list_windows shows what is there."
-        ) from None

@@ -13,7 +13,7 @@ from pathlib import Path
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.values import dataclass, field
-from app.desktop.backends import Window
+from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
 from app.desktop.wayland.compositor import TOPLEVELS, Compositor
 from app.desktop.wayland.pictures import WindowPictures, found_in
@@ -187,7 +187,7 @@ class Toplevels:
         self._send(ref, _MINIMISE)
 
     def _send(self, ref: str, opcode: int, signature: str = "", *arguments: int) -> None:
-        number = int(ref.removeprefix("w"), 16) if ref.removeprefix("w").isalnum() else 0
+        number = number_of_ref(ref)
         if number not in self._known:
             raise ToolFailed("That window is gone.", "list_windows shows what is there.")
         self._compositor.wire.send(number, opcode, signature, *arguments)

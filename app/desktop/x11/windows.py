@@ -18,7 +18,7 @@ from app.base.geometry import Point, Rect
 from app.base.ids import WINDOW_MARK
 from app.base.texts import Phrase
 from app.base.values import replace
-from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
+from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window, number_of_ref
 from app.desktop.x11.connection import Connection, Marks, read_marks
 from app.desktop.x11.window_facts import (
     client_below,
@@ -206,7 +206,7 @@ class X11Windows:
     def _framed_by(self, number: int) -> str:
         """Return the ref of the listed window whose frame has this number; "" if it is no frame."""
         for window in self.all():
-            above = self._connection.window(_number(window.ref))
+            above = self._connection.window(number_of_ref(window.ref))
             try:
                 while (holder := above.query_tree().parent) and holder.id != self._connection.root.id:
                     above = holder
@@ -220,7 +220,7 @@ class X11Windows:
         """Return a listed window of the program that created one of the windows in `chain`; None if none fits."""
         bits = int(self._connection.display.display.info.resource_id_mask)
         programs = {number & ~bits for number in chain}
-        return next((window for window in self.all() if _number(window.ref) & ~bits in programs), None)
+        return next((window for window in self.all() if number_of_ref(window.ref) & ~bits in programs), None)
 
     def _is_own(self, number: int) -> bool:
         return self._marked().is_on(number)
@@ -290,7 +290,7 @@ class X11Windows:
 
     async def focus(self, ref: str) -> Window:
         found = self._by_ref(ref)
-        window = self._connection.window(_number(ref))
+        window = self._connection.window(number_of_ref(ref))
         if self._is_managed():
             self._connection.send(window, "_NET_ACTIVE_WINDOW", (_BY_A_PAGER, X.CurrentTime, 0))
         else:
@@ -304,7 +304,7 @@ class X11Windows:
 
     def has_keyboard(self, ref: str) -> bool:
         """Return whether a window is the active one and keys go to it or to a window inside it."""
-        number = _number(ref)
+        number = number_of_ref(ref)
         return self.active() == number and self._top_of(self._connection.display.get_input_focus().focus) == number
 
     def is_in_front(self, ref: str) -> bool:
@@ -316,7 +316,7 @@ class X11Windows:
 
     async def close(self, ref: str) -> bool:
         self._by_ref(ref)
-        window = self._connection.window(_number(ref))
+        window = self._connection.window(number_of_ref(ref))
         if self._is_managed():
             self._connection.send(window, "_NET_CLOSE_WINDOW", (X.CurrentTime, _BY_A_PAGER))
         else:
@@ -338,7 +338,7 @@ class X11Windows:
 
     async def place(self, ref: str, area: Rect) -> Window:
         before = self._by_ref(ref)
-        window = self._connection.window(_number(ref))
+        window = self._connection.window(number_of_ref(ref))
         left, right, top, bottom = extents(self._connection, window)
         inner = Rect(area.x + left, area.y + top, area.width - left - right, area.height - top - bottom)
         if self._is_managed():
@@ -360,7 +360,7 @@ class X11Windows:
         self._by_ref(ref)
         if not self._is_managed():
             raise ToolFailed("No window manager is running here, so windows cannot be minimised.")
-        self._connection.send(self._connection.window(_number(ref)), "WM_CHANGE_STATE", (3,))
+        self._connection.send(self._connection.window(number_of_ref(ref)), "WM_CHANGE_STATE", (3,))
         await self.until(lambda: self._by_ref(ref).is_minimised, _LIMIT_S)
 
     def _is_managed(self) -> bool:
@@ -374,7 +374,7 @@ class X11Windows:
         return found
 
     async def picture(self, ref: str) -> Frame | None:
-        number = _number(self._by_ref(ref).ref)
+        number = number_of_ref(self._by_ref(ref).ref)
         if not await self.answers(ref, _LIMIT_S):
             return None
 
@@ -420,7 +420,7 @@ class X11Windows:
 
     async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
         """Send `_NET_WM_PING` and wait: a program answers it after it has handled the input before it."""
-        number = _number(ref)
+        number = number_of_ref(ref)
         if not self.is_answering(number):
             return None
         window, ping = self._connection.window(number), self._connection.atom("_NET_WM_PING")
@@ -457,13 +457,3 @@ def _takes_no_keys(connection: Connection, window: XWindow) -> bool:
     hints = window.get_wm_hints()
     takes_itself = connection.atom("WM_TAKE_FOCUS") in window.get_wm_protocols()
     return hints is not None and bool(hints.flags & Xutil.InputHint) and not hints.input and not takes_itself
-
-
-def _number(ref: str) -> int:
-    """Return the number in a window's ref. Raises ToolFailed for any other text."""
-    try:
-        return int(ref.removeprefix("w"), 16)
-    except ValueError:  # because the model invents refs or takes them from other tools
-        raise ToolFailed(
-            "That window is not there.", f"There is no window {ref!r}; list_windows shows what is there."
-        ) from None
