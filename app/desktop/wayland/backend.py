@@ -25,7 +25,7 @@ from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.listener import TouchListener
 from app.desktop.wayland.occupation import locker, once_a_second
 from app.desktop.wayland.pictures import WindowPictures
-from app.desktop.wayland.pointer import WaylandPointer
+from app.desktop.wayland.pointer import VirtualPointer, WaylandPointer
 from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.sway import SwayWindows
 from app.desktop.wayland.toplevels import Toplevels
@@ -62,7 +62,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         if may_move:
             listing.doubt(all_of_them=False)
 
-    pointer = WaylandPointer(compositor, screen.extent, lambda point: windows.under(point).place, sent)
+    pointer = WaylandPointer(VirtualPointer(compositor, screen.extent), lambda point: windows.under(point).place, sent)
     keyboard = WaylandKeyboard(compositor, lambda: windows.keyboard().place, sent)
 
     clipboard = WaylandClipboard(compositor)
