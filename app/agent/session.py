@@ -246,6 +246,10 @@ class Session:
         if self._turn and self._running:
             self._mood.become(State.DRIVING if is_driving else State.BUSY)
 
+    def tell(self, sentence: str) -> None:
+        """Tell the person something about the run itself."""
+        self._tell(Notice("info", sentence))
+
     def begin_anew(self) -> None:
         """Begin an empty conversation without costs. Raises WispError while a turn runs."""
         self._must_be_quiet()
