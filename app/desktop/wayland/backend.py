@@ -35,7 +35,7 @@ from app.desktop.wayland.pictures import WindowPictures
 from app.desktop.wayland.pointer import VirtualPointer, WaylandPointer
 from app.desktop.wayland.portal import PortalSession, Stream, is_offered
 from app.desktop.wayland.portal_clipboard import PortalClipboard
-from app.desktop.wayland.screen import Monitors, WaylandScreen
+from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.sway import SwayWindows
 from app.desktop.wayland.toplevels import Toplevels
 from app.desktop.wayland.windows import Listing, WaylandWindows

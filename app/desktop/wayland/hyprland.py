@@ -21,7 +21,7 @@ _AWAY = "special:minimised"
 """The workspace that windows are put away on: Hyprland minimises none."""
 
 
-class HyprlandWindows:
+class HyprlandWindows(Listing):
     """The windows of Hyprland, topmost first. `folder` holds its sockets."""
 
     name = "Hyprland"
@@ -77,12 +77,6 @@ class HyprlandWindows:
             )
             for one in clients
         )
-
-    def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - Hyprland does not tell
-        return None
-
-    def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - Hyprland tells where windows are
-        return
 
     def focus(self, ref: str) -> None:
         self._run(f"focuswindow address:{_address(ref)}")
