@@ -69,9 +69,7 @@ class SessionBus:
         try:
             self._connection = open_dbus_connection(address, enable_fds=True)
         except (OSError, KeyError, ValueError, RuntimeError, DBusErrorResponse) as error:
-            raise NeedsPerson(
-                f"The session bus cannot be reached ({error}). Is there one?"
-            ) from None
+            raise NeedsPerson(f"The session bus cannot be reached ({error}). Is there one?") from None
         self.name: str = self._connection.unique_name
         self._signals: list[tuple[MatchRule, Handler]] = []
         self._served: dict[str, dict[str, Handler]] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.texts import Phrase
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
@@ -80,6 +80,9 @@ class HyprlandWindows:
 
     def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - Hyprland does not tell
         return None
+
+    def at(self, point: Point) -> None:  # noqa: ARG002 - Hyprland tells only where windows lie
+        return
 
     def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - Hyprland tells where windows are
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.texts import Phrase
 from app.base.values import replace
 from app.desktop.backends import Window, number_of_ref
@@ -59,6 +59,9 @@ class SwayWindows:
         # sway does not tell which window is a dialog, but lets each float, and gives later windows higher numbers.
         found = [replace(one, is_dialog=one.is_dialog and first[one.pid] != one.ref) for one in found]
         return tuple(sorted(found, key=lambda window: window.is_minimised))
+
+    def at(self, point: Point) -> None:  # noqa: ARG002 - sway tells only where windows lie
+        return
 
     def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - sway tells where windows are
         return

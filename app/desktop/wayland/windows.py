@@ -40,7 +40,14 @@ class Listing(Protocol):
     name: str
 
     def windows(self) -> tuple[Window, ...]:
-        """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last."""
+        """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last.
+
+        The menus of native programs are among them where the compositor tells them.
+        """
+        ...
+
+    def at(self, point: Point) -> Landing | None:
+        """Return what takes a press at a point, by the last list; None if only the list tells it."""
         ...
 
     def x_number(self, ref: str) -> int | None:
@@ -96,9 +103,10 @@ class WaylandWindows:
     # --- seeing
 
     def all(self) -> tuple[Window, ...]:
-        if time.monotonic() - self._listed_at > _FRESH_S:
-            self._look()
-        return self._listed
+        return tuple(window for window in self._known() if not window.is_popup)
+
+    def _known(self) -> tuple[Window, ...]:
+        return self._look() if time.monotonic() - self._listed_at > _FRESH_S else self._listed
 
     def _look(self) -> tuple[Window, ...]:
         """Ask the compositor for its windows."""
@@ -127,7 +135,7 @@ class WaylandWindows:
         return self._listed
 
     def shown(self) -> tuple[Window, ...]:
-        listed = self.all()
+        listed = self._known()
         refs = {number: ref for ref, number in self._numbers.items()}
         popups = (
             replace(popup, ref=refs.get(int(popup.ref[1:], 16), "") if popup.ref else "")
@@ -147,6 +155,8 @@ class WaylandWindows:
             number = int(popup.window[1:], 16) if popup.window else 0
             owner = next((ref for ref, known in self._numbers.items() if known == number), "")
             return Landing(f"x{popup.place}", owner, popup.is_own)
+        if (told := self._listing.at(point)) is not None:
+            return replace(told, is_own=any(one.is_own for one in listed if one.ref == told.window))
         found = next((one for one in listed if not one.is_minimised and one.area.contains(point)), None)
         if found is None:
             return Landing()
