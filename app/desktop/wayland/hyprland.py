@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.texts import Phrase
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.values import dataclass, field
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
@@ -121,6 +121,9 @@ class Toplevels(Listing):
         self._look_where()
         found = [self._window(number, self._known[number]) for number in self._order]
         return tuple(sorted(found, key=lambda window: window.is_minimised))
+
+    def at(self, point: Point) -> None:  # noqa: ARG002 - the protocol does not tell
+        return
 
     def doubt(self, *, all_of_them: bool) -> None:
         """Note that windows may have been moved: all, or only the active one."""

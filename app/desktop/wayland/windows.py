@@ -114,9 +114,10 @@ class WaylandWindows:
     # --- seeing
 
     def all(self) -> tuple[Window, ...]:
-        if time.monotonic() - self._listed_at > _FRESH_S:
-            self._look()
-        return self._listed
+        return tuple(window for window in self._known() if not window.is_popup)
+
+    def _known(self) -> tuple[Window, ...]:
+        return self._look() if time.monotonic() - self._listed_at > _FRESH_S else self._listed
 
     def _look(self) -> tuple[Window, ...]:
         """Ask the compositor for its windows."""
@@ -145,7 +146,7 @@ class WaylandWindows:
         return self._listed
 
     def shown(self) -> tuple[Window, ...]:
-        listed = self.all()
+        listed = self._known()
         refs = {number: ref for ref, number in self._numbers.items()}
         popups = (
             replace(popup, ref=refs.get(int(popup.ref[1:], 16), "") if popup.ref else "")
@@ -165,8 +166,8 @@ class WaylandWindows:
             number = int(popup.window[1:], 16) if popup.window else 0
             owner = next((ref for ref, known in self._numbers.items() if known == number), "")
             return Landing(f"x{popup.place}", owner, popup.is_own)
-        if (landing := self._listing.at(point)) is not None:
-            return landing
+        if (told := self._listing.at(point)) is not None:
+            return replace(told, is_own=any(one.is_own for one in listed if one.ref == told.window))
         shown = (*self._listing.popups(), *(one for one in listed if not one.is_minimised))
         found = next((one for one in shown if one.area.contains(point)), None)
         if found is None:
