@@ -69,9 +69,7 @@ class SessionBus:
         try:
             self._connection = open_dbus_connection(address, enable_fds=True)
         except (OSError, KeyError, ValueError, RuntimeError, DBusErrorResponse) as error:
-            raise NeedsPerson(
-                f"The session bus cannot be reached ({error}). Is there one?"
-            ) from None
+            raise NeedsPerson(f"The session bus cannot be reached ({error}). Is there one?") from None
         self.name: str = self._connection.unique_name
         self._signals: list[tuple[MatchRule, Handler]] = []
         self._served: dict[str, dict[str, Handler]] = {}
@@ -150,7 +148,8 @@ class SessionBus:
     def pump(self, limit_s: float) -> None:
         """Wait for one message at most so long (s), and pass on what has come. Without an event loop."""
         with suppress(TimeoutError):
-            self._waiting.append(self._connection.receive(timeout=limit_s))
+            # What came during a call is passed on without a wait for more.
+            self._waiting.append(self._connection.receive(timeout=0 if self._waiting else limit_s))
         self._pass_on()
 
     def _read(self) -> None:
