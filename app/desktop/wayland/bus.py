@@ -152,7 +152,8 @@ class SessionBus:
     def pump(self, limit_s: float) -> None:
         """Wait for one message at most so long (s), and pass on what has come. Without an event loop."""
         with suppress(TimeoutError):
-            self._waiting.append(self._connection.receive(timeout=limit_s))
+            # What came during a call is passed on without a wait for more.
+            self._waiting.append(self._connection.receive(timeout=0 if self._waiting else limit_s))
         self._pass_on()
 
     def _read(self) -> None:
