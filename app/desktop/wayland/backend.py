@@ -17,17 +17,18 @@ from app.desktop.headless import HeadlessDesktop
 from app.desktop.keys import Chord
 from app.desktop.privacy import Private
 from app.desktop.takeover import StopFlag
+from app.desktop.wayland import gnome, kwin
 from app.desktop.wayland.bus import SessionBus
 from app.desktop.wayland.clipboard import WaylandClipboard
 from app.desktop.wayland.compositor import CLIPBOARDS, Compositor
 from app.desktop.wayland.copying import Copier
 from app.desktop.wayland.frames import PortalScreen
-from app.desktop.wayland.gnome import GnomeByAccessibility, GnomeWindows, is_here
+from app.desktop.wayland.gnome import GnomeWindows
 from app.desktop.wayland.hands import PortalHands, PortalKeyboard
 from app.desktop.wayland.hyprland import HyprlandWindows
 from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
-from app.desktop.wayland.kwin import KwinWindows, is_kwin
+from app.desktop.wayland.kwin import KwinWindows
 from app.desktop.wayland.listener import TouchListener
 from app.desktop.wayland.occupation import locker, once_a_second
 from app.desktop.wayland.pasting import PastedTyping
@@ -186,9 +187,9 @@ def portals_of(environment: Mapping[str, str]) -> SessionBus | None:
 
 def desktop_listing(bus: SessionBus) -> Listing:
     """Return how windows are listed on GNOME or KDE."""
-    if is_kwin(bus):
+    if kwin.is_here(bus):
         return KwinWindows(bus)
-    return GnomeWindows(bus) if is_here(bus) else GnomeByAccessibility()
+    return GnomeWindows(bus) if gnome.is_here(bus) else GnomeWindows(bus)
 
 
 def listing_of(

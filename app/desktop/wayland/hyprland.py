@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Point, Rect
+from app.base.geometry import Rect
 from app.base.texts import Phrase
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
+from app.desktop.wayland.windows import Listing
 
 _LIMIT_S = 2.0
 _READ_BYTES = 1 << 16

@@ -17,9 +17,11 @@ from app.base.geometry import Point, Rect
 from app.base.values import dataclass, field, replace
 from app.desktop.backends import Window
 from app.desktop.wayland.bus import Place, SessionBus
+from app.desktop.wayland.windows import Listing
 
 _KWIN = "org.kde.KWin"
 _SCRIPTING = Place(_KWIN, "/Scripting", "org.kde.kwin.Scripting")
+_NAMES = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _SHORTCUTS = Place("org.kde.kglobalaccel", "/kglobalaccel", "org.kde.KGlobalAccel")
 _PATH, _INTERFACE = "/kwin", "wisp.Windows"
 _REF_DIGITS = 8
@@ -44,7 +46,7 @@ class Listed:
     x_numbers: Mapping[str, int] = field(default_factory=dict)
 
 
-class KwinWindows:
+class KwinWindows(Listing):
     """The windows of KWin, native ones and those of XWayland, topmost first. `x_number` tells which are of XWayland."""
 
     name = "KWin"
@@ -61,11 +63,8 @@ class KwinWindows:
     # --- seeing
 
     def windows(self) -> tuple[Window, ...]:
-        return self._look().windows
-
-    def popups(self) -> tuple[Window, ...]:
-        """Return the menus, tool tips and panels, topmost first, each with the ref of its program's window."""
-        return self._look().popups
+        found = self._look()
+        return (*found.popups, *found.windows)
 
     def _look(self) -> Listed:
         # KWin has sent all changes before it answers this call.
@@ -77,9 +76,6 @@ class KwinWindows:
     def x_number(self, ref: str) -> int | None:
         """Return the number that a window of the last list has in XWayland; 0 for a native window."""
         return self._listed.x_numbers.get(ref, 0)
-
-    def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - KWin tells where windows are
-        return
 
     def pointer(self) -> Point:
         self._act({"act": "pointer"})
@@ -208,3 +204,8 @@ def _rect(box: Sequence[float]) -> Rect:
     """Return a box in whole pixels. Windows lie between pixels, as by KWin's centring."""
     x, y, right, bottom = round(box[0]), round(box[1]), round(box[0] + box[2]), round(box[1] + box[3])
     return Rect(x, y, right - x, bottom - y)
+
+
+def is_here(bus: SessionBus) -> bool:
+    """Return whether KWin draws this session."""
+    return bool(bus.call(_NAMES, "NameHasOwner", "s", _KWIN))

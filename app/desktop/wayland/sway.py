@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Point, Rect
+from app.base.geometry import Rect
 from app.base.texts import Phrase
 from app.base.values import replace
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
+from app.desktop.wayland.windows import Listing
 
 _MAGIC = b"i3-ipc"
 _HEAD = struct.Struct("=6sII")

@@ -42,11 +42,10 @@ class Listing(ABC):
 
     @abstractmethod
     def windows(self) -> tuple[Window, ...]:
-        """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last."""
+        """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last.
 
-    def popups(self) -> tuple[Window, ...]:
-        """Return the menus and tool tips of native programs, topmost first, as they were when `windows` was called."""
-        return ()
+        The menus of native programs are among them where the compositor tells them.
+        """
 
     def at(self, point: Point) -> Landing | None:  # noqa: ARG002
         """Return what takes a press at a point; None if only the list tells that."""
@@ -60,7 +59,7 @@ class Listing(ABC):
         """Return the number that a window of the last list has in XWayland; 0: it is native, None: it is not told."""
         return None
 
-    def doubt(self, *, all_of_them: bool) -> None:
+    def doubt(self, *, all_of_them: bool) -> None:  # noqa: B027
         """Note that the active window, or all of them, may have been moved. Not needed where places are told."""
 
     @abstractmethod
@@ -80,7 +79,7 @@ class Listing(ABC):
     def follow(self, changed: Callable[[], None]) -> None:
         """Call `changed` whenever something happens to a window."""
 
-    def leave(self) -> None:
+    def leave(self) -> None:  # noqa: B027
         """End what was opened for listing."""
 
 
@@ -152,7 +151,7 @@ class WaylandWindows:
             replace(popup, ref=refs.get(int(popup.ref[1:], 16), "") if popup.ref else "")
             for popup in self._x11.popups()
         )
-        return (*popups, *self._listing.popups(), *(window for window in listed if not window.is_minimised))
+        return (*popups, *(window for window in listed if not window.is_minimised))
 
     def keyboard(self) -> Landing:
         active = next((window for window in self._look() if window.is_active), None)
@@ -168,8 +167,7 @@ class WaylandWindows:
             return Landing(f"x{popup.place}", owner, popup.is_own)
         if (told := self._listing.at(point)) is not None:
             return replace(told, is_own=any(one.is_own for one in listed if one.ref == told.window))
-        shown = (*self._listing.popups(), *(one for one in listed if not one.is_minimised))
-        found = next((one for one in shown if one.area.contains(point)), None)
+        found = next((one for one in listed if not one.is_minimised and one.area.contains(point)), None)
         if found is None:
             return Landing()
         is_frame = found.content is not None and not found.content.contains(point)
