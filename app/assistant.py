@@ -131,7 +131,7 @@ class Assistant:
         session.subscribe(self._begin_turn)
         session.subscribe(self._leave_browser)
         self._desktop.on_stop(lambda: self._soon(session.stop))
-        self._desktop.on_question(lambda sentence: self._soon(partial(session.tell, str(sentence))))
+        self._desktop.on_question(lambda sentence: self._soon(partial(session.tell, sentence)))
         self._desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
 
     def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
