@@ -20,8 +20,9 @@ from app.desktop.takeover import StopFlag
 from app.desktop.wayland import gnome, kwin
 from app.desktop.wayland.bus import SessionBus
 from app.desktop.wayland.clipboard import WaylandClipboard
-from app.desktop.wayland.compositor import CLIPBOARDS, Compositor
+from app.desktop.wayland.compositor import CLIPBOARDS, IDLE, Compositor
 from app.desktop.wayland.copying import Copier
+from app.desktop.wayland.described import DescribedWindows
 from app.desktop.wayland.frames import PortalScreen
 from app.desktop.wayland.gnome import GnomeWindows
 from app.desktop.wayland.hands import PortalHands, PortalKeyboard
@@ -29,7 +30,7 @@ from app.desktop.wayland.hyprland import HyprlandWindows
 from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.kwin import KwinWindows
-from app.desktop.wayland.listener import TouchListener
+from app.desktop.wayland.listener import TouchListener, on_compositor, on_gnome
 from app.desktop.wayland.occupation import locker, once_a_second
 from app.desktop.wayland.pasting import PastedTyping
 from app.desktop.wayland.pictures import WindowPictures
@@ -62,7 +63,7 @@ class OwnMeans:
         self.mouse = VirtualPointer(compositor, self.screen.extent)
         self.clipboard = WaylandClipboard(compositor)
         self.listing = listing_of(environment, compositor, self.pictures, self.screen)
-        self.touches = TouchListener(compositor)
+        self.touches = TouchListener(on_compositor(compositor))
 
     def typing(self, windows: WaylandWindows, sent: Sent, stop: StopFlag) -> tuple[Keyboard, ExactTyping]:
         keyboard = WaylandKeyboard(self._compositor, lambda: windows.keyboard().place, sent)
@@ -75,7 +76,7 @@ class OwnMeans:
 class PortalMeans:
     """What GNOME and KDE give: their portals. The compositor tells the monitors, and on KDE gives the clipboard."""
 
-    def __init__(self, compositor: Compositor, bus: SessionBus) -> None:
+    def __init__(self, environment: Mapping[str, str], compositor: Compositor, bus: SessionBus) -> None:
         self._bus = bus
         self.mouse = PortalHands()
         self.screen = PortalScreen(compositor)
@@ -83,8 +84,8 @@ class PortalMeans:
         self.access = PortalSession(bus, self)
         has_clipboard = compositor.has(*CLIPBOARDS)
         self.clipboard = WaylandClipboard(compositor) if has_clipboard else PortalClipboard(bus, self.access)
-        self.listing = desktop_listing(bus)
-        self.touches = TouchListener(compositor)
+        self.listing = desktop_listing(environment, bus)
+        self.touches = TouchListener(on_compositor(compositor) if compositor.has(IDLE) else on_gnome(bus))
         bus.watch(asyncio.get_running_loop())
 
     async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
@@ -118,7 +119,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     if lacking and bus is None:
         compositor.close()
         return _without_screen(compositor.path.name, lacking, stop)
-    means = PortalMeans(compositor, bus) if bus else OwnMeans(environment, compositor)
+    means = PortalMeans(environment, compositor, bus) if bus else OwnMeans(environment, compositor)
     listing, touches, x11 = means.listing, means.touches, XwaylandWindows(environment)
 
     def known() -> tuple[Window, ...]:
@@ -133,7 +134,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         if may_move:
             listing.doubt(all_of_them=False)
 
-    pointer = WaylandPointer(means.mouse, lambda point: windows.under(point).place, sent)
+    pointer = WaylandPointer(means.mouse, listing.pointer, lambda point: windows.under(point).place, sent)
     keyboard, exact = means.typing(windows, sent, stop)
     compositor.watch(asyncio.get_running_loop())
 
@@ -185,11 +186,11 @@ def portals_of(environment: Mapping[str, str]) -> SessionBus | None:
     return None
 
 
-def desktop_listing(bus: SessionBus) -> Listing:
+def desktop_listing(environment: Mapping[str, str], bus: SessionBus) -> Listing:
     """Return how windows are listed on GNOME or KDE."""
     if kwin.is_here(bus):
         return KwinWindows(bus)
-    return GnomeWindows(bus) if gnome.is_here(bus) else GnomeWindows(bus)
+    return GnomeWindows(bus) if gnome.is_here(bus) else DescribedWindows(bus, environment)
 
 
 def listing_of(

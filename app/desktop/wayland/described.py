@@ -17,6 +17,7 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.nodes import role_of, states_of
 from app.desktop.backends import Landing, Window
 from app.desktop.wayland.bus import Place, SessionBus
+from app.desktop.wayland.windows import Listing
 
 _ADDRESS = Place("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus")
 _DAEMON = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
@@ -29,7 +30,7 @@ _SHELL, _FRAMES = "gnome-shell", "mutter-x11-frames"
 _INSTALL = "Wisp's extension of GNOME Shell does. Run: wisp extension"
 
 
-class DescribedWindows:
+class DescribedWindows(Listing):
     """The windows by the accessibility bus, the active one first. Their areas have no size: no place is known.
 
     Programs that are not accessible are missing, and so is what is minimised or on another workspace.
@@ -104,9 +105,6 @@ class DescribedWindows:
             "GNOME tells no program where windows lie, so nobody knows what a click at a place would reach: controls "
             f"are pressed by their refs. {_INSTALL}"
         )
-
-    def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - accessibility does not tell
-        return None
 
     def focus(self, ref: str) -> None:  # noqa: ARG002
         self._refuse("brings forward")

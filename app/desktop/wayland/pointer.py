@@ -99,14 +99,21 @@ def _later(ahead_ms: int) -> int:
 
 
 class WaylandPointer:
-    """The mouse. No compositor tells where the pointer is: after a hand moved it (`moved_by_hand`), nobody knows.
+    """The mouse. Few compositors tell where the pointer is: elsewhere, after a hand moved it, nobody knows.
 
-    `under` returns the place of the window at a point. `sent` is called for each event, and gets whether it may have
-    moved a window.
+    `where` returns what the compositor tells, `under` the place of the window at a point. `sent` is called for each
+    event, and gets whether it may have moved a window.
     """
 
-    def __init__(self, mouse: Mouse, under: Callable[[Point], str], sent: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        mouse: Mouse,
+        where: Callable[[], Point | None],
+        under: Callable[[Point], str],
+        sent: Callable[[bool], None],
+    ) -> None:
         self._mouse = mouse
+        self._where = where
         self._under = under
         self._sent = sent
         self._at: Point | None = None
@@ -118,7 +125,7 @@ class WaylandPointer:
         self._at = None
 
     def position(self) -> Point | None:
-        return self._at
+        return self._at or self._where()
 
     def double_click_s(self) -> float:
         return _DOUBLE_CLICK_S
