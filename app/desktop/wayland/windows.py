@@ -257,4 +257,5 @@ class WaylandWindows:
 
 
 def _is_same(one: Window, other: Window) -> bool:
-    return (one.title, one.app.casefold()) == (other.title, other.app.casefold())
+    by_program = one.pid == other.pid if one.pid and other.pid else one.app.casefold() == other.app.casefold()
+    return by_program and one.title == other.title
