@@ -187,7 +187,9 @@ def _x_display_of(compositor: subprocess.Popen[bytes]) -> str:
 
 
 def _close_overview(environment: dict[str, str]) -> None:
-    """Close the overview of all windows, in which GNOME starts."""
+    """Close the overview of all windows, in which GNOME starts: not before that, or it never ends to start."""
+    log = Path(environment["HOME"]) / "nsenter.log"
+    assert eventually(lambda: b"GNOME Shell started" in log.read_bytes(), limit_s=_LIMIT_S)
     bus = SessionBus(environment)
 
     def is_open() -> bool:
@@ -196,7 +198,6 @@ def _close_overview(environment: dict[str, str]) -> None:
         return False
 
     try:
-        assert eventually(is_open, limit_s=_LIMIT_S)
         bus.call(_SHELL, "Set", "ssv", "org.gnome.Shell", "OverviewActive", ("b", False))
         assert eventually(lambda: not is_open(), limit_s=_LIMIT_S)
     finally:

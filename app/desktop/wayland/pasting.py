@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Protocol
 
 from app.base.errors import ToolFailed
@@ -15,6 +15,7 @@ from app.desktop.takeover import StopFlag
 from app.desktop.wayland.clipboard import TEXTS
 
 _TAKEN_S, _BUSY_S, _HANDLED_S = 1.0, 5.0, 1.0
+_KEPT_S = 0.1
 _SECRET = "x-kde-passwordManagerHint"
 """Offered beside a password. Such content is not read, and so could not be put back."""
 _IN_A_TERMINAL = "ctrl+shift+v"
@@ -50,6 +51,7 @@ class PastedTyping:
             return False
         self._clipboard.put(dict.fromkeys(TEXTS, text.encode("utf-8", "surrogatepass")))
         try:
+            await self._kept()
             await checks.still()
             self._clipboard.served.clear()
             with self._keyboard.only_into(into) if into else nullcontext():
@@ -59,6 +61,12 @@ class PastedTyping:
             if active := self._windows.keyboard().window:
                 await self._windows.answers(active, _HANDLED_S)
             self._clipboard.put(before)
+
+    async def _kept(self) -> None:
+        """Let the desktop's own keeper of the clipboard fetch the text first: what is fetched later is pasted."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_KEPT_S):
+                await self._clipboard.served.wait()
 
     def _press(self, names: tuple[str, ...]) -> None:
         pressed: list[str] = []

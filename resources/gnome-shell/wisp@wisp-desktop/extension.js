@@ -290,7 +290,7 @@ function isShellInFront() {
 function describeShell() {
     return {
         id: SHELL_ITSELF,
-        title: global.stage.get_accessible()?.get_name() ?? 'GNOME Shell',
+        title: 'GNOME Shell',
         app: 'gnome-shell',
         pid: new Gio.Credentials().get_unix_pid(),
         frame: [0, 0, global.stage.width, global.stage.height],
