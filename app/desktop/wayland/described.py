@@ -22,6 +22,7 @@ from app.desktop.wayland.windows import Listing
 _ADDRESS = Place("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus")
 _DAEMON = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _REGISTRY = "org.a11y.atspi.Registry"
+_OVERVIEW = Place("org.gnome.Shell", "/org/gnome/Shell", "org.freedesktop.DBus.Properties")
 _NO_PLACES = Rect(0, 0, 0, 0)
 _LIMIT_S, _PATIENCE_S = 0.1, 5.0
 """How long a program may take to answer, and for how long one that does not is not asked again."""
@@ -39,6 +40,8 @@ class DescribedWindows(Listing):
     name = "accessibility"
 
     def __init__(self, bus: SessionBus, environment: Mapping[str, str]) -> None:
+        self._session = bus
+        self._is_overview = False
         self._bus = SessionBus(environment, bus.call(_ADDRESS, "GetAddress"))
         self._number = counter("w")
         self._refs: dict[tuple[str, str], str] = {}
@@ -48,6 +51,8 @@ class DescribedWindows(Listing):
 
     def windows(self) -> tuple[Window, ...]:
         if time.monotonic() - self._found_at > _FRESH_S:
+            told = self._session.call(_OVERVIEW, "Get", "ss", "org.gnome.Shell", "OverviewActive")
+            self._is_overview = bool(told[1])
             found = [window for name, _ in self._children(_REGISTRY, spi.ROOT) for window in self._of(name)]
             self._found = tuple(sorted(found, key=lambda window: not window.is_active))
             self._found_at = time.monotonic()
@@ -72,9 +77,10 @@ class DescribedWindows(Listing):
         place = Place(owner, path, spi.ACCESSIBLE)
         role = role_of(self._bus.call(place, "GetRole", limit_s=_LIMIT_S))
         states = states_of(self._bus.call(place, "GetState", limit_s=_LIMIT_S))
-        is_active, is_showing = (bool(states & spi.BITS[name]) for name in ("active", "showing"))
-        # The Shell describes itself as one window, which is behind all others until it takes the keyboard.
-        if role not in spi.WINDOWS or not is_showing or (app == _SHELL and not is_active):
+        # The Shell describes itself as one window, which is behind all others until its overview takes the keyboard.
+        is_shell = app == _SHELL
+        is_active = is_shell if self._is_overview else bool(states & spi.BITS["active"])
+        if role not in spi.WINDOWS or not states & spi.BITS["showing"] or (is_shell and not is_active):
             return None
         ref = self._refs[owner, path] = self._refs.get((owner, path)) or self._number()
         return Window(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from app.base.errors import ToolFailed
@@ -116,8 +117,9 @@ class GnomeWindows(Listing):
     def _reappear(self, name: str, _before: str, now: str) -> None:
         """Follow again: the Shell ends its extensions when the screen is locked, and starts them afterwards."""
         if name == _SHELL.owner:
-            if now:
-                self._ask("Follow", "a{ss}", self._keys)
+            with suppress(ToolFailed):  # because it may have ended again; the next list tells
+                if now:
+                    self._ask("Follow", "a{ss}", self._keys)
             self._changed()
 
 

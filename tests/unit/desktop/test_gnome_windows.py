@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
-from app.base.geometry import Rect
+from app.base.errors import ToolFailed
+from app.base.geometry import Point, Rect
+from app.desktop.backends import Landing
 from app.desktop.keys import chord
-from app.desktop.wayland.gnome import accelerator, windows_of
+from app.desktop.wayland.bus import Place, Refused, SessionBus
+from app.desktop.wayland.gnome import GnomeWindows, accelerator, windows_of
 
 
 def _told(number: int, **changed: Any) -> dict[str, Any]:
@@ -28,6 +33,64 @@ def _told(number: int, **changed: Any) -> dict[str, Any]:
         "popup": False,
         "tip": False,
     } | changed
+
+
+class Shell:
+    """A session bus on which the extension answers, as long as it `is_there`."""
+
+    def __init__(self) -> None:
+        self.is_there = True
+        self.answers: dict[str, Any] = {"Follow": []}
+        self.followed: list[dict[str, str]] = []
+        self.tell: dict[str, Callable[..., None]] = {}
+
+    def hear(self, _place: Place, member: str, handler: Callable[..., None]) -> None:
+        self.tell[member] = handler
+
+    def call(self, _place: Place, member: str, _signature: str = "", *body: Any) -> Any:
+        if not self.is_there:
+            raise Refused("org.freedesktop.DBus.Error.ServiceUnknown", "nobody")
+        if member == "Follow":
+            self.followed.append(body[0])
+        return self.answers[member]
+
+
+@pytest.fixture
+def shell() -> Shell:
+    return Shell()
+
+
+@pytest.fixture
+def gnome(shell: Shell) -> GnomeWindows:
+    return GnomeWindows(cast(SessionBus, shell))
+
+
+def test_a_press_on_a_menu_goes_to_its_window_and_one_on_the_panel_to_the_shell(
+    gnome: GnomeWindows, shell: Shell
+) -> None:
+    shell.answers["List"] = json.dumps({"windows": [_told(3, parent=2, popup=True), _told(2)]})
+    gnome.windows()
+    landings = []
+    for number in (3, 2, 0, -1):
+        shell.answers["At"] = number
+        landings.append(gnome.at(Point(1, 1)))
+    assert landings == [Landing("w3", "w2"), Landing("w2", "w2"), Landing("shell"), Landing()]
+
+
+def test_after_the_screen_was_locked_the_keys_are_asked_for_again(gnome: GnomeWindows, shell: Shell) -> None:
+    changes: list[str] = []
+    pressed: list[str] = []
+    gnome.follow(lambda: changes.append("changed"))
+    gnome.listen_keys({"stop": chord("ctrl+alt+Escape")}, pressed.append)
+    shell.is_there = False
+    shell.tell["NameOwnerChanged"]("wisp.Shell", ":1.7", "")
+    with pytest.raises(ToolFailed, match="the screen is locked"):
+        gnome.windows()
+    shell.is_there = True
+    shell.tell["NameOwnerChanged"]("wisp.Shell", "", ":1.9")
+    shell.tell["Pressed"]("stop")
+    keys = {"stop": "<Control><Alt>Escape"}
+    assert (shell.followed, pressed, len(changes)) == ([{}, keys, keys], ["stop"], 2)
 
 
 def test_a_window_counts_from_its_frame_and_a_menu_from_its_shadow() -> None:
