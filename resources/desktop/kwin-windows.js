@@ -21,13 +21,13 @@ function tell() {
 function described(one) {
   return {
     id: String(one.internalId),
-    title: one.caption,
+    title: one.captionNormal || one.caption, // the first is without KWin's own "<2>"
     app: one.desktopFileName || String(one.resourceClass),
     pid: one.pid,
     order: one.stackingOrder,
     area: box(one.frameGeometry),
-    content: box(one.clientGeometry),
-    x: one.windowId || 0,
+    content: box(one.clientGeometry || one.bufferGeometry), // the second: with the shadow that a program draws
+    x: one.windowId === undefined ? null : one.windowId,
     owner: one.transientFor ? String(one.transientFor.internalId) : "",
     active: one === (workspace.activeWindow || workspace.activeClient),
     away: one.minimized || !isHere(one),
@@ -49,10 +49,13 @@ function kindOf(one) {
   if (one.desktopWindow || one.outline || one.inputMethod || one.dndIcon) {
     return "backdrop";
   }
+  if (one.managed === false) {
+    return "unmanaged"; // a menu of an X11 program: XWayland tells more about it
+  }
   if (one.tooltip) {
     return "tip";
   }
-  if (one.popupWindow || one.specialWindow || one.managed === false) {
+  if (one.popupWindow || one.specialWindow) {
     return "popup";
   }
   return one.dialog || one.transient || one.modal ? "dialog" : "window";
@@ -82,9 +85,4 @@ added.connect((one) => {
 removed.connect(tell);
 activated.connect(tell);
 workspace.currentDesktopChanged.connect(tell);
-for (const key of keys) {
-  registerShortcut(key.title, key.title, key.keys, () => {
-    callDBus(wisp, "/kwin", "wisp.Windows", "Pressed", key.title);
-  });
-}
 tell();

@@ -237,4 +237,5 @@ class WaylandWindows:
 
 
 def _is_same(one: Window, other: Window) -> bool:
-    return (one.title, one.app.casefold()) == (other.title, other.app.casefold())
+    is_of_same = one.app.casefold() == other.app.casefold() or 0 < one.pid == other.pid
+    return one.title == other.title and is_of_same
