@@ -109,7 +109,7 @@ def looking(desktop: Desktop, workspace: Path, surfaces: SurfaceStore) -> Look:
     """Return what tells the offline provider which programs, windows and small apps there are now."""
 
     async def look() -> World:
-        return await desktop.run(_seen, str(workspace), surfaces)
+        return await desktop.glance(_seen, str(workspace), surfaces)
 
     return look
 

@@ -131,6 +131,7 @@ class Assistant:
         session.subscribe(self._begin_turn)
         session.subscribe(self._leave_browser)
         self._desktop.on_stop(lambda: self._soon(session.stop))
+        self._desktop.on_question(lambda sentence: self._soon(partial(session.tell, sentence)))
         self._desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
 
     def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
@@ -267,7 +268,7 @@ class Assistant:
 
         None if there is none, or if it is no ordinary program: a terminal or a browser in front is not yet meant.
         """
-        owner = await self._desktop.run(_front_owner)
+        owner = await self._desktop.glance(_front_owner)
         return (owner.ref, owner.name) if owner.ref and self._policy.tier(owner) is Tier.ORDINARY else None
 
     async def worked_off(self) -> None:

@@ -47,6 +47,7 @@ COMMANDS = {
     "running": "commands that Wisp started and that still run: `list`, `stop ID`",
     "doctor": "check what this machine allows, each failure with its fix",
     "keys": "on Wayland: bind the stop key and the summon key in the compositor's configuration",
+    "extension": "on GNOME: install the extension of the Shell that tells Wisp where windows lie",
     "help": "`help words`: the sentences that are understood without a model",
     "gallery": "all states and cards of the presence with sample data",
 }

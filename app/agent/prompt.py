@@ -109,7 +109,7 @@ class MachineFacts:
         self._clock = clock
 
     async def gather(self) -> Mapping[str, str]:
-        screen, windows = await self._desktop.run(_looked)
+        screen, windows = await self._desktop.glance(_looked)
         return {
             "Workspace": _listing(self._workspace),
             "Time and place": self._moment(),

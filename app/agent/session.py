@@ -36,6 +36,8 @@ from app.agent.recording import Entry, EntryKind, History, note
 from app.agent.turn import Learned, Mood, Tell, Turn, Words, with_prompt
 from app.base import ids, texts
 from app.base.errors import Remedy, WispError
+from app.base.texts import Phrase
+from app.base.translation import words_in
 from app.protocol.call import Media
 from app.protocol.message import Message, Role
 from app.providers.api import Usage
@@ -245,6 +247,10 @@ class Session:
         """Note that the person took the mouse and keyboard (True), or released them, while a turn runs."""
         if self._turn and self._running:
             self._mood.become(State.DRIVING if is_driving else State.BUSY)
+
+    def tell(self, sentence: Phrase) -> None:
+        """Tell the person something about the run itself."""
+        self._tell(Notice("info", sentence.said(words_in(self._parts.policy.language))))
 
     def begin_anew(self) -> None:
         """Begin an empty conversation without costs. Raises WispError while a turn runs."""

@@ -16,7 +16,7 @@ from app.desktop.wayland.compositor import IDLE, KDE_IDLE, Compositor
 from app.desktop.wayland.copying import Copier
 from app.desktop.wayland.keyboard import WaylandKeyboard
 from app.desktop.wayland.pictures import WindowPictures
-from app.desktop.wayland.pointer import WaylandPointer
+from app.desktop.wayland.pointer import VirtualPointer
 from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.toplevels import Toplevels
 
@@ -66,7 +66,7 @@ def capture(compositor: Compositor) -> Finding:
 @_found("Input")
 def pointer(compositor: Compositor) -> Finding:
     """Make a pointer and a keyboard, and press nothing. A compositor tells no program what became of its input."""
-    WaylandPointer(compositor, WaylandScreen(compositor, Copier(compositor)).extent, lambda _point: "", lambda _: None)
+    VirtualPointer(compositor, WaylandScreen(compositor, Copier(compositor)).extent)
     WaylandKeyboard(compositor, lambda: "", lambda _: None)
     compositor.wire.roundtrip()
     if compositor.missing():

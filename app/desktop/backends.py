@@ -471,6 +471,22 @@ class Clipboard(Protocol):
         ...
 
 
+class Access(Protocol):
+    """What a desktop has to grant before its screen can be seen and used."""
+
+    async def open(self) -> None:
+        """Ask for it if it is not there. Raises NeedsPerson if the person refused it, or took it back."""
+        ...
+
+    def asked_anew(self) -> None:
+        """Note that the person asked for something: what they refused may be asked for once more."""
+        ...
+
+    def on_question(self, listener: Callable[[Phrase], None]) -> None:
+        """Call the listener with a sentence before the desktop asks the person."""
+        ...
+
+
 Listen = Callable[[Chord, Callable[[], None], Callable[[], None]], Callable[[], None]]
 """`listen(stop_key, stop, touched)` observes the person's input in a thread, and returns a function that ends it."""
 
@@ -486,6 +502,7 @@ class Backend:
     `name` is the platform and its desktop (`x11:0`). `listen` is None if the person's input cannot be observed, and
     `drawing` is None if changes can only be found by comparing pixels. `is_private` says which windows Wisp must not
     see. `reach` raises NeedsPerson while the screen cannot be seen or controlled; None if it always can.
+    `access` is what has to be opened before that; None if nothing.
     `shows_drawing` draws for a moment and returns whether a capture shows that; None if this cannot be tried.
     `shows_pointer` returns whether the pointer, which is at that point, is in captures; None if it never is.
     """
@@ -504,6 +521,7 @@ class Backend:
     drawing: Drawing | None = None
     is_private: Callable[[Window], bool] = _is_anybodys
     reach: Callable[[], None] | None = None
+    access: Access | None = None
     shows_drawing: Callable[[], Awaitable[bool]] | None = None
     shows_pointer: Callable[[Point], bool] | None = None
 

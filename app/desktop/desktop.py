@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from app.base.clock import Clock, SystemClock
+from app.base.texts import Phrase
 from app.desktop.backends import Backend, Curtain, NoCurtain
 from app.desktop.controller import DesktopController
 from app.desktop.keys import chord
@@ -170,6 +172,21 @@ class Desktop:
     ) -> T:
         """Await `work(controller, …)` on the desktop thread. Cancelling the call cancels the work there."""
 
+        async def opened(controller: DesktopController, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            if controller.backend.access is not None:
+                await controller.backend.access.open()
+            return await work(controller, *args, **kwargs)
+
+        return await self.glance(opened, *args, **kwargs)
+
+    async def glance(
+        self,
+        work: Callable[Concatenate[DesktopController, P], Coroutine[Any, Any, T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Await `work(controller, …)` as `run` does, for what needs no pixels and no input: the person is not asked."""
+
         async def reached() -> T:
             # Cross to the thread once, so that work goes on and can be stopped even while the caller's loop hangs.
             if self._controller.backend.reach is not None:
@@ -193,6 +210,8 @@ class Desktop:
         """Allow input again: the person asked for something new, or said that Wisp may go on."""
         self._stop.lower()
         self._controller.takeover.take_back()
+        if access := self._controller.backend.access:
+            self._thread.soon(access.asked_anew)
 
     @property
     def is_stopped(self) -> bool:
@@ -205,6 +224,11 @@ class Desktop:
     def on_driving(self, listener: Callable[[bool], None]) -> None:
         """Call the listener on the desktop thread: True when an action waits for the person, False when it goes on."""
         self._controller.takeover.listen(listener)
+
+    def on_question(self, listener: Callable[[Phrase], None]) -> None:
+        """Call the listener on the desktop thread, with a sentence, before the desktop itself asks the person."""
+        if access := self._controller.backend.access:
+            self._thread.soon(partial(access.on_question, listener))
 
     def close(self) -> None:
         """Release keys and buttons and end the desktop thread. Programs that were opened keep running."""

@@ -93,12 +93,12 @@ class Watching:
     async def _windows(self) -> tuple[Window, ...] | None:
         """Return the windows; None if the screen cannot be seen: waiting is possible nevertheless."""
         try:
-            return await self._desktop.run(_open_windows)
+            return await self._desktop.glance(_open_windows)
         except (ToolFailed, NeedsPerson):
             return None
 
     async def _windows_since(self, before: tuple[Window, ...] | None) -> tuple[Fact, ...]:
-        return () if before is None else await self._desktop.run(_windows_since, before)
+        return () if before is None else await self._desktop.glance(_windows_since, before)
 
     async def wait_for(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         condition, what = _condition(call)

@@ -1,21 +1,28 @@
-"""Wayland compositors without a screen, each with XWayland, D-Bus and an accessibility bus of its own."""
+"""Wayland compositors without a screen, each with XWayland, D-Bus and an accessibility bus of its own.
+
+sway and labwc are the system's. GNOME and KWin run from a Debian 14 that `scripts/setup portals` makes in a folder.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from Xlib.protocol.display import Display as XConnection
 from Xlib.protocol.event import event_class
 
+from app.desktop.wayland.bus import Place, Refused, SessionBus
 from app.desktop.x11.virtual import _LAUNCHERS, _end_with_parent
+from tests.support.waiting import eventually
 
 WIDTH, HEIGHT = 1280, 800
 _LIMIT_S = 20.0
@@ -29,7 +36,26 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sway": ("sway", "-c", "{home}/sway"),
     "labwc": ("labwc", "-C", "{home}/labwc"),
 }
-"""How each compositor is started."""
+"""How each compositor of the system is started."""
+DEBIAN = Path(os.environ.get("WISP_TEST_DEBIAN") or Path.home() / ".cache" / "wisp-tests" / "debian14")
+DESKTOPS: dict[str, tuple[str, ...]] = {
+    "gnome": ("gnome-shell", "--headless", "--virtual-monitor", f"{WIDTH}x{HEIGHT}", "--wayland-display", "wayland-0"),
+    "kwin": (
+        "kwin_wayland", "--virtual", "--width", str(WIDTH), "--height", str(HEIGHT), "--no-lockscreen", "--xwayland",
+        "--socket", "wayland-0",
+    ),
+}  # fmt: skip
+"""How each desktop of Debian 14 is started."""
+_DESKTOP_ENVIRONMENT = {
+    "gnome": {"XDG_CURRENT_DESKTOP": "GNOME"},
+    "kwin": {"XDG_CURRENT_DESKTOP": "KDE", "KDE_FULL_SESSION": "true", "KDE_SESSION_VERSION": "6"},
+}
+_MOUNT = """
+for folder in "$1" /proc /dev /sys; do mkdir -p "$0$folder" && mount --rbind "$folder" "$0$folder" || exit; done
+echo "mounted"
+exec sleep infinity
+"""
+_SHELL = Place("org.gnome.Shell", "/org/gnome/Shell", "org.freedesktop.DBus.Properties")
 
 
 def _keep_events_apart() -> None:
@@ -51,32 +77,144 @@ _keep_events_apart()
 
 
 def is_installed(name: str) -> bool:
+    if name in DESKTOPS:
+        return os.geteuid() == 0 and (DEBIAN / "usr/bin" / DESKTOPS[name][0]).exists()
     return shutil.which(name) is not None
 
 
+def inside(*command: str) -> list[str]:
+    """Return the command that runs a program of Debian 14, among this system's processes and temporary files."""
+    return ["nsenter", f"--mount=/proc/{_mounted().pid}/ns/mnt", "chroot", str(DEBIAN), *command]
+
+
+@functools.cache
+def _mounted() -> subprocess.Popen[str]:
+    """Start the process that keeps what is mounted in the folder of Debian 14, which goes with it.
+
+    One for all: KWin knows programs by their paths, and only those in its own namespace.
+    """
+    keeper = subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", _MOUNT, str(DEBIAN), tempfile.gettempdir()],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=_end_with_parent,  # noqa: PLW1509 - one prctl call, no Python locks taken
+    )
+    assert keeper.stdout and keeper.stdout.readline(), "Debian 14 cannot be entered"
+    return keeper
+
+
 @contextmanager
-def composited(name: str, home: Path, *, sway: str = "") -> Iterator[dict[str, str]]:
-    """Run a compositor. Yields the environment of its programs. `sway` is added to the configuration of sway."""
+def composited(
+    name: str, home: Path, *, sway: str = "", prepare: Callable[[dict[str, str]], object] | None = None
+) -> Iterator[dict[str, str]]:
+    """Run a compositor. Yields the environment of its programs.
+
+    `sway` is added to the configuration of sway. `prepare` gets the environment before GNOME or KWin starts.
+    """
     home.mkdir(exist_ok=True)
-    (home / "sway").write_text(_SWAY.format(width=WIDTH, height=HEIGHT) + sway, encoding="utf-8")
-    (home / "labwc").mkdir(exist_ok=True)
-    (home / "labwc" / "autostart").write_text(_LABWC_AUTOSTART, encoding="utf-8")
-    with ExitStack() as leaving, tempfile.TemporaryDirectory(prefix="wisp-wayland-", ignore_cleanup_errors=True) as run:
+    with tempfile.TemporaryDirectory(prefix="wisp-wayland-", ignore_cleanup_errors=True) as run, ExitStack() as leaving:
         environment = _clean(run, home)
-        address = _told(leaving, environment, "dbus-daemon", "--session", "--nofork", "--nopidfile")
-        environment["DBUS_SESSION_BUS_ADDRESS"] = address
-        launcher = next(path for path in _LAUNCHERS if os.path.exists(path))
-        _spawn(leaving, [launcher, "--launch-immediately"], environment)
-        headless = {"WLR_BACKENDS": "headless", "WLR_LIBINPUT_NO_DEVICES": "1", "WLR_RENDERER": "pixman"}
-        command = [*_not_as_root(), *(part.format(home=home) for part in COMMANDS[name])]
-        compositor = _spawn(leaving, command, environment | headless)
-        environment["DISPLAY"] = _written(Path(run) / "display", compositor)
-        environment["WAYLAND_DISPLAY"] = next(
-            path.name for path in Path(run).glob("wayland-*") if path.suffix != ".lock"
-        )
-        if found := list(Path(run).glob("sway-ipc.*.sock")):
-            environment["SWAYSOCK"] = str(found[0])
+        if name in DESKTOPS:
+            _start_desktop(leaving, name, environment, prepare)
+        else:
+            (home / "sway").write_text(_SWAY.format(width=WIDTH, height=HEIGHT) + sway, encoding="utf-8")
+            (home / "labwc").mkdir(exist_ok=True)
+            (home / "labwc" / "autostart").write_text(_LABWC_AUTOSTART, encoding="utf-8")
+            _start_compositor(leaving, name, environment)
         yield environment
+
+
+def _start_compositor(leaving: ExitStack, name: str, environment: dict[str, str]) -> None:
+    run = Path(environment["XDG_RUNTIME_DIR"])
+    environment |= {"XDG_CURRENT_DESKTOP": "sway", "GSETTINGS_BACKEND": "memory"}
+    address = _told(leaving, environment, "dbus-daemon", "--session", "--nofork", "--nopidfile")
+    environment["DBUS_SESSION_BUS_ADDRESS"] = address
+    launcher = next(path for path in _LAUNCHERS if os.path.exists(path))
+    _spawn(leaving, [launcher, "--launch-immediately"], environment)
+    headless = {"WLR_BACKENDS": "headless", "WLR_LIBINPUT_NO_DEVICES": "1", "WLR_RENDERER": "pixman"}
+    command = [*_not_as_root(), *(part.format(home=environment["HOME"]) for part in COMMANDS[name])]
+    compositor = _spawn(leaving, command, environment | headless)
+    environment["DISPLAY"] = _written(run / "display", compositor)
+    environment["WAYLAND_DISPLAY"] = next(path.name for path in run.glob("wayland-*") if path.suffix != ".lock")
+    if found := list(run.glob("sway-ipc.*.sock")):
+        environment["SWAYSOCK"] = str(found[0])
+
+
+def _start_desktop(
+    leaving: ExitStack, name: str, environment: dict[str, str], prepare: Callable[[dict[str, str]], object] | None
+) -> None:
+    run = Path(environment["XDG_RUNTIME_DIR"])
+    without_disks = {"GIO_USE_VFS": "local", "GIO_USE_VOLUME_MONITOR": "unix"}
+    environment |= {"LIBGL_ALWAYS_SOFTWARE": "1", **without_disks, **_DESKTOP_ENVIRONMENT[name]}
+    environment["WAYLAND_DISPLAY"] = "wayland-0"  # before the buses: they start the first programs without waiting
+    # The buses start portals and others on demand. Those are no children of ours.
+    leaving.callback(_end_all_of, run)
+    for bus in ("SYSTEM", "SESSION"):  # GNOME ends without a system bus
+        daemon = inside("dbus-daemon", "--session", "--nofork", "--nopidfile", "--nosyslog")
+        environment[f"DBUS_{bus}_BUS_ADDRESS"] = _told(leaving, environment, *daemon)
+    for program in ("pipewire", "wireplumber"):
+        _spawn(leaving, inside(program), environment)
+    if prepare:
+        prepare(environment)
+    compositor = _spawn(leaving, inside(*DESKTOPS[name]), environment)
+    limit = time.monotonic() + _LIMIT_S
+    while not ((run / "wayland-0").exists() and (display := _x_display_of(compositor))):
+        assert compositor.poll() is None and time.monotonic() < limit, f"{name} did not start"
+        time.sleep(0.05)
+    environment["DISPLAY"] = display
+    if name == "gnome":
+        _close_overview(environment)
+        environment["XAUTHORITY"] = str(next(run.glob(".mutter-Xwaylandauth.*")))
+    # So that programs which the buses start find the screen.
+    subprocess.run(inside("dbus-update-activation-environment", "--all"), env=environment, check=True)
+
+
+def _x_display_of(compositor: subprocess.Popen[bytes]) -> str:
+    """Return the display of XWayland, whose lock holds the compositor's id; "" if there is none yet."""
+    numbers = []
+    for lock in Path("/tmp").glob(".X*-lock"):
+        with suppress(OSError, ValueError):
+            if int(lock.read_text(encoding="ascii")) == compositor.pid:
+                numbers.append(int(lock.name[2:].removesuffix("-lock")))
+    # Of GNOME's two the second is its own.
+    return f":{min(numbers)}" if numbers else ""
+
+
+def _close_overview(environment: dict[str, str]) -> None:
+    """Close the overview of all windows, in which GNOME starts."""
+    bus = SessionBus(environment)
+
+    def is_open() -> bool:
+        with suppress(Refused):  # the shell has its name before it answers
+            return bool(bus.call(_SHELL, "Get", "ss", "org.gnome.Shell", "OverviewActive", limit_s=_LIMIT_S)[1])
+        return False
+
+    try:
+        assert eventually(is_open, limit_s=_LIMIT_S)
+        bus.call(_SHELL, "Set", "ssv", "org.gnome.Shell", "OverviewActive", ("b", False))
+        assert eventually(lambda: not is_open(), limit_s=_LIMIT_S)
+    finally:
+        bus.close()
+
+
+def _end_all_of(run: Path) -> None:
+    """End every process of a session, known by the folder for its sockets."""
+    mark = f"XDG_RUNTIME_DIR={run}".encode()
+
+    def left() -> list[int]:
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+        return found
+
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        for process in left():
+            with suppress(ProcessLookupError):
+                os.kill(process, how)
+        if eventually(lambda: not left(), limit_s=2.0):
+            return
 
 
 def _not_as_root() -> list[str]:
@@ -94,12 +232,10 @@ def _clean(run: str, home: Path) -> dict[str, str]:
         **kept,
         "XDG_RUNTIME_DIR": run,
         "XDG_SESSION_TYPE": "wayland",
-        "XDG_CURRENT_DESKTOP": "sway",
         "HOME": str(home),
         "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
         "GTK_MODULES": "gail:atk-bridge",
         "ACCESSIBILITY_ENABLED": "1",
-        "GSETTINGS_BACKEND": "memory",
         "GSK_RENDERER": "cairo",
     }
 
@@ -109,7 +245,7 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     """Start a process that ends with the stack, and with this process even if that is killed."""
     silent = subprocess.DEVNULL
-    log = open(Path(environment["HOME"]) / f"{Path(command[0]).name}.log", "wb")  # noqa: SIM115 - the stack closes it
+    log = open(Path(environment["HOME"]) / f"{Path(command[0]).name}.log", "ab")  # noqa: SIM115 - the stack closes it
     leaving.callback(log.close)
     child = subprocess.Popen(
         command,
@@ -146,6 +282,6 @@ def _written(path: Path, writer: subprocess.Popen[bytes]) -> str:
     """Return the line that a program writes to a file once it is up."""
     limit = time.monotonic() + _LIMIT_S
     while not (path.exists() and (line := path.read_text(encoding="utf-8").strip())):
-        assert writer.poll() is None and time.monotonic() < limit, f"{writer.args} did not start"
+        assert writer.poll() is None and time.monotonic() < limit, f"{writer.args!r} did not start"
         time.sleep(0.05)
     return line

@@ -220,6 +220,8 @@ async def box(bus: Bus, node: Node, counted: int = spi.ON_SCREEN) -> Rect:
     """
     if not node.may(spi.COMPONENT):
         return Rect(0, 0, 0, 0)
+    if node.key[0] in bus.vague:  # because GTK 4 does not know the screen: newer ones tell 0, 0 for everything
+        counted = spi.IN_WINDOW
     try:
         x, y, width, height = (await bus.call(*node.key, spi.COMPONENT, "GetExtents", "u", counted))[0]
     except CallRefused:  # since not every object has a place

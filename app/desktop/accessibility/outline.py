@@ -78,8 +78,8 @@ class Stack:
         return any(known.is_active for known in self._windows if (known.pid, known.title) == (pid, title))
 
     def popups(self, pid: int) -> list[Rect]:
-        """Return the areas of a program's menus and tool tips."""
-        return [known.area for known in self._windows if known.pid == pid and known.is_popup]
+        """Return the areas of a program's menus and tool tips, with the shadows that they draw themselves."""
+        return [known.content or known.area for known in self._windows if known.pid == pid and known.is_popup]
 
     def hides(self, program: Program, window: Node, node: Node) -> bool:
         """Return whether a click on the middle of the node would go to a window in front of it."""

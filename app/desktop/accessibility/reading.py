@@ -235,7 +235,7 @@ class OutlineReader:
             if program.is_within:
                 told = {None, *wanted}  # because what was read before has its place on the screen already
                 popovers = [node for node in wanted if node.parent in told and surfaces.is_popover(node)]
-                program.scales |= {node.key: NOWHERE for node in popovers}
+                program.scales |= {node.key: _of_popup(node, popups) or NOWHERE for node in popovers}
 
     def _open_menus(self, program: Program) -> list[tuple[Node, Node]]:
         return surfaces.open_menus(program) if program.bus_name in self._bus.adrift - self._bus.vague else []

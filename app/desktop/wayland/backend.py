@@ -1,4 +1,4 @@
-"""The Wayland backend: all interfaces of `backends.py`, over one connection to a compositor of the wlroots family."""
+"""The Wayland backend: all interfaces of `backends.py`, by the compositor's own protocols or by portals."""
 
 from __future__ import annotations
 
@@ -10,22 +10,33 @@ from functools import partial
 from pathlib import Path
 
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.geometry import Point
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.backends import Backend, Window
+from app.desktop.backends import Backend, ExactTyping, Keyboard, Window
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.keys import Chord
 from app.desktop.privacy import Private
 from app.desktop.takeover import StopFlag
+from app.desktop.wayland import gnome, kwin
+from app.desktop.wayland.bus import SessionBus
 from app.desktop.wayland.clipboard import WaylandClipboard
-from app.desktop.wayland.compositor import Compositor
+from app.desktop.wayland.compositor import CLIPBOARDS, IDLE, Compositor
 from app.desktop.wayland.copying import Copier
+from app.desktop.wayland.described import DescribedWindows
+from app.desktop.wayland.frames import PortalScreen
+from app.desktop.wayland.gnome import GnomeWindows
+from app.desktop.wayland.hands import PortalHands, PortalKeyboard
 from app.desktop.wayland.hyprland import HyprlandWindows
 from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
-from app.desktop.wayland.listener import TouchListener
+from app.desktop.wayland.kwin import KwinWindows
+from app.desktop.wayland.listener import TouchListener, on_compositor, on_gnome
 from app.desktop.wayland.occupation import locker, once_a_second
+from app.desktop.wayland.pasting import PastedTyping
 from app.desktop.wayland.pictures import WindowPictures
-from app.desktop.wayland.pointer import WaylandPointer
+from app.desktop.wayland.pointer import VirtualPointer, WaylandPointer
+from app.desktop.wayland.portal import PortalSession, Stream, is_offered
+from app.desktop.wayland.portal_clipboard import PortalClipboard
 from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.sway import SwayWindows
 from app.desktop.wayland.toplevels import Toplevels
@@ -35,6 +46,66 @@ from app.desktop.x11.apps import DesktopEntries
 
 _NEEDED = frozenset({"capture", "pointer", "keyboard", "windows"})
 """Without one of these abilities, a screen cannot be worked on at all."""
+Sent = Callable[[bool], None]
+"""Called for each event of input that is sent, with whether it may have moved a window."""
+
+
+class OwnMeans:
+    """What a compositor of the wlroots family gives for seeing and acting: its own protocols."""
+
+    access = None
+
+    def __init__(self, environment: Mapping[str, str], compositor: Compositor) -> None:
+        copier = Copier(compositor)
+        self._compositor = compositor
+        self.screen, self.pictures = WaylandScreen(compositor, copier), WindowPictures(compositor, copier)
+        self.shows_pointer = self.screen.shows_pointer
+        self.mouse = VirtualPointer(compositor, self.screen.extent)
+        self.clipboard = WaylandClipboard(compositor)
+        self.listing = listing_of(environment, compositor, self.pictures, self.screen)
+        self.touches = TouchListener(on_compositor(compositor))
+
+    def typing(self, windows: WaylandWindows, sent: Sent, stop: StopFlag) -> tuple[Keyboard, ExactTyping]:
+        keyboard = WaylandKeyboard(self._compositor, lambda: windows.keyboard().place, sent)
+        return keyboard, WaylandTyping(keyboard, windows, stop)
+
+    def close(self) -> None:
+        return
+
+
+class PortalMeans:
+    """What GNOME and KDE give: their portals. The compositor tells the monitors, and on KDE gives the clipboard."""
+
+    def __init__(self, environment: Mapping[str, str], compositor: Compositor, bus: SessionBus) -> None:
+        self._bus = bus
+        self.mouse = PortalHands()
+        self.screen = PortalScreen(compositor)
+        self.pictures = WindowPictures(compositor, Copier(compositor))
+        self.access = PortalSession(bus, self)
+        has_clipboard = compositor.has(*CLIPBOARDS)
+        self.clipboard = WaylandClipboard(compositor) if has_clipboard else PortalClipboard(bus, self.access)
+        self.listing = desktop_listing(environment, bus)
+        self.touches = TouchListener(on_compositor(compositor) if compositor.has(IDLE) else on_gnome(bus))
+        bus.watch(asyncio.get_running_loop())
+
+    async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
+        self.mouse.begin(hands)
+        await self.screen.begin(pictures, streams)
+
+    def end(self) -> None:
+        self.mouse.end()
+        self.screen.end()
+
+    def typing(self, windows: WaylandWindows, sent: Sent, stop: StopFlag) -> tuple[Keyboard, ExactTyping]:
+        keyboard = PortalKeyboard(self.mouse, lambda: windows.keyboard().place, sent)
+        return keyboard, PastedTyping(keyboard, windows, self.clipboard, stop)
+
+    def shows_pointer(self, at: Point) -> bool:  # noqa: ARG002 - the session asked for pictures without it
+        return False
+
+    def close(self) -> None:
+        self.access.close()
+        self._bus.close()
 
 
 def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:
@@ -43,36 +114,36 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     Raises NeedsPerson if the compositor cannot be reached.
     """
     compositor = Compositor(environment)
-    if lacking := [ability for ability in compositor.missing() if ability in _NEEDED]:
+    lacking = [ability for ability in compositor.missing() if ability in _NEEDED]
+    bus = portals_of(environment) if lacking else None
+    if lacking and bus is None:
         compositor.close()
         return _without_screen(compositor.path.name, lacking, stop)
-    copier = Copier(compositor)
-    screen, pictures = WaylandScreen(compositor, copier), WindowPictures(compositor, copier)
-    listing, x11 = listing_of(environment, compositor, pictures, screen), XwaylandWindows(environment)
+    means = PortalMeans(environment, compositor, bus) if bus else OwnMeans(environment, compositor)
+    listing, touches, x11 = means.listing, means.touches, XwaylandWindows(environment)
 
     def known() -> tuple[Window, ...]:
         return (*windows.shown(), *(window for window in windows.all() if window.is_minimised))
 
-    accessibility = AtSpi(environment, known, private, screen.monitors)
-    windows = WaylandWindows(compositor, listing, x11, pictures, accessibility)
-    touches, apps = TouchListener(compositor), DesktopEntries(environment)
+    accessibility = AtSpi(environment, known, private, means.screen.monitors)
+    windows = WaylandWindows(compositor, listing, x11, means.pictures, accessibility)
+    apps = DesktopEntries(environment)
 
     def sent(may_move: bool) -> None:  # noqa: FBT001 - the only argument of a callback
         touches.sent()
         if may_move:
             listing.doubt(all_of_them=False)
 
-    pointer = WaylandPointer(compositor, screen.extent, lambda point: windows.under(point).place, sent)
-    keyboard = WaylandKeyboard(compositor, lambda: windows.keyboard().place, sent)
-
-    clipboard = WaylandClipboard(compositor)
+    pointer = WaylandPointer(means.mouse, listing.pointer, lambda point: windows.under(point).place, sent)
+    keyboard, exact = means.typing(windows, sent, stop)
     compositor.watch(asyncio.get_running_loop())
 
     async def close() -> None:
         with ExitStack() as leaving:
-            for leave in (compositor.close, x11.close, apps.close, touches.close, listing.leave):
+            for leave in (compositor.close, means.close, x11.close, apps.close, touches.close, listing.leave):
                 leaving.callback(leave)
-            await hand_over(clipboard, environment)
+            if isinstance(means.clipboard, WaylandClipboard):
+                await hand_over(means.clipboard, environment)
             await accessibility.close()
 
     def listen(_stop_key: Chord, _on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
@@ -87,19 +158,39 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
 
     return Backend(
         name=f"wayland:{compositor.path.name}",
-        screen=screen,
+        screen=means.screen,
         pointer=pointer,
         keyboard=keyboard,
-        exact=WaylandTyping(keyboard, windows, stop),
+        exact=exact,
         windows=windows,
         apps=apps,
-        clipboard=clipboard,
+        clipboard=means.clipboard,
         accessibility=accessibility,
         close=close,
         listen=listen,
         reach=partial(_reach, once_a_second(locker)),
-        shows_pointer=screen.shows_pointer,
+        access=means.access,
+        shows_pointer=means.shows_pointer,
     )
+
+
+def portals_of(environment: Mapping[str, str]) -> SessionBus | None:
+    """Return a connection to the session bus if the desktop has portals there."""
+    try:
+        bus = SessionBus(environment)
+    except NeedsPerson:
+        return None
+    if is_offered(bus):
+        return bus
+    bus.close()
+    return None
+
+
+def desktop_listing(environment: Mapping[str, str], bus: SessionBus) -> Listing:
+    """Return how windows are listed on GNOME or KDE."""
+    if kwin.is_here(bus):
+        return KwinWindows(bus)
+    return GnomeWindows(bus) if gnome.is_here(bus) else DescribedWindows(bus, environment)
 
 
 def listing_of(
@@ -119,8 +210,9 @@ def _without_screen(name: str, lacking: Sequence[str], stop: StopFlag) -> Backen
 
     def refuse() -> None:
         raise NeedsPerson(
-            f"This Wayland session does not let Wisp work on its screen: it offers programs no {', '.join(lacking)}. "
-            "sway, labwc, Hyprland, Wayfire and river do. Or log out and choose an X11 session (“on Xorg”)."
+            f"This Wayland session does not let Wisp work on its screen: it offers programs no {', '.join(lacking)}, "
+            "and has no portals. Install xdg-desktop-portal with the part for your desktop (-gnome, -kde), then log "
+            "out and in. sway, labwc, Hyprland, Wayfire and river need none."
         )
 
     return replace(HeadlessDesktop().backend(stop), name=f"wayland:{name}", reach=refuse)

@@ -70,8 +70,10 @@ class SessionBus:
             self._connection = open_dbus_connection(address, enable_fds=True)
         except (OSError, KeyError, ValueError, RuntimeError, DBusErrorResponse) as error:
             raise NeedsPerson(f"The session bus cannot be reached ({error}). Is there one?") from None
+        self.address = address
         self.name: str = self._connection.unique_name
-        self._signals: list[tuple[MatchRule, Handler]] = []
+        self._signals: dict[tuple[str, str, str], list[Handler]] = {}
+        """What to call, by path (empty: any), interface and member."""
         self._served: dict[str, dict[str, Handler]] = {}
         self._waiting: deque[Message] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -126,9 +128,11 @@ class SessionBus:
             member=member,
         )
         self._answered(message_bus.AddMatch(rule), "AddMatch", _LIMIT_S)
-        # The sender of a message is always a number, also where a name was asked for.
-        kept = MatchRule(type="signal", path=place.path or None, interface=place.interface, member=member)
-        self._signals.append((kept, handler))
+        self._signals.setdefault((place.path, place.interface, member), []).append(handler)
+
+    def forget(self, place: Place, member: str) -> None:
+        """Pass the signals of an object to nobody any more."""
+        self._signals.pop((place.path, place.interface, member), None)
 
     def serve(self, path: str, interface: str, methods: Mapping[str, Handler]) -> None:
         """Let others call these methods on this connection. They get the values of the call, and return nothing."""
@@ -166,11 +170,17 @@ class SessionBus:
         while self._waiting:
             message = self._waiting.popleft()
             if message.header.message_type is MessageType.signal:
-                for rule, handler in tuple(self._signals):
-                    if rule.matches(message):
-                        handler(*message.body)
+                self._signal(message)
             elif message.header.message_type is MessageType.method_call:
                 self._serve(message)
+
+    def _signal(self, message: Message) -> None:
+        path, *what = (
+            message.header.fields[name] for name in (HeaderFields.path, HeaderFields.interface, HeaderFields.member)
+        )
+        for key in ((path, *what), ("", *what)):
+            for handler in tuple(self._signals.get(key, ())):
+                handler(*message.body)
 
     def _serve(self, message: Message) -> None:
         fields = message.header.fields

@@ -18,7 +18,7 @@ from app.desktop.wayland.wire import Wire
 _LIMIT_S = 2.0
 _MOST_BYTES = 64 * 1024 * 1024
 _READ_BYTES = 1 << 16
-_TEXTS = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "TEXT", "STRING")
+TEXTS = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "TEXT", "STRING")
 """The names of plain text, the surest first."""
 
 
@@ -33,6 +33,8 @@ class WaylandClipboard:
         self._writing: set[asyncio.Task[None]] = set()
         self.held: Formats = {}
         """What is offered here; empty once another program offers something."""
+        self.served = asyncio.Event()
+        """Set when a program has asked for what is offered here."""
         self.lost = asyncio.Event()
         """Set when another program has taken the clipboard over."""
         compositor.on_connect(self._connected)
@@ -88,40 +90,26 @@ class WaylandClipboard:
         wire.roundtrip()
 
     async def _text_of(self, number: int) -> str:
-        kind = next((kind for kind in _TEXTS if kind in self._kinds.get(number, ())), None)
+        kind = next((kind for kind in TEXTS if kind in self._kinds.get(number, ())), None)
         return "" if kind is None else (await self._content(number, kind)).decode("utf-8", "replace")
 
     async def _content(self, number: int, kind: str) -> bytes:
         """Ask the owner for its content through a pipe. Raises ToolFailed if it gives none in time, or far too much."""
         reading, writing = os.pipe()
-        kernel.never_block(reading)
         try:
             self._compositor.wire.send(number, 0, "sh", kind, writing)
             self._compositor.wire.flush()
+        except BaseException:
+            os.close(reading)
+            raise
         finally:
             os.close(writing)
-        found = bytearray()
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(_LIMIT_S) as limit:
-                while True:
-                    await _ready(loop, reading)
-                    part = os.read(reading, _READ_BYTES)
-                    if not part:
-                        return bytes(found)
-                    found += part
-                    limit.reschedule(loop.time() + _LIMIT_S)
-                    if len(found) > _MOST_BYTES:
-                        raise ToolFailed(f"The clipboard holds more than {_MOST_BYTES >> 20} MB. Copy less of it.")
-        except TimeoutError:
-            raise ToolFailed("The program that owns the clipboard does not give its content.", transient=True) from None
-        finally:
-            os.close(reading)
+        return await read_to_end(reading)
 
     # --- writing
 
     async def write(self, text: str) -> None:
-        self.put(dict.fromkeys(_TEXTS, text.encode("utf-8", "surrogatepass")))
+        self.put(dict.fromkeys(TEXTS, text.encode("utf-8", "surrogatepass")))
 
     def put(self, formats: Formats) -> None:
         """Own the clipboard, and give its content to whoever asks."""
@@ -131,7 +119,9 @@ class WaylandClipboard:
         self.lost.clear()
 
         def given(kind: str, handle: int) -> None:
-            task = asyncio.get_running_loop().create_task(_write(handle, held.get(kind, b"")))
+            if kind in TEXTS:
+                self.served.set()
+            task = asyncio.get_running_loop().create_task(write_all(handle, held.get(kind, b"")))
             self._writing.add(task)
             task.add_done_callback(self._writing.discard)
 
@@ -148,6 +138,31 @@ class WaylandClipboard:
         wire.roundtrip()
 
 
+async def read_to_end(handle: int) -> bytes:
+    """Return what the owner of a clipboard writes into a pipe, and close it.
+
+    Raises ToolFailed if it writes nothing in time, or far too much.
+    """
+    kernel.never_block(handle)
+    found = bytearray()
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(_LIMIT_S) as limit:
+            while True:
+                await _ready(loop, handle)
+                part = os.read(handle, _READ_BYTES)
+                if not part:
+                    return bytes(found)
+                found += part
+                limit.reschedule(loop.time() + _LIMIT_S)
+                if len(found) > _MOST_BYTES:
+                    raise ToolFailed(f"The clipboard holds more than {_MOST_BYTES >> 20} MB. Copy less of it.")
+    except TimeoutError:
+        raise ToolFailed("The program that owns the clipboard does not give its content.", transient=True) from None
+    finally:
+        os.close(handle)
+
+
 async def _ready(loop: asyncio.AbstractEventLoop, handle: int, *, to_write: bool = False) -> None:
     """Wait until a pipe can be read or written."""
     is_ready = asyncio.Event()
@@ -159,7 +174,7 @@ async def _ready(loop: asyncio.AbstractEventLoop, handle: int, *, to_write: bool
         remove(handle)
 
 
-async def _write(handle: int, content: bytes) -> None:
+async def write_all(handle: int, content: bytes) -> None:
     """Write into a pipe as fast as its reader reads, and close it. Gives up if the reader goes or hangs."""
     loop = asyncio.get_running_loop()
     kernel.never_block(handle)

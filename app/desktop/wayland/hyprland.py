@@ -14,6 +14,7 @@ from app.base.geometry import Rect
 from app.base.texts import Phrase
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
+from app.desktop.wayland.windows import Listing
 
 _LIMIT_S = 2.0
 _READ_BYTES = 1 << 16
@@ -21,7 +22,7 @@ _AWAY = "special:minimised"
 """The workspace that windows are put away on: Hyprland minimises none."""
 
 
-class HyprlandWindows:
+class HyprlandWindows(Listing):
     """The windows of Hyprland, topmost first. `folder` holds its sockets."""
 
     name = "Hyprland"
@@ -77,12 +78,6 @@ class HyprlandWindows:
             )
             for one in clients
         )
-
-    def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - Hyprland does not tell
-        return None
-
-    def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - Hyprland tells where windows are
-        return
 
     def focus(self, ref: str) -> None:
         self._run(f"focuswindow address:{_address(ref)}")

@@ -19,9 +19,11 @@ from app.base.values import dataclass, field, replace
 from app.desktop.backends import Window
 from app.desktop.keys import Chord
 from app.desktop.wayland.bus import Place, Refused, SessionBus
+from app.desktop.wayland.windows import Listing
 
 _KWIN = "org.kde.KWin"
 _SCRIPTING = Place(_KWIN, "/Scripting", "org.kde.kwin.Scripting")
+_NAMES = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _SHORTCUTS = Place("org.kde.kglobalaccel", "/kglobalaccel", "org.kde.KGlobalAccel")
 _PATH, _WINDOWS, _KEYS = "/kwin", "wisp.Windows", "wisp.Keys"
 _REF_DIGITS = 8
@@ -68,7 +70,7 @@ class Listed:
     x_numbers: Mapping[str, int | None] = field(default_factory=dict)
 
 
-class KwinWindows:
+class KwinWindows(Listing):
     """The windows of KWin, native ones and those of XWayland, topmost first.
 
     `unseen_pid`: KWin leaves the windows of that process out of every picture of the screen, if it can (from 6.6 on).
@@ -90,14 +92,9 @@ class KwinWindows:
     # --- seeing
 
     def windows(self) -> tuple[Window, ...]:
-        return self._look().windows
-
-    def popups(self) -> tuple[Window, ...]:
-        """Return menus, tool tips and panels, topmost first, each with the ref of its program's window.
-
-        Those of XWayland are left to it: it tells more about them.
-        """
-        return self._look().popups
+        """Return the windows, and above them menus, tool tips and panels. Those of XWayland are left to it."""
+        found = self._look()
+        return (*found.popups, *found.windows)
 
     def _look(self) -> Listed:
         # KWin has sent all changes before it answers this call.
@@ -109,9 +106,6 @@ class KwinWindows:
     def x_number(self, ref: str) -> int | None:
         """Return the number that a window of the last list has in XWayland: only KWin 5 tells it."""
         return self._listed.x_numbers.get(ref)
-
-    def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - KWin tells where windows are
-        return
 
     def pointer(self) -> Point:
         """Return where the pointer is, to a pixel: KWin rounds it."""
@@ -269,3 +263,8 @@ def _rect(box: Sequence[float]) -> Rect:
     """Return a box in whole pixels. Windows lie between pixels, as by KWin's centring."""
     x, y, right, bottom = round(box[0]), round(box[1]), round(box[0] + box[2]), round(box[1] + box[3])
     return Rect(x, y, right - x, bottom - y)
+
+
+def is_here(bus: SessionBus) -> bool:
+    """Return whether KWin draws this session."""
+    return bool(bus.call(_NAMES, "NameHasOwner", "s", _KWIN))

@@ -1,8 +1,9 @@
-"""Notices that the person uses mouse or keyboard, by the compositor's reports of idleness.
+"""Notices that the person uses mouse or keyboard, by the desktop's reports of idleness.
 
-https://wayland.app/protocols/ext-idle-notify-v1, https://wayland.app/protocols/kde-idle. They say that nobody touched
-anything for a while, and then that somebody did, without saying who: what comes shortly after Wisp's own input is
-Wisp's.
+https://wayland.app/protocols/ext-idle-notify-v1, https://wayland.app/protocols/kde-idle, and GNOME's idle monitor
+(https://gitlab.gnome.org/GNOME/mutter/-/blob/main/data/dbus-interfaces/org.gnome.Mutter.IdleMonitor.xml). They say
+that nobody touched anything for a while, and then that somebody did, without saying who: what comes shortly after
+Wisp's own input is Wisp's.
 """
 
 from __future__ import annotations
@@ -11,14 +12,20 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from app.desktop.wayland.bus import Place, SessionBus
 from app.desktop.wayland.compositor import IDLE, KDE_IDLE, Compositor
 from app.desktop.wayland.wire import Events, Wire
 
-_IDLE_MS = 100
+IDLE_MS = 100
 _OWN_S = 0.1
+_MONITOR = Place("org.gnome.Mutter.IdleMonitor", "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor")
 _SETTLED_S = 0.18
 """So long after Wisp's last input the seat must be idle, unless somebody else touches it."""
 _LOOK_AGAIN_S, _MOST_LOOKS = 0.1, 50
+
+
+Watch = Callable[[Callable[[], None], Callable[[], None]], None]
+"""`watch(rests, moves)` calls `rests` when nobody touched anything for `IDLE_MS`, and `moves` when somebody does."""
 
 
 def watch_idleness(
@@ -33,24 +40,48 @@ def watch_idleness(
         wire.create(compositor.bound(KDE_IDLE), 0, "nou", seat, idle_ms, events=events)
 
 
+def on_compositor(compositor: Compositor) -> Watch:
+    """Return how hands are noticed by a compositor's own protocols."""
+
+    def watch(rests: Callable[[], None], moves: Callable[[], None]) -> None:
+        compositor.on_connect(lambda wire: watch_idleness(compositor, wire, IDLE_MS, rests, moves))
+
+    return watch
+
+
+def on_gnome(bus: SessionBus) -> Watch:
+    """Return how hands are noticed by GNOME's idle monitor."""
+
+    def watch(rests: Callable[[], None], moves: Callable[[], None]) -> None:
+        def fired(number: int) -> None:
+            if number == idle:
+                active.add(bus.call(_MONITOR, "AddUserActiveWatch"))
+                rests()
+            elif number in active:  # such a watch is told once
+                active.remove(number)
+                moves()
+
+        active = set[int]()
+        bus.hear(_MONITOR, "WatchFired", fired)
+        idle = bus.call(_MONITOR, "AddIdleWatch", "t", IDLE_MS)
+
+    return watch
+
+
 class TouchListener:
     """Calls the function given to `listen` when the person touches mouse or keyboard. Runs on the desktop thread.
 
     A program that keeps the screen awake, such as a film, stops the reports: nothing is concluded from silence then.
     """
 
-    def __init__(self, compositor: Compositor) -> None:
-        self._compositor = compositor
+    def __init__(self, watch: Watch) -> None:
         self._listeners: list[Callable[[], None]] = []
         self._sent_at = 0.0
         self._has_rested = False
         """Whether the seat was reported idle since the last time that Wisp's input ended."""
         self._loop = asyncio.get_running_loop()
         self._looking: asyncio.TimerHandle | None = None
-        compositor.on_connect(self._connected)
-
-    def _connected(self, wire: Wire) -> None:
-        watch_idleness(self._compositor, wire, _IDLE_MS, self._rests, self._moves)
+        watch(self._rests, self._moves)
 
     def listen(self, touched: Callable[[], None]) -> Callable[[], None]:
         """Call `touched` for each touch that is noticed, on the desktop thread. Returns what ends that."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Frame
@@ -14,13 +18,11 @@ _POINTER_PX = 16
 _MIRRORED = 4
 
 
-class WaylandScreen:
-    """The monitors and their pixels."""
+class Monitors(ABC):
+    """The monitors of a compositor. What captures one of them comes from the classes below it."""
 
-    def __init__(self, compositor: Compositor, copier: Copier) -> None:
+    def __init__(self, compositor: Compositor) -> None:
         self._compositor = compositor
-        self._copier = copier
-        self._has_pointer: bool | None = None
 
     def monitors(self) -> tuple[Rect, ...]:
         areas = sorted((output.area for output in self._outputs()), key=lambda area: (area.x, area.y))
@@ -32,23 +34,16 @@ class WaylandScreen:
         right, bottom = max(area.right for area in areas), max(area.bottom for area in areas)
         return Rect(left, top, right - left, bottom - top)
 
-    def shows_pointer(self, at: Point) -> bool:
-        """Return whether captures show the pointer, which is at that point.
+    @abstractmethod
+    def grab(self, area: Rect) -> Frame:
+        """Capture a part of the extent."""
 
-        A compositor leaves it out of captures only if the graphics card draws it. Then a capture with the pointer looks
-        different. That is looked at once.
-        """
-        if self._has_pointer is None:
-            around = Rect(at.x - _POINTER_PX, at.y - _POINTER_PX, 2 * _POINTER_PX, 2 * _POINTER_PX)
-            shown = around.overlap(self.extent()) or around
-            self._has_pointer = self.grab(shown).bgrx == self.grab(shown, with_pointer=True).bgrx
-        return self._has_pointer
-
-    def grab(self, area: Rect, *, with_pointer: bool = False) -> Frame:
+    def _joined(self, area: Rect, captured: Callable[[Output, Rect], Frame]) -> Frame:
+        """Return one picture of an area: `captured` gives the part on each monitor."""
         if area.overlap(self.extent()) != area:
             raise ToolFailed("That part lies outside of the screen.")
         parts = [(shown, output) for output in self._outputs() if (shown := area.overlap(output.area))]
-        frames = [self._captured(output, shown, with_pointer=with_pointer) for shown, output in parts]
+        frames = [captured(output, shown) for shown, output in parts]
         if len(frames) == 1 and frames[0].area == area:
             return frames[0]
         whole = bytearray(area.size.area * _PIXEL)
@@ -64,6 +59,30 @@ class WaylandScreen:
         if not outputs:
             raise NeedsPerson("No monitor is on, so nothing of the screen can be seen. Switch one on, then ask again.")
         return outputs
+
+
+class WaylandScreen(Monitors):
+    """The monitors and their pixels."""
+
+    def __init__(self, compositor: Compositor, copier: Copier) -> None:
+        super().__init__(compositor)
+        self._copier = copier
+        self._has_pointer: bool | None = None
+
+    def grab(self, area: Rect, *, with_pointer: bool = False) -> Frame:
+        return self._joined(area, partial(self._captured, with_pointer=with_pointer))
+
+    def shows_pointer(self, at: Point) -> bool:
+        """Return whether captures show the pointer, which is at that point.
+
+        A compositor leaves it out of captures only if the graphics card draws it. Then a capture with the pointer looks
+        different. That is looked at once.
+        """
+        if self._has_pointer is None:
+            around = Rect(at.x - _POINTER_PX, at.y - _POINTER_PX, 2 * _POINTER_PX, 2 * _POINTER_PX)
+            shown = around.overlap(self.extent()) or around
+            self._has_pointer = self.grab(shown).bgrx == self.grab(shown, with_pointer=True).bgrx
+        return self._has_pointer
 
     def _captured(self, output: Output, area: Rect, *, with_pointer: bool) -> Frame:
         """Capture a part of an output."""

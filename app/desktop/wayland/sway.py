@@ -16,6 +16,7 @@ from app.base.texts import Phrase
 from app.base.values import replace
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
+from app.desktop.wayland.windows import Listing
 
 _MAGIC = b"i3-ipc"
 _HEAD = struct.Struct("=6sII")
@@ -23,7 +24,7 @@ _COMMAND, _SUBSCRIBE, _TREE = 0, 2, 4
 _LIMIT_S = 2.0
 
 
-class SwayWindows:
+class SwayWindows(Listing):
     """The windows of sway, native ones and those of XWayland, topmost first. `x_number` tells which are of XWayland."""
 
     name = "sway"
@@ -59,9 +60,6 @@ class SwayWindows:
         # sway does not tell which window is a dialog, but lets each float, and gives later windows higher numbers.
         found = [replace(one, is_dialog=one.is_dialog and first[one.pid] != one.ref) for one in found]
         return tuple(sorted(found, key=lambda window: window.is_minimised))
-
-    def doubt(self, *, all_of_them: bool) -> None:  # noqa: ARG002 - sway tells where windows are
-        return
 
     def x_number(self, ref: str) -> int | None:
         """Return the number that a window of the last list has in XWayland; 0 for a native window."""

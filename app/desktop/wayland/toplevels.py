@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.values import dataclass, field
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel
 from app.desktop.wayland.compositor import TOPLEVELS, Compositor
 from app.desktop.wayland.pictures import WindowPictures, found_in
 from app.desktop.wayland.screen import WaylandScreen
+from app.desktop.wayland.windows import Listing
 from app.desktop.wayland.wire import Wire
 
 _MINIMISED, _ACTIVATED = 1, 2
@@ -40,7 +41,7 @@ class Toplevel:
     pid: int = 0
 
 
-class Toplevels:
+class Toplevels(Listing):
     """The windows of a compositor that tells nothing but their names. The last activated one comes first.
 
     A window whose place is not known has an area of no size.
@@ -121,6 +122,9 @@ class Toplevels:
         found = [self._window(number, self._known[number]) for number in self._order]
         return tuple(sorted(found, key=lambda window: window.is_minimised))
 
+    def at(self, point: Point) -> None:  # noqa: ARG002 - the protocol does not tell
+        return
+
     def doubt(self, *, all_of_them: bool) -> None:
         """Note that windows may have been moved: all, or only the active one."""
         self._doubtful |= dict.fromkeys(self._order if all_of_them else self._order[:1], _LOOKS)
@@ -162,16 +166,10 @@ class Toplevels:
         """Call `changed` whenever something happens to a window."""
         self._changed = changed
 
-    def leave(self) -> None:
-        return
-
     def _pid(self, told: Toplevel) -> int:
         if not told.pid or not Path(f"/proc/{told.pid}").exists():
             told.pid = pid_of(told.app)
         return told.pid
-
-    def x_number(self, ref: str) -> int | None:  # noqa: ARG002 - the protocol does not tell
-        return None
 
     def focus(self, ref: str) -> None:
         self._send(ref, _RESTORE)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
@@ -34,36 +35,52 @@ class Programs(Protocol):
     def is_dialog(self, pid: int, title: str) -> bool: ...
 
 
-class Listing(Protocol):
-    """How one compositor lists and controls windows: by its own messages, or by what all compositors share."""
+class Listing(ABC):
+    """How one compositor lists and controls windows. What it tells besides is known by the methods with a body."""
 
-    name: str
+    name: ClassVar[str]
 
+    @abstractmethod
     def windows(self) -> tuple[Window, ...]:
-        """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last."""
-        ...
+        """Return all windows, topmost first; those that are not on the screen (`is_minimised`) come last.
 
-    def x_number(self, ref: str) -> int | None:
+        The menus of native programs are among them where the compositor tells them.
+        """
+
+    def at(self, point: Point) -> Landing | None:  # noqa: ARG002
+        """Return what takes a press at a point; None if only the list tells that."""
+        return None
+
+    def pointer(self) -> Point | None:
+        """Return where the pointer is; None if nobody tells."""
+        return None
+
+    def x_number(self, ref: str) -> int | None:  # noqa: ARG002
         """Return the number that a window of the last list has in XWayland; 0: it is native, None: it is not told."""
-        ...
+        return None
 
-    def doubt(self, *, all_of_them: bool) -> None:
-        """Note that the active window, or all of them, may have been moved."""
-        ...
+    def doubt(self, *, all_of_them: bool) -> None:  # noqa: B027
+        """Note that the active window, or all of them, may have been moved. Not needed where places are told."""
 
+    @abstractmethod
     def focus(self, ref: str) -> None: ...
 
+    @abstractmethod
     def close(self, ref: str) -> None: ...
 
+    @abstractmethod
     def place(self, ref: str, area: Rect) -> None:
         """Move and resize a window, its frame included."""
-        ...
 
+    @abstractmethod
     def minimise(self, ref: str) -> None: ...
 
-    def follow(self, changed: Callable[[], None]) -> None: ...
+    @abstractmethod
+    def follow(self, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever something happens to a window."""
 
-    def leave(self) -> None: ...
+    def leave(self) -> None:  # noqa: B027
+        """End what was opened for listing."""
 
 
 class WaylandWindows:
@@ -96,9 +113,10 @@ class WaylandWindows:
     # --- seeing
 
     def all(self) -> tuple[Window, ...]:
-        if time.monotonic() - self._listed_at > _FRESH_S:
-            self._look()
-        return self._listed
+        return tuple(window for window in self._known() if not window.is_popup)
+
+    def _known(self) -> tuple[Window, ...]:
+        return self._look() if time.monotonic() - self._listed_at > _FRESH_S else self._listed
 
     def _look(self) -> tuple[Window, ...]:
         """Ask the compositor for its windows."""
@@ -127,7 +145,7 @@ class WaylandWindows:
         return self._listed
 
     def shown(self) -> tuple[Window, ...]:
-        listed = self.all()
+        listed = self._known()
         refs = {number: ref for ref, number in self._numbers.items()}
         popups = (
             replace(popup, ref=refs.get(int(popup.ref[1:], 16), "") if popup.ref else "")
@@ -147,6 +165,8 @@ class WaylandWindows:
             number = int(popup.window[1:], 16) if popup.window else 0
             owner = next((ref for ref, known in self._numbers.items() if known == number), "")
             return Landing(f"x{popup.place}", owner, popup.is_own)
+        if (told := self._listing.at(point)) is not None:
+            return replace(told, is_own=any(one.is_own for one in listed if one.ref == told.window))
         found = next((one for one in listed if not one.is_minimised and one.area.contains(point)), None)
         if found is None:
             return Landing()

@@ -2,19 +2,22 @@
 
 https://wayland.freedesktop.org/docs/html/ch04.html#sect-Protocol-Wire-Format. A message is the number of its object,
 its size and opcode, then its arguments. A signature has a letter for each: `i` and `u` (32 bits), `f` (a fraction), `s`
-(a string), `o` (an object), `n` (the number of a new object), `a` (bytes) and `h` (a file, which travels beside).
+(a string), `o` (an object), `n` (the number of a new object), `a` (bytes) and `h` (a file, which travels beside). The
+protocol of emulated input (`ei.py`) has the same shape with wider numbers, so `Messages` serves both.
 """
 
 from __future__ import annotations
 
 import os
 import select
-import struct
+import socket
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from struct import Struct
+from typing import Any, ClassVar
 
 from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.wayland import kernel
@@ -22,9 +25,9 @@ from app.desktop.wayland import kernel
 _LIMIT_S = 2.0
 _READ_BYTES = 65536
 _MOST_FILES = 28
-_WORD = struct.Struct("=I")
-_SIGNED = struct.Struct("=i")
-_HEAD = struct.Struct("=II")
+_WORD = Struct("=I")
+_SIGNED = Struct("=i")
+_HEAD = Struct("=II")
 _FRACTION = 256
 _DISPLAY = 1
 _SERVER_IDS = 0xFF000000
@@ -41,28 +44,35 @@ def socket_of(environment: Mapping[str, str]) -> Path | None:
     return Path(folder, name)
 
 
-class Wire:
-    """One connection to a compositor. Raises NeedsPerson if it cannot be opened; desktop thread only.
+class Messages(ABC):
+    """One connection that carries messages between objects. Desktop thread only.
 
-    Requests are sent by `flush` or `roundtrip`. After an error of the protocol the connection is dead, and each call
-    raises ToolFailed.
+    Requests are sent by `flush`. After an error the connection is dead, and each call raises ToolFailed.
+    `NUMBERS` says how each kind of number is packed, `OTHER_SIDE` who is at the other end.
     """
 
-    def __init__(self, path: Path) -> None:
-        try:
-            self._socket = kernel.connected(path, _LIMIT_S)
-        except OSError as error:
-            raise NeedsPerson(f"The Wayland display {path.name} cannot be opened ({error}). Is it running?") from None
+    NUMBERS: ClassVar[Mapping[str, Struct]]
+    OTHER_SIDE: ClassVar[str]
+
+    def __init__(self, connection: socket.socket, first: int) -> None:
+        self._socket = connection
         self._events: dict[int, Events] = {}
-        self._next, self._free = _DISPLAY + 1, list[int]()
+        self._next, self._free = first, list[int]()
         self._out, self._out_files = bytearray(), list[int]()
         self._in, self._in_files = bytearray(), deque[int]()
         self.broken = ""
         """Why the connection is dead; empty while it lives."""
-        self._events[_DISPLAY] = {0: ("ous", self._fail), 1: ("u", self._forget)}
 
     def fileno(self) -> int:
         return self._socket.fileno()
+
+    @abstractmethod
+    def _head(self, number: int, opcode: int, body: int) -> bytes:
+        """Return what goes before a body of so many bytes."""
+
+    @abstractmethod
+    def _read_head(self) -> tuple[int, int, int, int] | None:
+        """Return object, opcode, size of the head and of the whole first message that came; None if none is whole."""
 
     # --- sending
 
@@ -71,7 +81,7 @@ class Wire:
 
         Its events go to the functions of `events`.
         """
-        # Only here, because the compositor wants the numbers in the order in which they are made.
+        # Only here, because the other side wants the numbers in the order in which they are made.
         made = self._free.pop() if self._free else self._next
         self._next += made == self._next
         self._events[made] = events or {}
@@ -80,11 +90,11 @@ class Wire:
         return made
 
     def hear(self, number: int, events: Events) -> None:
-        """Pass the events of an object that the compositor has made to these functions."""
+        """Pass the events of an object that the other side has made to these functions."""
         self._events[number] = events
 
     def forget(self, number: int) -> None:
-        """Pass the events of an object that the compositor has made to nobody any more."""
+        """Pass the events of an object that the other side has made to nobody any more."""
         self._events.pop(number, None)
 
     def send(self, number: int, opcode: int, signature: str = "", *arguments: Any) -> None:
@@ -94,8 +104,8 @@ class Wire:
             if kind == "h":
                 self._out_files.append(os.dup(argument))
             else:
-                packed += _packed(kind, argument)
-        self._out += _HEAD.pack(number, (len(packed) + _HEAD.size) << 16 | opcode) + packed
+                packed += self._packed(kind, argument)
+        self._out += self._head(number, opcode, len(packed)) + packed
         if len(self._out_files) >= _MOST_FILES:
             self.flush()
 
@@ -117,11 +127,12 @@ class Wire:
 
     # --- receiving
 
+    @abstractmethod
     def roundtrip(self, limit_s: float = _LIMIT_S) -> None:
-        """Send everything, and wait until the compositor has handled it and its events have been passed on."""
-        done = list[int]()
-        self.create(_DISPLAY, 0, "n", events={0: ("u", done.append)})
-        self.flush()
+        """Send everything, and wait until the other side has handled it and its events have been passed on."""
+
+    def _await(self, done: list[int], limit_s: float) -> None:
+        """Send everything, and wait for the answer. Without one in time the connection is dead."""
         if not self.wait(lambda: bool(done), limit_s):
             self._break(f"no answer in {limit_s:g} s")
             self._check()
@@ -150,12 +161,9 @@ class Wire:
         if not data:
             self._break("it closed the connection")
             return
-        while len(self._in) >= _HEAD.size:
-            number, size = _HEAD.unpack_from(self._in)
-            size, opcode = size >> 16, size & 0xFFFF
-            if len(self._in) < size:
-                break
-            body = bytes(self._in[_HEAD.size : size])
+        while head := self._read_head():
+            number, opcode, start, size = head
+            body = bytes(self._in[start:size])
             del self._in[:size]
             self._pass_on(number, opcode, body)
 
@@ -171,18 +179,31 @@ class Wire:
             if kind == "h":
                 found.append(self._in_files.popleft())
                 continue
-            word = _WORD.unpack_from(body, place)[0]
             if kind in "sa":
-                raw = body[place + 4 : place + 4 + word]
+                size = _WORD.unpack_from(body, place)[0]
+                place += _WORD.size
+                raw = body[place : place + size]
                 found.append(raw[:-1].decode("utf-8", "replace") if kind == "s" else raw)
-                place += word + -word % 4
-            elif kind in "if":
-                signed = _SIGNED.unpack_from(body, place)[0]
-                found.append(signed / _FRACTION if kind == "f" else signed)
+                place += size + -size % 4
             else:
-                found.append(word)
-            place += 4
+                packing = self.NUMBERS[kind]
+                found.append(self._taken(kind, packing.unpack_from(body, place)[0]))
+                place += packing.size
         return found
+
+    def _packed(self, kind: str, argument: Any) -> bytes:
+        if kind in "sa":
+            raw = argument.encode() + b"\0" if kind == "s" else bytes(argument)
+            return _WORD.pack(len(raw)) + raw + bytes(-len(raw) % 4)
+        return self.NUMBERS[kind].pack(self._given(kind, argument))
+
+    def _given(self, kind: str, number: float) -> float:  # noqa: ARG002 - for protocols with fractions of their own
+        """Return a number as it is packed."""
+        return number
+
+    def _taken(self, kind: str, number: float) -> float:  # noqa: ARG002
+        """Return what a packed number means."""
+        return number
 
     # --- the end
 
@@ -192,6 +213,48 @@ class Wire:
             os.close(self._in_files.popleft())
         self._socket.close()
 
+    def _break(self, why: str) -> None:
+        self.broken = self.broken or why
+
+    def _check(self) -> None:
+        if self.broken:
+            raise ToolFailed(f"The connection to {self.OTHER_SIDE} broke: {self.broken}.", transient=True)
+
+
+class Wire(Messages):
+    """One connection to a compositor. Raises NeedsPerson if it cannot be opened."""
+
+    NUMBERS = {"i": _SIGNED, "u": _WORD, "f": _SIGNED, "o": _WORD, "n": _WORD}  # noqa: RUF012 - ClassVar of the base
+    OTHER_SIDE = "the Wayland compositor"
+
+    def __init__(self, path: Path) -> None:
+        try:
+            super().__init__(kernel.connected(path, _LIMIT_S), _DISPLAY + 1)
+        except OSError as error:
+            raise NeedsPerson(f"The Wayland display {path.name} cannot be opened ({error}). Is it running?") from None
+        self._events[_DISPLAY] = {0: ("ous", self._fail), 1: ("u", self._forget)}
+
+    def _head(self, number: int, opcode: int, body: int) -> bytes:
+        return _HEAD.pack(number, (body + _HEAD.size) << 16 | opcode)
+
+    def _read_head(self) -> tuple[int, int, int, int] | None:
+        if len(self._in) < _HEAD.size:
+            return None
+        number, word = _HEAD.unpack_from(self._in)
+        size = word >> 16
+        return (number, word & 0xFFFF, _HEAD.size, size) if len(self._in) >= size else None
+
+    def roundtrip(self, limit_s: float = _LIMIT_S) -> None:
+        done = list[int]()
+        self.create(_DISPLAY, 0, "n", events={0: ("u", done.append)})
+        self._await(done, limit_s)
+
+    def _given(self, kind: str, number: float) -> float:
+        return round(number * _FRACTION) if kind == "f" else number
+
+    def _taken(self, kind: str, number: float) -> float:
+        return number / _FRACTION if kind == "f" else number
+
     def _forget(self, number: int) -> None:
         if number < _SERVER_IDS:
             self._events.pop(number, None)
@@ -199,19 +262,3 @@ class Wire:
 
     def _fail(self, number: int, code: int, message: str) -> None:
         self._break(f"{message} (object {number}, error {code})")
-
-    def _break(self, why: str) -> None:
-        self.broken = self.broken or why
-
-    def _check(self) -> None:
-        if self.broken:
-            raise ToolFailed(f"The connection to the Wayland compositor broke: {self.broken}.", transient=True)
-
-
-def _packed(kind: str, argument: Any) -> bytes:
-    if kind in "sa":
-        raw = argument.encode() + b"\0" if kind == "s" else bytes(argument)
-        return _WORD.pack(len(raw)) + raw + bytes(-len(raw) % 4)
-    if kind in "if":
-        return _SIGNED.pack(round(argument * _FRACTION) if kind == "f" else argument)
-    return _WORD.pack(argument)
