@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from Xlib.protocol.display import Display as XConnection
 from Xlib.protocol.event import event_class
 
@@ -37,7 +39,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "labwc": ("labwc", "-C", "{home}/labwc"),
 }
 """How each compositor of the system is started."""
-DEBIAN = Path(os.environ.get("WISP_TEST_DEBIAN") or Path.home() / ".cache" / "wisp-tests" / "debian14")
+DEBIAN = Path(os.environ.get("WISP_TEST_DEBIAN") or f"{pwd.getpwuid(os.getuid()).pw_dir}/.cache/wisp-tests/debian14")
 DESKTOPS: dict[str, tuple[str, ...]] = {
     "gnome": ("gnome-shell", "--headless", "--virtual-monitor", f"{WIDTH}x{HEIGHT}", "--wayland-display", "wayland-0"),
     "kwin": (
@@ -50,12 +52,15 @@ _DESKTOP_ENVIRONMENT = {
     "gnome": {"XDG_CURRENT_DESKTOP": "GNOME"},
     "kwin": {"XDG_CURRENT_DESKTOP": "KDE", "KDE_FULL_SESSION": "true", "KDE_SESSION_VERSION": "6"},
 }
+_OF_THIS_SYSTEM = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "FONTCONFIG_FILE", "LD_LIBRARY_PATH")
+"""What the tests set to places that mean nothing in Debian 14."""
 _MOUNT = """
 for folder in "$1" /proc /dev /sys; do mkdir -p "$0$folder" && mount --rbind "$folder" "$0$folder" || exit; done
 echo "mounted"
 exec sleep infinity
 """
 _SHELL = Place("org.gnome.Shell", "/org/gnome/Shell", "org.freedesktop.DBus.Properties")
+_SCREENSHOT = Place("org.gnome.Shell.Screenshot", "/org/gnome/Shell/Screenshot", "org.gnome.Shell.Screenshot")
 
 
 def _keep_events_apart() -> None:
@@ -84,7 +89,8 @@ def is_installed(name: str) -> bool:
 
 def inside(*command: str) -> list[str]:
     """Return the command that runs a program of Debian 14, among this system's processes and temporary files."""
-    return ["nsenter", f"--mount=/proc/{_mounted().pid}/ns/mnt", "chroot", str(DEBIAN), *command]
+    enter = ("nsenter", f"--mount=/proc/{_mounted().pid}/ns/mnt", "chroot", str(DEBIAN))
+    return [*enter, "env", *(f"--unset={name}" for name in _OF_THIS_SYSTEM), *command]
 
 
 @functools.cache
@@ -193,6 +199,18 @@ def _close_overview(environment: dict[str, str]) -> None:
         assert eventually(is_open, limit_s=_LIMIT_S)
         bus.call(_SHELL, "Set", "ssv", "org.gnome.Shell", "OverviewActive", ("b", False))
         assert eventually(lambda: not is_open(), limit_s=_LIMIT_S)
+    finally:
+        bus.close()
+
+
+def picture_of_gnome(environment: dict[str, str]) -> Image.Image:
+    """The whole screen, as GNOME itself sees it. It gives that to the service whose name is taken here."""
+    bus = SessionBus(environment)
+    try:
+        assert bus.own("org.gnome.SettingsDaemon.MediaKeys")
+        path = str(Path(environment["HOME"]) / "screen.png")
+        bus.call(_SCREENSHOT, "Screenshot", "bbs", False, False, path, limit_s=_LIMIT_S)  # no pointer, no flash
+        return Image.open(path).convert("RGB")
     finally:
         bus.close()
 

@@ -143,7 +143,7 @@ class OutlineReader:
         if not (node.shows or is_unsaid):  # because some objects have no place only while they are scrolled away
             return None
         pane, anchor = others[: len(seen.pane)], others[len(seen.pane) :]
-        scale = _scale_again(seen, told, anchor, stack)
+        scale = _scale_again(seen, told, anchor, stack, is_adrift=seen.key[0] in self._bus.adrift)
         if pane:
             scale = pane_scale(scale, *pane)
         if scale == NOWHERE and seen.scale != NOWHERE:
@@ -343,11 +343,12 @@ def _gap(field: Rect, label: Rect) -> int | None:
     return _BEFORE_PX + above if is_above else None
 
 
-def _scale_again(seen: Seen, told: Rect, anchor: Sequence[Rect], stack: Stack) -> Scale:
+def _scale_again(seen: Seen, told: Rect, anchor: Sequence[Rect], stack: Stack, *, is_adrift: bool) -> Scale:
     """Return the scale of an object's coordinates now, from the boxes of its window and of what fills its surface."""
     pid, title = seen.element.pid, seen.element.window
     if seen.anchor:
-        return surfaces.anchored_again(stack.contents(pid, title), surfaces.around(anchor), seen.scale)
+        contents, filling = stack.contents(pid, title), surfaces.around(anchor)
+        return surfaces.anchored_again(contents, filling, seen.scale, is_adrift=is_adrift)
     areas = stack.areas(pid, title)
     is_kept = seen.is_apart or seen.anchor is not None or not areas
     return seen.scale if is_kept else scale_of(told, areas, stack.corners)

@@ -15,6 +15,8 @@ from app.desktop.accessibility.outline import Stack
 _DEPTH = 4
 """How far inside the window that may be which fills its surface. Chromium's is three steps inside."""
 _MOST_NODES = 12
+_BORDER_PX, _LOWEST_TITLE_PX, _HIGHEST_TITLE_PX = 8, 16, 64
+"""What a frame that a program draws around its window measures: at most, at the sides; and its title bar."""
 
 Filling = tuple[Node, ...]
 """What may fill a window's surface: the window, its children together, or one object inside."""
@@ -33,7 +35,8 @@ def fillings(window: Node) -> list[Filling]:
 
 
 def place(program: Program, windows: Sequence[Node], stack: Stack, *, is_adrift: bool) -> None:
-    """Find the scales of windows if their program tells places within them. `is_adrift`: its popups' are of no use.
+    """Find the scales of windows if their program tells places within them. `is_adrift`: its popups' are of no use, and
+    it counts what it draws around a window as a part of it.
 
     The boxes of the windows and of their `fillings` were read. A popup is no window of the system, and does not tell
     places from the corner of its own.
@@ -45,6 +48,8 @@ def place(program: Program, windows: Sequence[Node], stack: Stack, *, is_adrift:
     for window in windows:
         if window.key in contents:
             scale, anchor = anchored(contents[window.key], fillings(window))
+            if not anchor and not is_adrift and window.box:
+                scale, anchor = framed(contents[window.key], window)
             program.scales[window.key] = scale
             program.anchors[window.key] = anchor
     for window in windows:
@@ -66,11 +71,30 @@ def anchored(contents: Sequence[Rect], found: Sequence[Filling]) -> tuple[Scale,
     return NOWHERE, ()
 
 
-def anchored_again(contents: Sequence[Rect], box: Rect | None, before: Scale) -> Scale:
+def framed(contents: Sequence[Rect], window: Node) -> tuple[Scale, Filling]:
+    """Return the scale of a window whose program draws the frame around it: GNOME leaves that to Qt.
+
+    The frame is as wide at the bottom as at the sides; what remains of the height is the title bar.
+    """
+    box = window.box
+    scales = {scale for area in contents if box and (scale := _within_frame(box, area))}
+    return (scales.pop(), (window,)) if len(scales) == 1 else (NOWHERE, ())
+
+
+def _within_frame(box: Rect, area: Rect) -> Scale | None:
+    border, odd = divmod(area.width - box.width, 2)
+    title_px = area.height - box.height - border
+    is_frame = not odd and 0 <= border <= _BORDER_PX and _LOWEST_TITLE_PX <= title_px <= _HIGHEST_TITLE_PX
+    return Scale(dx=area.x + border - box.x, dy=area.y + title_px - box.y) if is_frame else None
+
+
+def anchored_again(contents: Sequence[Rect], box: Rect | None, before: Scale, *, is_adrift: bool) -> Scale:
     """Return the scale by which a box lies that filled a surface before; NOWHERE if it fills none now, or several."""
     if box is None:
         return NOWHERE
     scales = {_laid(box, area) for area in contents if _fills(box, area) or _overflows(box, area)}
+    if not scales and not is_adrift:
+        scales = {scale for area in contents if (scale := _within_frame(box, area))}
     if before in scales:
         return before
     return scales.pop() if len(scales) == 1 else NOWHERE

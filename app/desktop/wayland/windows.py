@@ -257,5 +257,5 @@ class WaylandWindows:
 
 
 def _is_same(one: Window, other: Window) -> bool:
-    is_of_same = one.app.casefold() == other.app.casefold() or 0 < one.pid == other.pid
-    return one.title == other.title and is_of_same
+    by_program = one.pid == other.pid if one.pid and other.pid else one.app.casefold() == other.app.casefold()
+    return by_program and one.title == other.title

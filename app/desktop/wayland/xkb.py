@@ -42,6 +42,7 @@ def _library() -> ctypes.CDLL:
         ("xkb_keymap_unref", None, pointer),
         ("xkb_keymap_min_keycode", word, pointer),
         ("xkb_keymap_max_keycode", word, pointer),
+        ("xkb_keymap_num_layouts", word, pointer),
         ("xkb_keymap_num_layouts_for_key", word, pointer, word),
         ("xkb_keymap_num_levels_for_key", word, pointer, word, word),
         ("xkb_keymap_key_get_syms_by_level", ctypes.c_int, pointer, word, word, word, pointer),
@@ -68,12 +69,12 @@ def layouts(keymap: str) -> list[dict[str, Stroke]]:
             raise NeedsPerson("The compositor gave a keyboard layout that libxkbcommon cannot read.")
         first, last = library.xkb_keymap_min_keycode(compiled), library.xkb_keymap_max_keycode(compiled)
         masks = tuple(1 << library.xkb_keymap_mod_get_index(compiled, name) for name in (b"Shift", b"Mod5"))
-        found: list[dict[str, Stroke]] = []
+        found: list[dict[str, Stroke]] = [{} for _ in range(library.xkb_keymap_num_layouts(compiled))]
         for key in range(first, last + 1):
-            for layout in range(library.xkb_keymap_num_layouts_for_key(compiled, key)):
-                while len(found) <= layout:
-                    found.append({})
-                for symbol, stroke in _on_key(compiled, key, layout, masks):
+            own = library.xkb_keymap_num_layouts_for_key(compiled, key)
+            for layout in range(len(found)) if own else ():
+                # Keys such as space have one layout, which counts in the others too.
+                for symbol, stroke in _on_key(compiled, key, layout % own, masks):
                     known = found[layout].get(symbol)
                     if known is None or _held(stroke) < _held(known):
                         found[layout][symbol] = stroke

@@ -83,7 +83,7 @@ export default class WispExtension extends Extension {
     // --- what there is
 
     List() {
-        const listed = windowsNow().filter(window => !UNLISTED.includes(window.window_type));
+        const listed = windowsNow().filter(isListed);
         const windows = listed.map(describe).reverse();
         return JSON.stringify({windows: isShellInFront() ? [describeShell(), ...windows] : windows});
     }
@@ -110,8 +110,18 @@ export default class WispExtension extends Extension {
 
     // --- what is done
 
-    Activate(id) {
-        Main.activateWindow(find(id));
+    // It answers when the window lies in front: presses go by what was drawn last.
+    ActivateAsync([id], invocation) {
+        try {
+            Main.activateWindow(find(id));
+        } catch (error) {
+            invocation.return_gerror(error);
+            return;
+        }
+        global.compositor.get_laters().add(Meta.LaterType.IDLE, () => {
+            invocation.return_value(null);
+            return GLib.SOURCE_REMOVE;
+        });
     }
 
     Close(id) {
@@ -234,6 +244,11 @@ export default class WispExtension extends Extension {
 // From the lowest to the topmost.
 function windowsNow() {
     return global.get_window_actors().map(actor => actor.meta_window).filter(window => window);
+}
+
+// A new window has no size until it is drawn for the first time.
+function isListed(window) {
+    return !UNLISTED.includes(window.window_type) && window.get_frame_rect().width > 0;
 }
 
 function find(id) {

@@ -51,10 +51,16 @@ def placed(*windows: Node, among: tuple[Window, ...], is_adrift: bool = False) -
         pytest.param(CHROMIUM, Rect(131, 31, 1018, 738), Scale(dx=115, dy=21), id="Chromium"),
         pytest.param(TOO_WIDE, Rect(642, 25, 636, 773), Scale(dx=642, dy=25), id="wider than its tile"),
         pytest.param(GTK, Rect(430, 250, 400, 320), NOWHERE, id="just changing its size"),
+        pytest.param(GTK, Rect(429, 211, 422, 340), Scale(dx=430, dy=250), id="with a frame that Qt draws"),
     ],
 )
 def test_what_fills_a_surface_lies_where_the_system_shows_it(window: Node, content: Rect, scale: Scale) -> None:
     assert placed(window, among=(shown(content),)).scales[window.key] == scale
+
+
+def test_gtk_draws_no_frame_that_it_does_not_count() -> None:
+    told = placed(GTK, among=(shown(Rect(429, 211, 422, 340)),), is_adrift=True)
+    assert told.scales[GTK.key] == NOWHERE
 
 
 def test_a_program_that_tells_places_on_the_screen_is_left_alone() -> None:
