@@ -1,5 +1,6 @@
-// Runs inside KWin and tells Wisp all windows at each change. Wisp puts `wisp` in front: the name of its connection to
-// the bus, and `script`: the name of this script. KWin 6 and 5.27 name some things differently.
+// Runs inside KWin and tells Wisp all windows at each change. Wisp puts `wisp` in front, the name of its connection to the
+// bus, `script`, the name of this script, and `unseen`, the process whose windows no picture of the screen shows, or 0.
+// KWin 6 and 5.27 name some things differently.
 const added = workspace.windowAdded || workspace.clientAdded;
 const removed = workspace.windowRemoved || workspace.clientRemoved;
 const activated = workspace.windowActivated || workspace.clientActivated;
@@ -14,20 +15,20 @@ function tell() {
   const text = JSON.stringify(all.filter((one) => !one.deleted).map(described));
   if (text !== told) {
     told = text;
-    callDBus(wisp, "/kwin", "wisp.Windows", "Listed", text);
+    callDBus(wisp, "/kwin", "wisp.Windows", "Listed", text, all.some((one) => one.pid === unseen && one.excludeFromCapture));
   }
 }
 
 function described(one) {
   return {
     id: String(one.internalId),
-    title: one.caption,
+    title: one.captionNormal || one.caption, // the first is without KWin's own "<2>"
     app: one.desktopFileName || String(one.resourceClass),
     pid: one.pid,
     order: one.stackingOrder,
     area: box(one.frameGeometry),
-    content: box(one.clientGeometry),
-    x: one.windowId || 0,
+    content: box(one.clientGeometry || one.bufferGeometry), // the second: with the shadow that a program draws
+    x: one.windowId === undefined ? null : one.windowId,
     owner: one.transientFor ? String(one.transientFor.internalId) : "",
     active: one === (workspace.activeWindow || workspace.activeClient),
     away: one.minimized || !isHere(one),
@@ -49,16 +50,22 @@ function kindOf(one) {
   if (one.desktopWindow || one.outline || one.inputMethod || one.dndIcon) {
     return "backdrop";
   }
+  if (one.managed === false) {
+    return "unmanaged"; // a menu of an X11 program: XWayland tells more about it
+  }
   if (one.tooltip) {
     return "tip";
   }
-  if (one.popupWindow || one.specialWindow || one.managed === false) {
+  if (one.popupWindow || one.specialWindow) {
     return "popup";
   }
   return one.dialog || one.transient || one.modal ? "dialog" : "window";
 }
 
 function watch(one) {
+  if (one.pid === unseen && one.excludeFromCapture === false) {
+    one.excludeFromCapture = true; // KWin 6.6
+  }
   for (const name of changes) {
     if (one[name] && one[name].connect) {
       one[name].connect(tell);
@@ -82,9 +89,4 @@ added.connect((one) => {
 removed.connect(tell);
 activated.connect(tell);
 workspace.currentDesktopChanged.connect(tell);
-for (const key of keys) {
-  registerShortcut(key.title, key.title, key.keys, () => {
-    callDBus(wisp, "/kwin", "wisp.Windows", "Pressed", key.title);
-  });
-}
 tell();

@@ -24,6 +24,7 @@ from Xlib.protocol.event import event_class
 
 from app.desktop.wayland.bus import Place, Refused, SessionBus
 from app.desktop.x11.virtual import _LAUNCHERS, _end_with_parent
+from tests.support.render_node import rendering
 from tests.support.waiting import eventually
 
 WIDTH, HEIGHT = 1280, 800
@@ -162,7 +163,9 @@ def _start_desktop(
         _spawn(leaving, inside(program), environment)
     if prepare:
         prepare(environment)
-    compositor = _spawn(leaving, inside(*DESKTOPS[name]), environment)
+    program, *options = DESKTOPS[name]
+    started = rendering(run, DEBIAN / "usr/bin" / program) if name == "kwin" else (program,)
+    compositor = _spawn(leaving, inside(*started, *options), environment)
     limit = time.monotonic() + _LIMIT_S
     while not ((run / "wayland-0").exists() and (display := _x_display_of(compositor))):
         assert compositor.poll() is None and time.monotonic() < limit, f"{name} did not start"

@@ -6,7 +6,8 @@ import json
 
 from app.base.geometry import Rect
 from app.desktop.backends import Window
-from app.desktop.wayland.kwin import read_list
+from app.desktop.keys import chord
+from app.desktop.wayland.kwin import qt_name, read_list
 
 EDITOR, MENU, SUBMENU = (f"{{{start}-5726-477f-a4a3-5d71f0311af0}}" for start in ("89a1eba7", "4836e2c5", "20665fd3"))
 
@@ -66,3 +67,11 @@ def test_a_submenu_belongs_to_the_window_of_its_menu() -> None:
 def test_a_panel_belongs_to_no_window() -> None:
     (panel,) = read_list(json.dumps([told(MENU, 1, kind="popup", title="Panel")])).popups
     assert (panel.ref, panel.title, panel.content) == ("", "Panel", None)
+
+
+def test_chords_are_written_as_qt_reads_them() -> None:
+    assert [qt_name(chord(keys)) for keys in ("ctrl+alt+escape", "super+shift+pgup", "a")] == [
+        "Ctrl+Alt+Escape",
+        "Meta+Shift+Page Up",
+        "a",
+    ]
