@@ -31,7 +31,7 @@ from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.kwin import KwinWindows
 from app.desktop.wayland.listener import TouchListener, on_compositor, on_gnome
-from app.desktop.wayland.occupation import locker, once_a_second
+from app.desktop.wayland.occupation import locker, once_a_second, saver
 from app.desktop.wayland.pasting import PastedTyping
 from app.desktop.wayland.pictures import WindowPictures
 from app.desktop.wayland.pointer import VirtualPointer, WaylandPointer
@@ -54,6 +54,7 @@ class OwnMeans:
     """What a compositor of the wlroots family gives for seeing and acting: its own protocols."""
 
     access = None
+    locker = staticmethod(locker)
 
     def __init__(self, environment: Mapping[str, str], compositor: Compositor) -> None:
         copier = Copier(compositor)
@@ -86,6 +87,7 @@ class PortalMeans:
         self.clipboard = WaylandClipboard(compositor) if has_clipboard else PortalClipboard(bus, self.access)
         self.listing = desktop_listing(environment, bus)
         self.touches = TouchListener(on_compositor(compositor) if compositor.has(IDLE) else on_gnome(bus))
+        self.locker = partial(saver, bus)
         bus.watch(asyncio.get_running_loop())
 
     async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
@@ -168,7 +170,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         accessibility=accessibility,
         close=close,
         listen=listen,
-        reach=partial(_reach, once_a_second(locker)),
+        reach=partial(_reach, once_a_second(means.locker)),
         access=means.access,
         shows_pointer=means.shows_pointer,
     )
