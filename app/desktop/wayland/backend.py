@@ -116,9 +116,8 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     Raises NeedsPerson if the compositor cannot be reached.
     """
     compositor = Compositor(environment)
-    lacking = [ability for ability in compositor.missing() if ability in _NEEDED]
-    bus = portals_of(environment) if lacking else None
-    if lacking and bus is None:
+    bus = portals_of(environment) if is_driven_by_portals(compositor) else None
+    if bus is None and (lacking := _lacking(compositor)):
         compositor.close()
         return _without_screen(compositor.path.name, lacking, stop)
     means = PortalMeans(environment, compositor, bus) if bus else OwnMeans(environment, compositor)
@@ -174,6 +173,15 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         access=means.access,
         shows_pointer=means.shows_pointer,
     )
+
+
+def _lacking(compositor: Compositor) -> list[str]:
+    return [ability for ability in compositor.missing() if ability in _NEEDED]
+
+
+def is_driven_by_portals(compositor: Compositor) -> bool:
+    """Return whether the compositor lacks protocols of its own that a screen cannot be worked on without."""
+    return bool(_lacking(compositor))
 
 
 def portals_of(environment: Mapping[str, str]) -> SessionBus | None:

@@ -29,7 +29,7 @@ _BUS = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.D
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _CANCELLED = 1  # by the person; 2: in some other way
 _KEYBOARD_AND_POINTER, _MONITORS, _UNTIL_REVOKED, _HIDDEN = 3, 1, 2, 1
-_NEEDED_VERSION = 2
+NEEDED_VERSION = 2
 """Of RemoteDesktop: the first that gives a connection for input, and that remembers."""
 _START_LIMIT_S = 30.0
 """The bus starts the portal when it is first asked for."""
@@ -133,7 +133,7 @@ class PortalSession:
             raise
 
     async def _negotiate(self) -> None:
-        if await asyncio.to_thread(_version_apart, self._bus.address) < _NEEDED_VERSION:
+        if await asyncio.to_thread(_version_apart, self._bus.address) < NEEDED_VERSION:
             raise NeedsPerson(
                 "This desktop's portal gives programs no mouse and keyboard (RemoteDesktop 2 is missing). "
                 "Install the portal of your desktop (xdg-desktop-portal-gnome or -kde), then log out and in."
