@@ -79,13 +79,13 @@ class PortalMeans:
 
     def __init__(self, environment: Mapping[str, str], compositor: Compositor, bus: SessionBus) -> None:
         self._bus = bus
-        self.mouse = PortalHands()
         self.screen = PortalScreen(compositor)
         self.pictures = WindowPictures(compositor, Copier(compositor))
         self.access = PortalSession(bus, self)
         has_clipboard = compositor.has(*CLIPBOARDS)
         self.clipboard = WaylandClipboard(compositor) if has_clipboard else PortalClipboard(bus, self.access)
         self.listing = desktop_listing(environment, bus)
+        self.mouse = PortalHands(self.listing.pointer)
         self.touches = TouchListener(on_compositor(compositor) if compositor.has(IDLE) else on_gnome(bus))
         self.locker = partial(saver, bus)
         bus.watch(asyncio.get_running_loop())

@@ -185,6 +185,11 @@ class Hands:
                 return device
         return None
 
+    def region_of(self, place: Point) -> Rect:
+        """Return the rectangle of the monitor with this place. Raises ToolFailed if there is none."""
+        device = self._usable(POINTER, place)
+        return next(region for region in device.regions if region.contains(place))
+
     def move(self, to: Point, ahead_ms: int = 0) -> None:
         """Move the pointer to the middle of a pixel."""
         self._act(POINTER, 1, "ff", to.x + 0.5, to.y + 0.5, at=to, ahead_ms=ahead_ms)
@@ -202,12 +207,16 @@ class Hands:
         """Return once the compositor has handled what was sent. Raises ToolFailed if the connection broke."""
         self.wire.roundtrip()
 
-    def _act(
-        self, ability: str, opcode: int, signature: str, *arguments: float, at: Point | None = None, ahead_ms: int = 0
-    ) -> None:
+    def _usable(self, ability: str, at: Point | None) -> Device:
         device = self._with(ability, at)
         if device is None:
             raise ToolFailed("The desktop takes no input now: perhaps the screen is locked.", transient=True)
+        return device
+
+    def _act(
+        self, ability: str, opcode: int, signature: str, *arguments: float, at: Point | None = None, ahead_ms: int = 0
+    ) -> None:
+        device = self._usable(ability, at)
         if not device.is_emulating:
             self._sequence += 1
             self.wire.send(device.number, 1, "uu", device.serial, self._sequence)

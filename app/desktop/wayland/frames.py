@@ -21,7 +21,7 @@ from app.desktop.wayland.screen import Monitors
 if TYPE_CHECKING:
     from pipewire_capture import CaptureStream
 
-_FIRST_S, _LOOK_AGAIN_S = 10.0, 0.02
+_FIRST_S, _TRIES, _LOOK_AGAIN_S = 3.0, 4, 0.02
 _PIXEL = 4
 
 
@@ -35,21 +35,34 @@ class PortalScreen(Monitors):
 
     async def begin(self, pictures: int, streams: tuple[Stream, ...]) -> None:
         """Show these streams, and wait for the first picture of each. Raises NeedsPerson if none comes."""
+        self._open(pictures, streams)
+        for _ in range(_TRIES):
+            if await self._begun():
+                return
+            # The first picture of a screen on which nothing moves can be missed.
+            self._open(pictures, streams)
+        why = next((stream.error for stream in self._streams.values() if stream.error), "")
+        raise NeedsPerson(f"The desktop shared its screen, but no picture came. {why or ''}".strip())
+
+    async def _begun(self) -> bool:
+        until = time.monotonic() + _FIRST_S
+        while not all(self._picture(area) is not None for area in self._streams):
+            if time.monotonic() > until:
+                return False
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        return True
+
+    def _open(self, pictures: int, streams: tuple[Stream, ...]) -> None:
         try:
             from pipewire_capture import CaptureStream  # late, because it brings numpy and needs PipeWire's library
         except ImportError as error:
             raise NeedsPerson(f"The screen cannot be captured ({error}). Install libpipewire-0.3.") from None
 
+        self.end()
         for stream in streams:
             size = stream.area.width, stream.area.height
             shown = self._streams[stream.area] = CaptureStream(pictures, stream.node, *size, 0.0)
             shown.start()
-        until = time.monotonic() + _FIRST_S
-        while not all(self._picture(area) is not None for area in self._streams):
-            why = next((stream.error for stream in self._streams.values() if stream.error), "")
-            if why or time.monotonic() > until:
-                raise NeedsPerson(f"The desktop shared its screen, but no picture came. {why}".strip())
-            await asyncio.sleep(_LOOK_AGAIN_S)
 
     def end(self) -> None:
         for stream in self._streams.values():

@@ -7,23 +7,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from app.base.errors import NeedsPerson, ToolMisuse
-from app.base.geometry import Point
+from app.base.geometry import Point, Rect
 from app.desktop.backends import KeyboardMoved
 from app.desktop.wayland.ei import Hands
 from app.desktop.wayland.xkb import Stroke, layouts
 
 _LOCK = 2  # the bit of caps lock: https://www.x.org/releases/current/doc/xproto/x11protocol.html, SETofKEYMASK
+_OUT_OF_THE_CORNER_PX = (1, 60)
+"""Where the first way of a pointer leads that may begin in the corner: barriers as long as the panel is high hold it
+there, and take more than 100 pixels of push for a call of the overview.
+https://gitlab.gnome.org/GNOME/gnome-shell/-/blob/main/js/ui/layout.js, HotCorner
+"""
 _MOVES_WINDOWS = frozenset({"Alt_L", "Super_L", "Super_R"})
 
 
 class PortalHands:
-    """The devices while a session is open. Raises NeedsPerson while none is. It is the mouse of `pointer.py`."""
+    """The devices while a session is open. Raises NeedsPerson while none is. It is the mouse of `pointer.py`.
 
-    def __init__(self) -> None:
+    `where` returns where the pointer is, if the desktop tells.
+    """
+
+    def __init__(self, where: Callable[[], Point | None]) -> None:
+        self._where = where
         self._hands: Hands | None = None
         self._layouts: list[dict[str, Stroke]] = []
         self._group = 0
         self.has_caps_lock = False
+        self._has_left_corner = False
 
     def begin(self, handle: int) -> None:
         """Use a connection for input; owns its descriptor. Raises NeedsPerson if it gives no devices."""
@@ -34,6 +44,7 @@ class PortalHands:
             if hands.wire.broken:
                 loop.remove_reader(hands.wire.fileno())
 
+        self._has_left_corner = False
         loop = asyncio.get_running_loop()
         loop.add_reader(hands.wire.fileno(), read)
 
@@ -65,7 +76,18 @@ class PortalHands:
         return self._hands
 
     def move(self, to: Point, ahead_ms: int) -> None:
-        self._open().move(to, ahead_ms)
+        hands = self._open()
+        if not self._has_left_corner:
+            self._leave_corner(hands, hands.region_of(to))
+        hands.move(to, ahead_ms)
+
+    def _leave_corner(self, hands: Hands, monitor: Rect) -> None:
+        at = self._where()
+        first, last = _OUT_OF_THE_CORNER_PX
+        if at is None or max(at.x - monitor.x, at.y - monitor.y) < last:
+            for px in (first, last):
+                hands.move(Point(monitor.x + px, monitor.y + px))
+        self._has_left_corner = True
 
     def button(self, code: int, *, down: bool, ahead_ms: int) -> None:
         self._open().button(code, down=down, ahead_ms=ahead_ms)

@@ -27,7 +27,7 @@ class Opened:
     """What is made of a session here: the hands alone."""
 
     def __init__(self) -> None:
-        self.hands = PortalHands()
+        self.hands = PortalHands(lambda: Point(640, 400))
         self.streams: tuple[Stream, ...] = ()
 
     async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
