@@ -330,7 +330,10 @@ def _line(window: Window) -> str:
     marks = [word for word, on in (("active", window.is_active), ("minimised", window.is_minimised)) if on]
     told = f" [{', '.join(marks)}]" if marks else ""
     title = clip_line(window.title, _TITLE_CHARS)
-    return f'{window.ref} "{title}" {window.app} {area.width}x{area.height} at ({area.x}, {area.y}) on the screen{told}'
+    place = f"{area.width}x{area.height} at ({area.x}, {area.y}) on the screen"
+    if not area.size.area:
+        place = "(no place is known)"
+    return f'{window.ref} "{title}" {window.app} {place}{told}'
 
 
 def _as_json(window: Window) -> dict[str, JsonValue]:

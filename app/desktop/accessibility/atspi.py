@@ -91,8 +91,9 @@ class AtSpi:
         self._outliner = Outliner()
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
-        # Without a role, what has no place is left to OCR, which finds it by sight.
-        return await self._found(query, role, limit, with_unplaced=bool(role))
+        # Without a role, what has no place is left to OCR, which finds it by sight where windows have places.
+        is_blind = not any(window.area.size.area for window in self._windows())
+        return await self._found(query, role, limit, with_unplaced=bool(role) or is_blind)
 
     async def _found(self, query: str, role: str, limit: int, *, with_unplaced: bool) -> tuple[Match, ...]:
         ways, roles, stack = readings(query), roles_called(role), self._stack()
