@@ -17,7 +17,7 @@ from app.base.geometry import Point
 from app.desktop.wayland.bus import Place, SessionBus
 from app.desktop.wayland.ei import Hands
 from app.desktop.wayland.xkb import layouts
-from tests.support.compositors import picture_of_gnome
+from tests.support.compositors import HEIGHT, WIDTH, picture_of_gnome
 from tests.support.waiting import eventually
 
 _LEFT = 0x110
@@ -26,7 +26,7 @@ _PORTAL, _PATH = "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desk
 _REMOTE = Place(_PORTAL, _PATH, "org.freedesktop.portal.RemoteDesktop")
 _STORE_NAME = "org.freedesktop.impl.portal.PermissionStore"
 _STORE = Place(_STORE_NAME, "/org/freedesktop/impl/portal/PermissionStore", _STORE_NAME)
-_MUTTER = "org.gnome.Mutter."
+_MUTTER = "org.gnome.Mutter.RemoteDesktop"
 _SHOTS = Place("org.kde.KWin", "/org/kde/KWin/ScreenShot2", "org.kde.KWin.ScreenShot2")
 
 
@@ -36,6 +36,7 @@ class DesktopPerson:
         self._is_gnome = environment["XDG_CURRENT_DESKTOP"] == "GNOME"
         self._bus = SessionBus(environment)
         self._strokes: dict[str, Any] = {}
+        self._mouse = _session_of_gnome(self._bus) if self._is_gnome else None
         handle = _hands_of_gnome(self._bus) if self._is_gnome else _hands_of_kde(self._bus)
         self._hands = Hands(handle, self._learn, lambda *_: None, "Person")
 
@@ -55,8 +56,15 @@ class DesktopPerson:
             self.press(*(("Shift_L",) if self._strokes[character].shift else ()), *names)
 
     def click(self, at: Point) -> None:
+        if self._mouse:
+            # From the lower right corner, because the upper left one opens the overview.
+            for dx, dy in ((0, HEIGHT), (WIDTH, 0), (at.x - WIDTH + 1, at.y - HEIGHT + 1)):
+                self._bus.call(self._mouse, "NotifyPointerMotionRelative", "dd", float(dx), float(dy))
+            for down in (True, False):
+                self._bus.call(self._mouse, "NotifyPointerButton", "ib", _LEFT, down)
+            return
         self._hands.move(at)
-        self._hands.sync()
+        self._hands.sync()  # a press of the same moment goes to where the pointer was
         for down in (True, False):
             self._hands.button(_LEFT, down=down)
         self._hands.sync()
@@ -83,21 +91,16 @@ def person_at_desktop(environment: Mapping[str, str]) -> Iterator[DesktopPerson]
         person.close()
 
 
-def _hands_of_gnome(bus: SessionBus) -> int:
-    """https://gitlab.gnome.org/GNOME/mutter/-/tree/main/data/dbus-interfaces: positions need a screencast."""
-    families = [
-        Place(f"{_MUTTER}{name}", f"/org/gnome/Mutter/{name}", f"{_MUTTER}{name}")
-        for name in ("RemoteDesktop", "ScreenCast")
-    ]
-    remote, cast = families
-    path = bus.call(remote, "CreateSession", limit_s=_LIMIT_S)
-    properties = Place(remote.owner, path, "org.freedesktop.DBus.Properties")
-    session = Place(remote.owner, path, f"{_MUTTER}RemoteDesktop.Session")
-    number = bus.call(properties, "Get", "ss", session.interface, "SessionId")[1]
-    shown = bus.call(cast, "CreateSession", "a{sv}", {"remote-desktop-session-id": ("s", number)})
-    bus.call(Place(cast.owner, shown, f"{_MUTTER}ScreenCast.Session"), "RecordMonitor", "sa{sv}", "Meta-0", {})
+def _session_of_gnome(bus: SessionBus) -> Place:
+    """https://gitlab.gnome.org/GNOME/mutter/-/tree/main/data/dbus-interfaces: one takes calls, or gives a socket."""
+    place = Place(_MUTTER, "/org/gnome/Mutter/RemoteDesktop", _MUTTER)
+    session = Place(_MUTTER, bus.call(place, "CreateSession", limit_s=_LIMIT_S), f"{_MUTTER}.Session")
     bus.call(session, "Start", limit_s=_LIMIT_S)
-    return int(bus.call(session, "ConnectToEIS", "a{sv}", {}).to_raw_fd())
+    return session
+
+
+def _hands_of_gnome(bus: SessionBus) -> int:
+    return int(bus.call(_session_of_gnome(bus), "ConnectToEIS", "a{sv}", {}).to_raw_fd())
 
 
 def _hands_of_kde(bus: SessionBus) -> int:
