@@ -21,7 +21,7 @@ from app.commands.options import dead_display, is_at_hand, say_that_a_display_is
 from app.settings import catalog, store
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
-from app.ui.machine import Collection, CollectionEntry, MachineFinding, ModelServer, PresenceEntry
+from app.ui.machine import Collection, CollectionEntry, MachineFinding, ModelServer, PresenceEntry, hear_no_key
 
 if TYPE_CHECKING:
     import subprocess
@@ -442,8 +442,18 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
 
     names = ("planned", "memory", "servers", "apps", "extras", "finder")
     collections = {name: _Later(name, reload, connected) for name in names}
-    outside = Outside(reload, ThisMachine(), welcome, collections, PresenceSwitch())
+    outside = Outside(reload, ThisMachine(), welcome, collections, PresenceSwitch(), _hear_key)
     return application.run(connect, settings, outside, on_ready=go_on)
+
+
+def _hear_key(keys: str, pressed: Callable[[], None], lost: Callable[[str], None]) -> Callable[[], None]:
+    """Hear the summon key through the desktop on Wayland, where that passes keys on."""
+    if not os.environ.get("WAYLAND_DISPLAY"):
+        return hear_no_key(keys, pressed, lost)
+    from app.desktop.keys import chord
+    from app.desktop.wayland.heard_key import HeardKey
+
+    return HeardKey(os.environ, "summon", chord(keys), pressed, lost).close
 
 
 class ThisMachine:

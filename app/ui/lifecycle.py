@@ -331,7 +331,7 @@ class _Life:
 
     async def live(self, on_ready: Callable[[Presence], None] | None, quit_when: Awaitable[object] | None) -> int:
         presence, parts = self._presence, self._parts
-        system = System(parts.application, presence, parts.look, parts.settings)
+        system = System(parts.application, presence, parts.look, parts.settings, parts.outside.hear_key)
         dialogs = Dialogs(presence, system, parts.outside)
         dialogs.agent_wanted.connect(self._renew.set)
         system.hotkey.ignored.connect(self.tell_ignored)

@@ -136,6 +136,15 @@ class NoMachine:
         return ""
 
 
+HearKey = Callable[[str, Callable[[], None], Callable[[str], None]], Callable[[], None]]
+"""Hears a key (`ctrl+alt+space`) through the desktop where that passes keys on. Calls the first function at each press,
+or the second with what has the key instead, both on another thread. Returns a function that ends it."""
+
+
+def hear_no_key(_keys: str, _pressed: Callable[[], None], _lost: Callable[[str], None]) -> Callable[[], None]:
+    return lambda: None
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What the presence needs besides its agent. `reload` reads the current settings; `welcome`: greet the person at
@@ -147,3 +156,4 @@ class Outside:
     welcome: bool = False
     collections: Mapping[str, Collection] = field(default_factory=dict)
     presences: Presences = field(default_factory=NoPresences)
+    hear_key: HearKey = hear_no_key

@@ -17,7 +17,8 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.keys import chord
 from app.desktop.wayland.bus import Place, SessionBus
-from app.desktop.wayland.kwin import Key, KwinKeys, KwinWindows
+from app.desktop.wayland.heard_key import HeardKey
+from app.desktop.wayland.kwin import KwinKey, KwinWindows
 from tests.support.compositors import composited, inside, is_installed
 from tests.support.consent import answering
 from tests.support.observer import text_of
@@ -29,6 +30,8 @@ pytestmark = [
 ]
 
 _SHORTCUTS = Place("org.kde.kglobalaccel", "/component/kwin", "org.kde.kglobalaccel.Component")
+_NAMES = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+_STOP, _QUEUE = "Wisp: stop (Ctrl+Alt+Escape)", "wisp.key_stop_Control_L_Alt_L_Escape"
 _MAGENTA = bytes((255, 0, 255, 255)) * 20
 _SCRIPTING = Place("org.kde.KWin", "/Scripting", "org.kde.kwin.Scripting")
 
@@ -89,15 +92,35 @@ def test_a_window_goes_where_it_is_placed_however_it_lay_before(
 
 
 def test_a_key_is_heard_until_it_is_taken_back(environment: dict[str, str], bus: SessionBus) -> None:
-    heard = list[str]()
-    stop = Key("Wisp: stop", chord("ctrl+alt+escape"), lambda: heard.append("stop"))
-    taken = Key("Wisp: taken", chord("ctrl+super+escape"), lambda: heard.append("taken"))
-    keys = KwinKeys(environment, [stop, taken])
-    assert keys.taken == {"Wisp: taken": "Kill Window"}
-    bus.call(_SHORTCUTS, "invokeShortcut", "s", "Wisp: stop")
-    assert eventually(lambda: heard == ["stop"])
-    keys.close()
-    assert not [name for name in bus.call(_SHORTCUTS, "shortcutNames") if "Wisp" in name]
+    def shortcuts() -> list[str]:
+        return [name for name in bus.call(_SHORTCUTS, "shortcutNames") if "Wisp" in name]
+
+    def hear(keys: str, who: str) -> HeardKey:
+        return HeardKey(environment, "stop", chord(keys), lambda: heard.append(who), lost.append)
+
+    heard, lost = list[str](), list[str]()
+    one, other = hear("ctrl+alt+escape", "one"), hear("ctrl+alt+escape", "other")
+    taken = hear("ctrl+super+escape", "taken")
+    assert eventually(lambda: lost == ["KDE (Kill Window)"])
+    taken.close()
+    assert eventually(lambda: shortcuts() == [_STOP])
+    assert eventually(lambda: len(bus.call(_NAMES, "ListQueuedOwners", "s", _QUEUE)) == 2)
+    bus.call(_SHORTCUTS, "invokeShortcut", "s", _STOP)
+    assert eventually(lambda: sorted(heard) == ["one", "other"])
+    one.close()
+    bus.call(_SHORTCUTS, "invokeShortcut", "s", _STOP)
+    assert eventually(lambda: sorted(heard) == ["one", "other", "other"])
+    other.close()
+    assert not shortcuts()
+
+
+def test_the_key_of_a_wisp_that_was_killed_goes_at_the_next_press(environment: dict[str, str], bus: SessionBus) -> None:
+    killed = SessionBus(environment)
+    KwinKey(killed, "stop", chord("ctrl+alt+escape"), lambda: None).grab()
+    killed.close()
+    assert _STOP in bus.call(_SHORTCUTS, "shortcutNames")
+    bus.call(_SHORTCUTS, "invokeShortcut", "s", _STOP)
+    assert eventually(lambda: _STOP not in bus.call(_SHORTCUTS, "shortcutNames"))
 
 
 def test_the_script_of_a_wisp_that_was_killed_goes_at_the_next_window(

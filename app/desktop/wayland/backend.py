@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -26,6 +27,7 @@ from app.desktop.wayland.described import DescribedWindows
 from app.desktop.wayland.frames import PortalScreen
 from app.desktop.wayland.gnome import GnomeWindows
 from app.desktop.wayland.hands import PortalHands, PortalKeyboard
+from app.desktop.wayland.heard_key import HeardKey
 from app.desktop.wayland.hyprland import HyprlandWindows
 from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
@@ -44,6 +46,7 @@ from app.desktop.wayland.windows import Listing, WaylandWindows
 from app.desktop.wayland.xwayland import XwaylandWindows
 from app.desktop.x11.apps import DesktopEntries
 
+_log = logging.getLogger(__name__)
 _NEEDED = frozenset({"capture", "pointer", "keyboard", "windows"})
 """Without one of these abilities, a screen cannot be worked on at all."""
 Sent = Callable[[bool], None]
@@ -147,15 +150,18 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
                 await hand_over(means.clipboard, environment)
             await accessibility.close()
 
-    def listen(_stop_key: Chord, _on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
-        """Notice the person's hands. The stop key comes from the compositor's configuration, through `wisp stop`."""
+    def listen(stop_key: Chord, on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
+        """Notice the person's hands, and the stop key where the desktop passes it on: others run `wisp stop` at it."""
 
         def noticed() -> None:
             pointer.moved_by_hand()
             listing.doubt(all_of_them=True)
             touched()
 
-        return touches.listen(noticed)
+        ending = ExitStack()
+        ending.callback(touches.listen(noticed))
+        ending.callback(HeardKey(environment, "stop", stop_key, on_stop, partial(_lose, stop_key)).close)
+        return ending.close
 
     return Backend(
         name=f"wayland:{compositor.path.name}",
@@ -182,6 +188,10 @@ def _lacking(compositor: Compositor) -> list[str]:
 def is_driven_by_portals(compositor: Compositor) -> bool:
     """Return whether the compositor lacks protocols of its own that a screen cannot be worked on without."""
     return bool(_lacking(compositor))
+
+
+def _lose(stop_key: Chord, owner: str) -> None:
+    _log.warning("The stop key %s does not stop Wisp here: %s has it.", stop_key, owner)
 
 
 def portals_of(environment: Mapping[str, str]) -> SessionBus | None:

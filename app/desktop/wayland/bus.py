@@ -142,10 +142,15 @@ class SessionBus:
         """Return whether a program has this name on the bus now."""
         return bool(self._answered(message_bus.NameHasOwner(name), "NameHasOwner", _LIMIT_S))
 
-    def own(self, name: str) -> bool:
-        """Take a name on the bus. Returns False if another program has it."""
-        primary_owner = 1
-        return bool(self._answered(message_bus.RequestName(name, 4), "RequestName", _LIMIT_S) == primary_owner)
+    def own(self, name: str, *, queues: bool = False) -> bool:
+        """Take a name on the bus. Returns False if another program has it; then this one `queues` for it, or not."""
+        primary_owner, do_not_queue = 1, 4
+        asked = message_bus.RequestName(name, 0 if queues else do_not_queue)
+        return bool(self._answered(asked, "RequestName", _LIMIT_S) == primary_owner)
+
+    def disown(self, name: str) -> None:
+        """Give a name back, or leave its queue."""
+        self._answered(message_bus.ReleaseName(name), "ReleaseName", _LIMIT_S)
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Pass signals and calls on as they arrive, on this event loop."""

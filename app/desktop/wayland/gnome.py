@@ -23,6 +23,11 @@ _SHELL = Place("wisp.Shell", "/wisp/Shell", "wisp.Shell")
 _NAMES = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 
 
+def is_shell_here(bus: SessionBus) -> bool:
+    """Return whether GNOME Shell draws this session."""
+    return bool(bus.call(_NAMES, "NameHasOwner", "s", "org.gnome.Shell"))
+
+
 def is_here(bus: SessionBus) -> bool:
     """Return whether the extension answers: it is installed, enabled, and the screen is not locked."""
     return bus.has_owner(_SHELL.owner)
@@ -40,11 +45,8 @@ class GnomeWindows(Listing):
         self._bus = bus
         self._x_numbers: dict[str, int] = {}
         self._found: dict[int, dict[str, Any]] = {}
-        self._keys: dict[str, str] = {}
         self._changed: Callable[[], None] = lambda: None
-        self._pressed: Callable[[str], None] = lambda _what_for: None
         bus.hear(_SHELL, "Changed", self._change)
-        bus.hear(_SHELL, "Pressed", self._press)
         bus.hear(_NAMES, "NameOwnerChanged", self._reappear)
 
     def windows(self) -> tuple[Window, ...]:
@@ -98,29 +100,46 @@ class GnomeWindows(Listing):
     def follow(self, changed: Callable[[], None]) -> None:
         """Call `changed` whenever something happens to a window. The bus must be watched."""
         self._changed = changed
-        self._ask("Follow", "a{ss}", self._keys)
-
-    def listen_keys(self, keys: Mapping[str, Chord], pressed: Callable[[str], None]) -> tuple[str, ...]:
-        """Call `pressed` with what a key is for, whatever has the keyboard. Replaces the keys of the last call.
-
-        Returns those that the desktop or another program has.
-        """
-        self._keys, self._pressed = {what_for: accelerator(key) for what_for, key in keys.items()}, pressed
-        return tuple(self._ask("Follow", "a{ss}", self._keys))
+        self._ask("Follow", "a{ss}", {})
 
     def _change(self) -> None:
         self._changed()
-
-    def _press(self, what_for: str) -> None:
-        self._pressed(what_for)
 
     def _reappear(self, name: str, _before: str, now: str) -> None:
         """Follow again: the Shell ends its extensions when the screen is locked, and starts them afterwards."""
         if name == _SHELL.owner:
             with suppress(ToolFailed):  # because it may have ended again; the next list tells
                 if now:
-                    self._ask("Follow", "a{ss}", self._keys)
+                    self._ask("Follow", "a{ss}", {})
             self._changed()
+
+
+class GnomeKey:
+    """A key that the extension passes on from any program. It is the `Grabbed` of `heard_key.py`."""
+
+    def __init__(self, bus: SessionBus, what_for: str, chord: Chord, pressed: Callable[[], None]) -> None:
+        self._bus = bus
+        self._keys = {what_for: accelerator(chord)}
+        bus.hear(_SHELL, "Pressed", lambda _what_for: pressed())
+        bus.hear(_NAMES, "NameOwnerChanged", self._reappear)
+
+    def grab(self) -> str:
+        """Ask for the key. Without the extension nobody has it, and as soon as there is one it is asked."""
+        try:
+            return "GNOME" if self._bus.call(_SHELL, "Follow", "a{ss}", self._keys) else ""
+        except Refused as refused:
+            if not refused.is_absent:
+                raise
+            return ""
+
+    def _reappear(self, name: str, _before: str, now: str) -> None:
+        """Ask again: the Shell ends its extensions when the screen is locked, and starts them afterwards."""
+        if name == _SHELL.owner and now:
+            with suppress(ToolFailed):  # because it may have ended again
+                self.grab()
+
+    def leave(self) -> None:
+        """The extension lets go of the key when the connection closes."""
 
 
 def windows_of(found: list[dict[str, Any]]) -> tuple[Window, ...]:

@@ -1,4 +1,4 @@
-"""Windows and keys by scripts inside KWin: one that tells the windows at each change, one for each act, one for keys.
+"""Windows and keys by scripts inside KWin: one that tells the windows at each change, one for each act and each key.
 
 https://develop.kde.org/docs/plasma/kwin/api/. A script calls Wisp's own connection to the bus.
 """
@@ -6,8 +6,8 @@ https://develop.kde.org/docs/plasma/kwin/api/. A script calls Wisp's own connect
 from __future__ import annotations
 
 import json
+import re
 import tempfile
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -28,28 +28,29 @@ _PATH, _WINDOWS, _KEYS = "/kwin", "wisp.Windows", "wisp.Keys"
 _REF_DIGITS = 8
 _UNLISTED = frozenset({"backdrop", "unmanaged"})
 _MODIFIERS = {"Control_L": "Ctrl", "Alt_L": "Alt", "Shift_L": "Shift", "Super_L": "Meta"}
-_LOOK_UP_S = 0.5
 
 
 class _Scripts:
-    """The scripts that one connection has in KWin."""
+    """The scripts that one connection has in KWin, or those that all of Wisp share, by their `mark`."""
 
-    def __init__(self, bus: SessionBus) -> None:
+    def __init__(self, bus: SessionBus, mark: str = "") -> None:
         self._bus = bus
-        self._mark = f"wisp{bus.name.replace(':', '-')}"
+        self._mark = mark or f"wisp{bus.name.replace(':', '-')}"
 
     def is_running(self, name: str) -> bool:
         return bool(self._bus.call(_SCRIPTING, "isScriptLoaded", "s", f"{self._mark}-{name}"))
 
-    def run(self, name: str, values: Mapping[str, object]) -> None:
+    def run(self, resource: str, values: Mapping[str, object], *, as_: str = "") -> None:
         """Run a resource as a script, to the end of its first turn. `values` are its constants."""
-        script = f"{self._mark}-{name}"
+        script = f"{self._mark}-{as_ or resource}"
         values = {"wisp": self._bus.name, "script": script, **values}
         head = "".join(f"const {key} = {json.dumps(value)};\n" for key, value in values.items())
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="wisp-", suffix=".js") as file:
-            file.write(head + resources.text(f"desktop/kwin-{name}.js"))
+            file.write(head + resources.text(f"desktop/kwin-{resource}.js"))
             file.flush()
             number = self._bus.call(_SCRIPTING, "loadScript", "ss", file.name, script)
+            if number < 0:  # because another Wisp has loaded it meanwhile
+                return
             try:
                 self._bus.call(Place(_KWIN, f"/Scripting/Script{number}", "org.kde.kwin.Script"), "run")
             except Refused:  # because KWin 5 has it there
@@ -159,56 +160,55 @@ class KwinWindows(Listing):
         self._scripts.end("windows")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key that KWin passes on from any program. `title` names it in KDE's settings."""
+class KwinKey:
+    """A key that KWin passes on from any program. It is the `Grabbed` of `heard_key.py`.
 
-    title: str
-    chord: Chord
-    pressed: Callable[[], None]
-
-
-class KwinKeys:
-    """Keys that KWin passes on, heard on a thread of their own: a busy desktop thread does not delay the stop key.
-
-    `taken`: what the keys do instead that something else had before, by their titles.
+    One script passes it on to everyone who queues for the key's name on the bus, so a Wisp that ends takes it from no
+    other. A script that nobody queues for ends itself at the next press.
     """
 
-    def __init__(self, environment: Mapping[str, str], keys: Sequence[Key]) -> None:
-        self._bus = SessionBus(environment)
-        self._scripts = _Scripts(self._bus)
-        self._keys = {key.title: key for key in keys}
-        self._is_over = threading.Event()
-        self._bus.serve(_PATH, _KEYS, {"Pressed": lambda title: self._keys[title].pressed()})
-        self._forget()  # because KDE keeps what a key was before, whatever a script asks for
-        self._scripts.run("keys", {"keys": [{"title": key.title, "keys": qt_name(key.chord)} for key in keys]})
-        self.taken = {key.title: owner for key in keys if (owner := self._owner(key.title)) != key.title}
-        self._thread = threading.Thread(target=self._listen, name="kwin-keys", daemon=True)
-        self._thread.start()
+    def __init__(self, bus: SessionBus, what_for: str, chord: Chord, pressed: Callable[[], None]) -> None:
+        self._bus = bus
+        self._scripts = _Scripts(bus, "wisp")
+        self._keys = qt_name(chord)
+        self._title = f"Wisp: {what_for} ({self._keys})"
+        self._script = "key_" + re.sub(r"\W", lambda sign: f"{ord(sign[0]):x}", f"{what_for}_{'_'.join(chord.keys)}")
+        self._name = f"wisp.{self._script}"
+        bus.serve(_PATH, _KEYS, {self._script: pressed})
 
-    def _owner(self, title: str) -> str:
-        """Return what KDE does at the key of that title; "" if it knows no such key."""
-        codes = self._bus.call(_SHORTCUTS, "shortcut", "as", ["kwin", title, "KWin", title])
+    def grab(self) -> str:
+        self._bus.own(self._name, queues=True)
+        self._run()
+        owner = self._owner()
+        return "" if owner in ("", self._title) else f"KDE ({owner})"
+
+    def _run(self) -> None:
+        if not self._scripts.is_running(self._script):
+            self._forget()  # because KDE keeps what a key was before, whatever a script asks for
+            names = {"queue": self._name, "member": self._script}
+            self._scripts.run("key", {**names, "title": self._title, "keys": self._keys}, as_=self._script)
+
+    def _owner(self) -> str:
+        """Return what KDE does at the key."""
+        codes = self._bus.call(_SHORTCUTS, "shortcut", "as", ["kwin", self._title, "KWin", self._title])
         owner = self._bus.call(_SHORTCUTS, "action", "i", codes[0]) if codes else ()
         return str(owner[1]) if owner else ""
 
     def _forget(self) -> None:
-        for title in self._keys:
-            with suppress(Refused):  # because KDE does not know it
-                self._bus.call(_SHORTCUTS, "unregister", "ss", "kwin", title)
+        with suppress(Refused):  # because KDE does not know it
+            self._bus.call(_SHORTCUTS, "unregister", "ss", "kwin", self._title)
 
-    def _listen(self) -> None:
-        with suppress(OSError, ToolFailed):  # because the session ends
-            while not self._is_over.is_set():
-                self._bus.pump(_LOOK_UP_S)
-            self._scripts.end("keys")
+    def _is_wanted(self) -> bool:
+        return bool(self._bus.call(_NAMES, "NameHasOwner", "s", self._name))
+
+    def leave(self) -> None:
+        """Take the key out of KWin and out of KDE's settings, if nobody else wants it."""
+        self._bus.disown(self._name)
+        if not self._is_wanted():
+            self._scripts.end(self._script)
             self._forget()
-        self._bus.close()
-
-    def close(self) -> None:
-        """Take the keys out of KWin and out of KDE's settings."""
-        self._is_over.set()
-        self._thread.join()
+            if self._is_wanted():  # because another Wisp came meanwhile, and found the script still there
+                self._run()
 
 
 def qt_name(chord: Chord) -> str:

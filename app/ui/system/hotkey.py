@@ -15,6 +15,7 @@ from Xlib.error import BadAccess, CatchError, ConnectionClosedError
 
 from app.base.values import dataclass
 from app.ui.approvals.devices import WITNESS
+from app.ui.machine import HearKey, hear_no_key
 
 _MODIFIERS = {
     "ctrl": "ctrl",
@@ -68,14 +69,20 @@ class Grab(Protocol):
 
 
 class Hotkey(QObject):
-    """The summon key. `pressed` is emitted on the GUI thread, and `ignored` for a press that does not count."""
+    """The summon key. `ignored` is emitted for a press that does not count, `lost` if the desktop has the key already.
+
+    On Wayland the grab hears it only while an X11 program has the keyboard; `hear_key` hears it always, where it can.
+    """
 
     pressed = Signal()
     ignored = Signal()
+    lost = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, hear_key: HearKey = hear_no_key) -> None:
         super().__init__()
+        self._hear_key = hear_key
         self._grab: Grab | None = None
+        self._unhear: Callable[[], None] | None = None
 
     def use(self, text: str) -> str:
         """Listen to this key combination instead of the old one; "" listens to none. Returns what is wrong with it,
@@ -86,16 +93,30 @@ class Hotkey(QObject):
         try:
             self._grab = _grabbed(parsed(text), self.pressed.emit, self.ignored.emit)
         except ValueError as error:
-            return QCoreApplication.translate("Hotkey", "The key that calls Wisp, {keys}, does not work: {why}").format(
-                keys=text, why=error
-            )
+            return _problem(text, error)
+        self._unhear = self._hear_key(
+            text, self.pressed.emit, lambda owner: self.lost.emit(_problem(text, _had(owner)))
+        )
         return ""
 
     def close(self) -> None:
         """Release the key for other programs."""
+        if self._unhear is not None:
+            self._unhear()
+            self._unhear = None
         if self._grab is not None:
             self._grab.close()
             self._grab = None
+
+
+def _problem(keys: str, why: object) -> str:
+    told = QCoreApplication.translate("Hotkey", "The key that calls Wisp, {keys}, does not work: {why}")
+    return told.format(keys=keys, why=why)
+
+
+def _had(owner: str) -> str:
+    told = QCoreApplication.translate("Hotkey", "{owner} has this key. Choose another one in the settings.")
+    return told.format(owner=owner)
 
 
 def _grabbed(keys: Keys, pressed: Callable[[], None], ignored: Callable[[], None]) -> Grab:

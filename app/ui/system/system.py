@@ -33,6 +33,7 @@ from app.settings import catalog, tokens
 from app.settings.catalog import Setting
 from app.settings.store import Settings
 from app.ui.approvals.devices import WITNESS
+from app.ui.machine import HearKey, hear_no_key
 from app.ui.presence import Presence
 from app.ui.system import autostart, tray
 from app.ui.system.hotkey import Hotkey
@@ -186,7 +187,14 @@ class System(QObject):
 
     restyled = Signal()
 
-    def __init__(self, application: QApplication, presence: Presence, look: Look, settings: Settings) -> None:
+    def __init__(
+        self,
+        application: QApplication,
+        presence: Presence,
+        look: Look,
+        settings: Settings,
+        hear_key: HearKey = hear_no_key,
+    ) -> None:
         super().__init__()
         self._presence = presence
         self._application = application
@@ -200,8 +208,9 @@ class System(QObject):
         self._speaking = (False, "")
         """Whether it is to speak, and in which voice."""
         self._tray = tray.Tray(look.theme, presence.actions, look.name) if tray.has_tray() else None
-        self.hotkey = Hotkey()
+        self.hotkey = Hotkey(hear_key)
         self.hotkey.pressed.connect(self.summon)
+        self.hotkey.lost.connect(lambda problem: presence.tell("warning", problem))
         self._bus = BusNotifier(look.name, presence.open)
         self.notifier = Notifier(self._ways(), on=settings[catalog.NOTIFICATIONS])
         presence.inbox.view_changed.connect(self.notifier.show_view)

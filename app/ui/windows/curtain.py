@@ -8,6 +8,7 @@ Elsewhere they become transparent and let clicks through, which only the GUI thr
 from __future__ import annotations
 
 import logging
+import os
 import struct
 import threading
 import time
@@ -30,6 +31,7 @@ _LEVELS = 8
 _MOST_WISPS = 256
 # because window managers may refuse a plain program: https://specifications.freedesktop.org/wm-spec/wm-spec-latest.html
 _OF_A_PAGER = 2
+_ALPHA_DEPTH = 32
 _ALL_WORKSPACES = 0xFFFFFFFF
 
 Shape = list[tuple[int, int, int, int]] | None
@@ -127,6 +129,61 @@ class XConnection:
             root = self._display.screen().root
             found = root.get_full_property(self._display.intern_atom("_NET_ACTIVE_WINDOW"), X.AnyPropertyType)
             return int(found.value[0]) if found is not None and len(found.value) else 0
+
+    def manager(self) -> str:
+        """Return the name of the window manager; "" if there is none."""
+        from Xlib import X
+        from Xlib.error import XError
+
+        with self._lock:
+            found = self._display.screen().root.get_full_property(
+                self._atom("_NET_SUPPORTING_WM_CHECK"), X.AnyPropertyType
+            )
+            if found is None:
+                return ""
+            try:
+                check = self._display.create_resource_object("window", int(found.value[0]))
+                name = check.get_full_property(self._atom("_NET_WM_NAME"), X.AnyPropertyType)
+            except XError:
+                return ""
+        return bytes(name.value).decode("utf-8", "replace") if name is not None else ""
+
+    def make_caller(self, title: str) -> int:
+        """Make a window of one transparent pixel, which the window manager gives the keyboard. Returns its id."""
+        from Xlib import X, Xatom, Xutil
+        from Xlib.ext import shape
+
+        with self._lock:
+            screen = self._display.screen()
+            root, visual = screen.root, _transparent_visual(screen)
+            colours = root.create_colormap(visual, X.AllocNone)
+            window = root.create_window(
+                0, 0, 1, 1, 0, _ALPHA_DEPTH, X.InputOutput, visual, background_pixel=0, border_pixel=0, colormap=colours
+            )
+            window.set_wm_name(title)
+            window.set_wm_class("wisp", "Wisp")
+            window.set_wm_hints(flags=Xutil.InputHint, input=1)
+            window.set_wm_normal_hints(flags=Xutil.USPosition | Xutil.USSize)
+            window.change_property(self._atom("_NET_WM_PID"), Xatom.CARDINAL, 32, [os.getpid()])
+            undecorated = [2, 0, 0, 0, 0]  # https://gitlab.gnome.org/GNOME/mutter/-/blob/main/src/x11/xprops.h
+            window.change_property(self._atom("_MOTIF_WM_HINTS"), self._atom("_MOTIF_WM_HINTS"), 32, undecorated)
+            apart = [self._atom(f"_NET_WM_STATE_SKIP_{where}") for where in ("TASKBAR", "PAGER")]
+            window.change_property(self._atom("_NET_WM_STATE"), Xatom.ATOM, 32, apart)
+            window.shape_rectangles(shape.SO.Set, shape.SK.Input, X.Unsorted, 0, 0, [])
+            self._display.sync()
+        self.mark(window.id, os.getpid())
+        return int(window.id)
+
+    def call(self, window_id: int, x: int, y: int) -> None:
+        """Show a window, and let the window manager give it the keyboard."""
+        with self._lock:
+            window = self._display.create_resource_object("window", window_id)
+            window.configure(x=x, y=y)
+            window.map()
+        self._ask_manager(window_id, ("_NET_ACTIVE_WINDOW", _OF_A_PAGER))
+
+    def _atom(self, name: str) -> int:
+        return int(self._display.intern_atom(name))
 
     def name_of(self, window_id: int) -> tuple[str, str]:
         """Return a window's program and title, as the window reports them; "" for what it does not report."""
@@ -334,6 +391,11 @@ def _bounds(window: Any) -> Shape:
     return [
         (rect.x, rect.y, rect.width, rect.height) for rect in window.shape_get_rectangles(shape.SK.Bounding).rectangles
     ]
+
+
+def _transparent_visual(screen: Any) -> int:
+    """Return the id of a way to draw with transparency, which every XWayland has."""
+    return next(int(depth.visuals[0].visual_id) for depth in screen.allowed_depths if depth.depth == _ALPHA_DEPTH)
 
 
 def _told(error: object, _request: object) -> None:

@@ -165,7 +165,8 @@ def surroundings() -> WindowDeps:
     found.mark()
     found.look()
     if found.server is not None and (found.server.is_xwayland() or _has_its_outputs()):
-        found.keyboard = XwaylandKeyboard(found.server)
+        is_managed = found.server.manager() in _FOR_MANAGED_ONLY
+        found.keyboard = (ManagedKeyboard if is_managed else XwaylandKeyboard)(found.server)
         drawing.Menu.ground = found.keyboard.ground
     return found
 
@@ -175,6 +176,8 @@ def _has_its_outputs() -> bool:
     return any(screen.name().startswith("XWAYLAND") for screen in QGuiApplication.screens())
 
 
+_FOR_MANAGED_ONLY = ("GNOME Shell", "Mutter", "KWin")
+"""Window managers that give the keyboard to no window past them."""
 XCB_EVENT = b"xcb_generic_event_t"
 _PROPERTY = struct.Struct("=BBHII")
 """Kind, padding, sequence, window, atom: the beginning of an event about a property."""
@@ -228,15 +231,13 @@ class XwaylandKeyboard(QObject):
         self._server = server
         self._holder: QWindow | None = None
         self._caller = _unseen(Qt.WindowType.WindowTransparentForInput)
-        self.ground = _Ground(self.take_again)
+        self.ground = _Ground(self._ground_opened, self._ground_closed)
         self._watch = FocusWatch(server.active_window_atom())
         self._watch.changed.connect(self._look, Qt.ConnectionType.QueuedConnection)
 
     def take(self, window: QWindow) -> None:
         """Give a visible window the keyboard. Nobody tells XWayland where a native program took it: so ask again."""
-        self._caller.hide()
-        self._caller.setGeometry(window.x(), window.y(), 1, 1)
-        self._caller.show()
+        self._call(window.position())
         window.setKeyboardGrabEnabled(True)
         self._holder = window
         self._server.note_keyboard(int(window.winId()))
@@ -250,7 +251,7 @@ class XwaylandKeyboard(QObject):
         self._watch.set_on(is_on=False)
         self._server.note_keyboard(0)
         window.setKeyboardGrabEnabled(False)
-        self._caller.hide()
+        self._leave()
 
     def take_again(self) -> None:
         """Fetch the keyboard again for the window that has it. A compositor may have given it back by itself."""
@@ -262,17 +263,69 @@ class XwaylandKeyboard(QObject):
         if self._holder is not None and self._server.active_window():
             self.give_back(self._holder)
 
+    def _ground_opened(self) -> None:
+        return
+
+    def _ground_closed(self) -> None:
+        self.take_again()
+
+    # --- the window that the compositor gives the keyboard
+
+    def _call(self, at: QPoint) -> None:
+        self._caller.hide()
+        self._caller.setGeometry(at.x(), at.y(), 1, 1)
+        self._caller.show()
+
+    def _leave(self) -> None:
+        self._caller.hide()
+
+
+class ManagedKeyboard(XwaylandKeyboard):
+    """The same where only windows that the window manager knows get the keyboard, and where it says which has it.
+
+    Qt does not know the invisible window: it would take it for the active one of its own.
+    """
+
+    def __init__(self, server: XConnection) -> None:
+        self._caller_id = server.make_caller("Wisp")
+        self._is_called = False
+        super().__init__(server)
+
+    def _look(self) -> None:
+        """Let go when any other program gets the keyboard, by the person's click or its own wish."""
+        has_keyboard = self._server.active_window() == self._caller_id
+        if self._holder is not None and self._is_called and not has_keyboard:
+            self.give_back(self._holder)
+        self._is_called = has_keyboard
+
+    def _ground_opened(self) -> None:
+        if self._holder is None:
+            self._call(QPoint())
+
+    def _ground_closed(self) -> None:
+        if self._holder is None:
+            self._leave()
+
+    def _call(self, at: QPoint) -> None:
+        self._server.call(self._caller_id, at.x(), at.y())
+
+    def _leave(self) -> None:
+        self._is_called = False
+        self._server.unmap([self._caller_id])
+
 
 class _Ground:
     """Covers all screens with nothing while a menu is open, so that the menu hears keys, and presses elsewhere."""
 
-    def __init__(self, closed: Callable[[], None]) -> None:
+    def __init__(self, opened: Callable[[], None], closed: Callable[[], None]) -> None:
         self._window = _unseen(Qt.WindowType.Window)
+        self._opened = opened
         self._closed = closed
 
     def open(self) -> None:
         self._window.setGeometry(QGuiApplication.primaryScreen().virtualGeometry())
         self._window.show()
+        self._opened()
 
     def close(self) -> None:
         self._window.hide()

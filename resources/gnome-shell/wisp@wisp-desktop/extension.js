@@ -32,8 +32,8 @@ const INTERFACE = `<node><interface name="${NAME}">
     <method name="MoveResize"><arg type="t" direction="in" name="window"/>
         <arg type="i" direction="in" name="x"/><arg type="i" direction="in" name="y"/>
         <arg type="i" direction="in" name="width"/><arg type="i" direction="in" name="height"/></method>
-    <!-- Tell the caller of changes, and of these keys (by what they are for): as long as it is on the bus, or until
-         it calls Follow again. Returns those that somebody else has. -->
+    <!-- Tell the caller of these keys (by what they are for), or if there are none, of changes: as long as it is on
+         the bus, or until it calls Follow again. Returns those that somebody else has. -->
     <method name="Follow"><arg type="a{ss}" direction="in" name="keys"/><arg type="as" direction="out"/></method>
     <signal name="Changed"/>
     <signal name="Pressed"><arg type="s" name="what_for"/></signal>
@@ -221,8 +221,10 @@ export default class WispExtension extends Extension {
     _change() {
         this._timer ||= GLib.timeout_add(GLib.PRIORITY_DEFAULT, TOLD_AFTER_MS, () => {
             this._timer = 0;
-            for (const sender of this._followers.keys())
-                this._tell(sender, 'Changed', null);
+            for (const [sender, {keys}] of this._followers) {
+                if (Object.keys(keys).length === 0)
+                    this._tell(sender, 'Changed', null);
+            }
             return GLib.SOURCE_REMOVE;
         });
     }

@@ -13,7 +13,7 @@ from app.base.geometry import Point, Rect
 from app.desktop.backends import Landing
 from app.desktop.keys import chord
 from app.desktop.wayland.bus import Place, Refused, SessionBus
-from app.desktop.wayland.gnome import GnomeWindows, accelerator, windows_of
+from app.desktop.wayland.gnome import GnomeKey, GnomeWindows, accelerator, windows_of
 
 
 def _told(number: int, **changed: Any) -> dict[str, Any]:
@@ -42,10 +42,14 @@ class Shell:
         self.is_there = True
         self.answers: dict[str, Any] = {"Follow": []}
         self.followed: list[dict[str, str]] = []
-        self.tell: dict[str, Callable[..., None]] = {}
+        self._handlers: dict[str, list[Callable[..., None]]] = {}
 
     def hear(self, _place: Place, member: str, handler: Callable[..., None]) -> None:
-        self.tell[member] = handler
+        self._handlers.setdefault(member, []).append(handler)
+
+    def told(self, member: str, *values: str) -> None:
+        for handler in self._handlers[member]:
+            handler(*values)
 
     def call(self, _place: Place, member: str, _signature: str = "", *body: Any) -> Any:
         if not self.is_there:
@@ -81,16 +85,17 @@ def test_after_the_screen_was_locked_the_keys_are_asked_for_again(gnome: GnomeWi
     changes: list[str] = []
     pressed: list[str] = []
     gnome.follow(lambda: changes.append("changed"))
-    gnome.listen_keys({"stop": chord("ctrl+alt+Escape")}, pressed.append)
+    key = GnomeKey(cast(SessionBus, shell), "stop", chord("ctrl+alt+Escape"), lambda: pressed.append("stop"))
+    assert not key.grab()
     shell.is_there = False
-    shell.tell["NameOwnerChanged"]("wisp.Shell", ":1.7", "")
+    shell.told("NameOwnerChanged", "wisp.Shell", ":1.7", "")
     with pytest.raises(ToolFailed, match="the screen is locked"):
         gnome.windows()
     shell.is_there = True
-    shell.tell["NameOwnerChanged"]("wisp.Shell", "", ":1.9")
-    shell.tell["Pressed"]("stop")
+    shell.told("NameOwnerChanged", "wisp.Shell", "", ":1.9")
+    shell.told("Pressed", "stop")
     keys = {"stop": "<Control><Alt>Escape"}
-    assert (shell.followed, pressed, len(changes)) == ([{}, keys, keys], ["stop"], 2)
+    assert (shell.followed, pressed, len(changes)) == ([{}, keys, {}, keys], ["stop"], 2)
 
 
 def test_a_window_counts_from_its_frame_and_a_menu_from_its_shadow() -> None:
