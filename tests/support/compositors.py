@@ -61,7 +61,8 @@ echo "mounted"
 exec sleep infinity
 """
 _SHELL = Place("org.gnome.Shell", "/org/gnome/Shell", "org.freedesktop.DBus.Properties")
-_SCREENSHOT = Place("org.gnome.Shell.Screenshot", "/org/gnome/Shell/Screenshot", "org.gnome.Shell.Screenshot")
+_GNOME_PICTURES = Place("org.gnome.Shell.Screenshot", "/org/gnome/Shell/Screenshot", "org.gnome.Shell.Screenshot")
+_KWIN_PICTURES = Place("org.kde.KWin", "/org/kde/KWin/ScreenShot2", "org.kde.KWin.ScreenShot2")
 
 
 def _keep_events_apart() -> None:
@@ -165,7 +166,8 @@ def _start_desktop(
         prepare(environment)
     program, *options = DESKTOPS[name]
     started = rendering(run, DEBIAN / "usr/bin" / program) if name == "kwin" else (program,)
-    compositor = _spawn(leaving, inside(*started, *options), environment)
+    to_look = {"KWIN_SCREENSHOT_NO_PERMISSION_CHECKS": "1"}  # for the tests' own pictures: Wisp takes none this way
+    compositor = _spawn(leaving, inside(*started, *options), environment | to_look)
     limit = time.monotonic() + _LIMIT_S
     while not ((run / "wayland-0").exists() and (display := _x_display_of(compositor))):
         assert compositor.poll() is None and time.monotonic() < limit, f"{name} did not start"
@@ -207,16 +209,31 @@ def _close_overview(environment: dict[str, str]) -> None:
         bus.close()
 
 
-def picture_of_gnome(environment: dict[str, str]) -> Image.Image:
-    """The whole screen, as GNOME itself sees it. It gives that to the service whose name is taken here."""
+def picture_of(name: str, environment: dict[str, str]) -> Image.Image:
+    """The whole screen, as GNOME or KWin itself sees it."""
     bus = SessionBus(environment)
     try:
-        assert bus.own("org.gnome.SettingsDaemon.MediaKeys")
-        path = str(Path(environment["HOME"]) / "screen.png")
-        bus.call(_SCREENSHOT, "Screenshot", "bbs", False, False, path, limit_s=_LIMIT_S)  # no pointer, no flash
-        return Image.open(path).convert("RGB")
+        return _picture_of_gnome(bus, environment) if name == "gnome" else _picture_of_kwin(bus)
     finally:
         bus.close()
+
+
+def _picture_of_gnome(bus: SessionBus, environment: dict[str, str]) -> Image.Image:
+    assert bus.own("org.gnome.SettingsDaemon.MediaKeys")  # which alone gets pictures
+    path = str(Path(environment["HOME"]) / "screen.png")
+    bus.call(_GNOME_PICTURES, "Screenshot", "bbs", False, False, path, limit_s=_LIMIT_S)  # no pointer, no flash
+    return Image.open(path).convert("RGB")
+
+
+def _picture_of_kwin(bus: SessionBus) -> Image.Image:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as pixels:
+        try:
+            found = bus.call(_KWIN_PICTURES, "CaptureWorkspace", "a{sv}h", {}, writing, limit_s=_LIMIT_S)
+        finally:
+            os.close(writing)
+        size = found["width"][1], found["height"][1]
+        return Image.frombytes("RGB", size, pixels.read(), "raw", "BGRX", found["stride"][1])
 
 
 def _end_all_of(run: Path) -> None:

@@ -29,6 +29,7 @@ _ALLOWED, _REFUSED = 0, 1
 _INPUT = 3
 _AREA = Rect(0, 0, 1280, 800)
 _VERSIONS = {"RemoteDesktop": 2, "ScreenCast": 5, "Clipboard": 1, "GlobalShortcuts": 1}
+_KEPT = "text/plain;charset=utf-8"
 _ERROR = f"{_NAME}Error.Failed"
 
 
@@ -122,20 +123,31 @@ class Portals:
 
     def paste(self, kind: str) -> bytes | None:
         """Let another program ask for what the newest session has copied. Returns None if it was not given."""
-        reading, writing = os.pipe()
         with self._lock:
-            serial = self._serial = self._serial + 1
-            done, success = threading.Event(), list[bool]()
-            self._pasting[serial] = writing, done, success
-            session = self.session
-            self._signal(session.owner, _PATH, "Clipboard", "SelectionTransfer", "osu", session.path, kind, serial)
-        content: list[bytes] = []
-        with os.fdopen(reading, "rb") as pipe:
-            reader = threading.Thread(target=lambda: content.append(pipe.read()), daemon=True)
-            reader.start()
+            content = self._ask(self.session, kind)
+        return content()
+
+    def _ask(self, session: Session, kind: str) -> Callable[[], bytes | None]:
+        """Ask for what a session has copied. Returns what waits for it."""
+        reading, writing = os.pipe()
+        serial = self._serial = self._serial + 1
+        done, success, content = threading.Event(), list[bool](), list[bytes]()
+        self._pasting[serial] = writing, done, success
+        self._signal(session.owner, _PATH, "Clipboard", "SelectionTransfer", "osu", session.path, kind, serial)
+
+        def read() -> None:
+            with os.fdopen(reading, "rb") as pipe:
+                content.append(pipe.read())
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+
+        def wait() -> bytes | None:
             assert done.wait(_LIMIT_S), "The program answered no SelectionTransfer."
             reader.join()
-        return content[0] if success[0] else None
+            return content[0] if success[0] else None
+
+        return wait
 
     # --- the bus
 
@@ -285,7 +297,14 @@ class Portals:
     def _copied(self, _caller: str, _path: str, session: str, options: dict[str, Any]) -> _Answer:
         found = self._with_clipboard(session)
         self.clipboard = {}
-        return "", (), lambda: self._tell_owner(found, options["mime_types"][1], is_owner=True)
+        kinds = options["mime_types"][1]
+
+        def tell() -> None:
+            self._tell_owner(found, kinds, is_owner=True)
+            if _KEPT in kinds:  # GNOME keeps a copy of every text at once
+                self._ask(found, _KEPT)
+
+        return "", (), tell
 
     def _read(self, _caller: str, _path: str, session: str, kind: str) -> _Answer:
         self._with_clipboard(session)

@@ -31,7 +31,7 @@ from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.kwin import KwinWindows
 from app.desktop.wayland.listener import TouchListener, on_compositor, on_gnome
-from app.desktop.wayland.occupation import locker, once_a_second
+from app.desktop.wayland.occupation import locker, once_a_second, saver
 from app.desktop.wayland.pasting import PastedTyping
 from app.desktop.wayland.pictures import WindowPictures
 from app.desktop.wayland.pointer import VirtualPointer, WaylandPointer
@@ -54,6 +54,7 @@ class OwnMeans:
     """What a compositor of the wlroots family gives for seeing and acting: its own protocols."""
 
     access = None
+    locker = staticmethod(locker)
 
     def __init__(self, environment: Mapping[str, str], compositor: Compositor) -> None:
         copier = Copier(compositor)
@@ -86,6 +87,7 @@ class PortalMeans:
         self.clipboard = WaylandClipboard(compositor) if has_clipboard else PortalClipboard(bus, self.access)
         self.listing = desktop_listing(environment, bus)
         self.touches = TouchListener(on_compositor(compositor) if compositor.has(IDLE) else on_gnome(bus))
+        self.locker = partial(saver, bus)
         bus.watch(asyncio.get_running_loop())
 
     async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
@@ -114,9 +116,8 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     Raises NeedsPerson if the compositor cannot be reached.
     """
     compositor = Compositor(environment)
-    lacking = [ability for ability in compositor.missing() if ability in _NEEDED]
-    bus = portals_of(environment) if lacking else None
-    if lacking and bus is None:
+    bus = portals_of(environment) if is_driven_by_portals(compositor) else None
+    if bus is None and (lacking := _lacking(compositor)):
         compositor.close()
         return _without_screen(compositor.path.name, lacking, stop)
     means = PortalMeans(environment, compositor, bus) if bus else OwnMeans(environment, compositor)
@@ -168,10 +169,19 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         accessibility=accessibility,
         close=close,
         listen=listen,
-        reach=partial(_reach, once_a_second(locker)),
+        reach=partial(_reach, once_a_second(means.locker)),
         access=means.access,
         shows_pointer=means.shows_pointer,
     )
+
+
+def _lacking(compositor: Compositor) -> list[str]:
+    return [ability for ability in compositor.missing() if ability in _NEEDED]
+
+
+def is_driven_by_portals(compositor: Compositor) -> bool:
+    """Return whether the compositor lacks protocols of its own that a screen cannot be worked on without."""
+    return bool(_lacking(compositor))
 
 
 def portals_of(environment: Mapping[str, str]) -> SessionBus | None:

@@ -138,6 +138,10 @@ class SessionBus:
         """Let others call these methods on this connection. They get the values of the call, and return nothing."""
         self._served.setdefault(f"{path} {interface}", {}).update(methods)
 
+    def has_owner(self, name: str) -> bool:
+        """Return whether a program has this name on the bus now."""
+        return bool(self._answered(message_bus.NameHasOwner(name), "NameHasOwner", _LIMIT_S))
+
     def own(self, name: str) -> bool:
         """Take a name on the bus. Returns False if another program has it."""
         primary_owner = 1

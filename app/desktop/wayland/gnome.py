@@ -25,7 +25,7 @@ _NAMES = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop
 
 def is_here(bus: SessionBus) -> bool:
     """Return whether the extension answers: it is installed, enabled, and the screen is not locked."""
-    return bool(bus.call(_NAMES, "NameHasOwner", "s", _SHELL.owner))
+    return bus.has_owner(_SHELL.owner)
 
 
 class GnomeWindows(Listing):

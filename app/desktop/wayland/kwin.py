@@ -23,7 +23,6 @@ from app.desktop.wayland.windows import Listing
 
 _KWIN = "org.kde.KWin"
 _SCRIPTING = Place(_KWIN, "/Scripting", "org.kde.kwin.Scripting")
-_NAMES = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _SHORTCUTS = Place("org.kde.kglobalaccel", "/kglobalaccel", "org.kde.KGlobalAccel")
 _PATH, _WINDOWS, _KEYS = "/kwin", "wisp.Windows", "wisp.Keys"
 _REF_DIGITS = 8
@@ -267,4 +266,4 @@ def _rect(box: Sequence[float]) -> Rect:
 
 def is_here(bus: SessionBus) -> bool:
     """Return whether KWin draws this session."""
-    return bool(bus.call(_NAMES, "NameHasOwner", "s", _KWIN))
+    return bus.has_owner(_KWIN)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from app.base.errors import WispError
+from app.desktop.wayland.bus import Place, Refused, SessionBus
 from app.desktop.wayland.compositor import IDLE, KDE_IDLE, Compositor
 from app.desktop.wayland.listener import watch_idleness
-from app.desktop.x11.occupation import is_locked
+from app.desktop.x11.occupation import SAVERS, is_locked
 
 _LOCKERS = frozenset({"swaylock", "hyprlock", "waylock", "gtklock"})
 _IN_USE_MS = 100
@@ -68,4 +70,13 @@ def locker() -> str:
                     return name
         except OSError:  # because it has ended meanwhile
             continue
+    return ""
+
+
+def saver(bus: SessionBus) -> str:
+    """Return the name of what locks the screen of a desktop that does so itself; "" if it is not locked."""
+    for name, path in SAVERS:
+        with suppress(Refused):  # because some desktops have neither
+            if bus.has_owner(name) and bus.call(Place(name, path, name), "GetActive"):
+                return "by the desktop"
     return ""

@@ -7,8 +7,11 @@ person before it opens one. What they remember is a token in the keyring, which 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 
 from app.base import ids
@@ -24,14 +27,16 @@ _REMOTE, _CAST = (Place(_OWNER, _PATH, f"{_FAMILY}{name}") for name in ("RemoteD
 CLIPBOARD = Place(_OWNER, _PATH, f"{_FAMILY}Clipboard")
 _BUS = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _PROPERTIES = "org.freedesktop.DBus.Properties"
+_CANCELLED = 1  # by the person; 2: in some other way
 _KEYBOARD_AND_POINTER, _MONITORS, _UNTIL_REVOKED, _HIDDEN = 3, 1, 2, 1
-_NEEDED_VERSION = 2
+NEEDED_VERSION = 2
 """Of RemoteDesktop: the first that gives a connection for input, and that remembers."""
 _START_LIMIT_S = 30.0
 """The bus starts the portal when it is first asked for."""
 _TOLD_AFTER_S = 1.0
 _QUESTION_LIMIT_S = 300.0
 _TOKEN = "screen-access"
+_WALLET_LIMIT_S = 3.0
 _QUESTION = Phrase(
     "Your desktop asks now whether Wisp may see the screen and use mouse and keyboard. Choose the monitors, switch on "
     "“Allow Remote Interaction” if it is there, and press “Share”."
@@ -39,6 +44,10 @@ _QUESTION = Phrase(
 _REFUSED = (
     "The desktop's question about sharing the screen was answered with no, so Wisp can neither see nor use it. "
     "Ask for the task again, and answer it with “Share”."
+)
+_ENDED = (
+    "The desktop ended its own question about sharing the screen, so Wisp can neither see nor use it. Is the portal of "
+    "your desktop installed (xdg-desktop-portal-gnome or -kde), and PipeWire running? `wisp doctor` looks."
 )
 _LOST = (
     "The desktop ended Wisp's access to the screen: it was locked, or somebody stopped the sharing in the panel. "
@@ -66,7 +75,7 @@ class Opened(Protocol):
 
 def is_offered(bus: SessionBus) -> bool:
     """Return whether this session has portals. The portal itself need not run yet."""
-    return _OWNER in bus.call(_BUS, "ListActivatableNames") or bool(bus.call(_BUS, "NameHasOwner", "s", _OWNER))
+    return _OWNER in bus.call(_BUS, "ListActivatableNames") or bus.has_owner(_OWNER)
 
 
 def versions(bus: SessionBus) -> dict[str, int]:
@@ -124,12 +133,12 @@ class PortalSession:
             raise
 
     async def _negotiate(self) -> None:
-        if await asyncio.to_thread(_version_apart, self._bus.address) < _NEEDED_VERSION:
+        if await asyncio.to_thread(_version_apart, self._bus.address) < NEEDED_VERSION:
             raise NeedsPerson(
                 "This desktop's portal gives programs no mouse and keyboard (RemoteDesktop 2 is missing). "
                 "Install the portal of your desktop (xdg-desktop-portal-gnome or -kde), then log out and in."
             )
-        token = await asyncio.to_thread(store.key_of, _TOKEN)
+        token = await _from_wallet(partial(store.key_of, _TOKEN)) or ""
         made = await self._request(_REMOTE, "CreateSession", "", {"session_handle_token": ("s", _handle())})
         self.path = made["session_handle"][1]
         self._bus.hear(Place("", self.path, f"{_FAMILY}Session"), "Closed", self._closed)
@@ -143,7 +152,7 @@ class PortalSession:
         started = await self._started(is_remembered=bool(token))
         self.has_clipboard = bool(started.get("clipboard_enabled", ("b", False))[1])
         if kept := started.get("restore_token"):
-            await asyncio.to_thread(store.keep, _TOKEN, kept[1])
+            await _from_wallet(partial(store.keep, _TOKEN, kept[1]))
         streams = tuple(_stream(*found) for found in started.get("streams", ("", ()))[1])
         if not streams:
             raise NeedsPerson("No monitor was shared with Wisp. Ask again, and choose one in the desktop's question.")
@@ -199,7 +208,7 @@ class PortalSession:
         finally:
             self._bus.forget(request, "Response")
         if code:
-            raise NeedsPerson(_REFUSED)
+            raise NeedsPerson(_REFUSED if code == _CANCELLED else _ENDED)
         return dict(results)
 
     def _closed(self, *_details: object) -> None:
@@ -227,6 +236,22 @@ def _version_apart(address: str) -> int:
         return _version(bus, "RemoteDesktop")
     finally:
         bus.close()
+
+
+async def _from_wallet(work: Callable[[], str]) -> str | None:
+    """Return the result of a call of the keyring; None if it is not there in time: it may wait for a password for ever.
+
+    Its thread is a daemon, so that such a question does not keep Wisp open.
+    """
+    result: Future[str] = Future()
+
+    def call() -> None:
+        result.set_result(work())
+
+    threading.Thread(target=call, name="keyring", daemon=True).start()
+    with suppress(TimeoutError):
+        return await asyncio.wait_for(asyncio.wrap_future(result), _WALLET_LIMIT_S)
+    return None
 
 
 def _handle() -> str:

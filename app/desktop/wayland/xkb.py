@@ -31,7 +31,8 @@ class Stroke:
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def load() -> ctypes.CDLL:
+    """Return libxkbcommon. Raises NeedsPerson if it is missing."""
     try:
         found = ctypes.CDLL(ctypes.util.find_library("xkbcommon") or "libxkbcommon.so.0")
     except OSError:
@@ -63,7 +64,7 @@ def layouts(keymap: str) -> list[dict[str, Stroke]]:
 
     Symbols are characters and X's names of keys. One that is on several keys is taken where the least is held.
     """
-    library = _library()
+    library = load()
     context = library.xkb_context_new(0)
     compiled = library.xkb_keymap_new_from_string(context, keymap.encode(), _TEXT_V1, 0)
     try:
@@ -92,7 +93,7 @@ def _held(stroke: Stroke) -> int:
 
 def _on_key(keymap: int, key: int, layout: int, known: tuple[int, int]) -> Iterator[tuple[str, Stroke]]:
     """Yield the symbols of a key that nothing but shift and the third level is held for."""
-    library, symbols = _library(), ctypes.POINTER(ctypes.c_uint32)()
+    library, symbols = load(), ctypes.POINTER(ctypes.c_uint32)()
     masks = (ctypes.c_uint32 * _MOST_MASKS)()
     shift, level3 = known
     for level in range(library.xkb_keymap_num_levels_for_key(keymap, key, layout)):
@@ -108,7 +109,7 @@ def _on_key(keymap: int, key: int, layout: int, known: tuple[int, int]) -> Itera
 
 def _names(symbol: int) -> Iterator[str]:
     """Yield X's name of a symbol, and the character that it types."""
-    library, name = _library(), ctypes.create_string_buffer(_NAME_BYTES)
+    library, name = load(), ctypes.create_string_buffer(_NAME_BYTES)
     if library.xkb_keysym_get_name(symbol, name, _NAME_BYTES) > 0:
         told = name.value.decode()
         yield _OTHER_NAMES.get(told, told)

@@ -21,7 +21,7 @@ from app.desktop.x11.windows import X11Windows
 
 _IN_USE_S = 20.0
 _LIMIT_S = 2.0
-_SAVERS = (
+SAVERS = (
     ("org.freedesktop.ScreenSaver", "/org/freedesktop/ScreenSaver"),
     ("org.gnome.ScreenSaver", "/org/gnome/ScreenSaver"),
 )
@@ -101,7 +101,7 @@ async def _is_saver_active(environment: Mapping[str, str]) -> bool:
     try:
         async with asyncio.timeout(_LIMIT_S):
             bus = await MessageBus(bus_address=address).connect()
-            for name, path in _SAVERS:
+            for name, path in SAVERS:
                 # because asking must not start a screen saver
                 asked = Message(name, path, name, "GetActive", flags=MessageFlag.NO_AUTOSTART)
                 answer = await bus.call(asked)

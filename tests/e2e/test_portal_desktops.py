@@ -1,4 +1,4 @@
-"""Wisp on a real GNOME: it asks, sees what GNOME shows, and types."""
+"""Wisp on a real GNOME and KDE: it asks, sees what they show, and types."""
 
 from __future__ import annotations
 
@@ -16,24 +16,28 @@ from app.desktop.backends import Frame
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
-from tests.support.compositors import composited, inside, is_installed, picture_of_gnome
+from tests.support.compositors import composited, inside, is_installed, picture_of
 from tests.support.consent import answering
 from tests.support.observer import observe, text_of
 from tests.support.waiting import eventually
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(not is_installed("gnome"), reason="GNOME is not installed; scripts/setup portals brings it"),
-]
+pytestmark = pytest.mark.long
 
 _SCREEN = Rect(0, 0, 1280, 800)
 _PANEL_HEIGHT = 32
-"""The panel has a clock, and a sign that the screen is shared."""
+"""GNOME's panel has a clock, and a sign that the screen is shared."""
+
+
+@pytest.fixture(params=["gnome", "kwin"])
+def name(request: pytest.FixtureRequest) -> str:
+    if not is_installed(request.param):
+        pytest.skip(f"{request.param} is not there; scripts/setup portals brings it")
+    return str(request.param)
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    with composited("gnome", tmp_path / "home") as found:
+def environment(name: str, tmp_path: Path) -> Iterator[dict[str, str]]:
+    with composited(name, tmp_path / "home") as found:
         yield found
 
 
@@ -58,10 +62,10 @@ async def _open(controller: DesktopController) -> None:
 
 
 def test_wisp_sees_and_types_once_the_person_allows_it(
-    environment: dict[str, str], desktop: Desktop, editor: None
+    name: str, environment: dict[str, str], desktop: Desktop, editor: None
 ) -> None:
     async def typed(controller: DesktopController) -> None:
-        controller.backend.keyboard.type_text("Hello, GNOME!")
+        controller.backend.keyboard.type_text("Hello, desktop!")
 
     async def seen(controller: DesktopController) -> Frame:
         return controller.backend.screen.grab(_SCREEN)
@@ -70,12 +74,12 @@ def test_wisp_sees_and_types_once_the_person_allows_it(
         frame = asyncio.run(desktop.run(seen))
         ours = Image.frombytes("RGB", (_SCREEN.width, _SCREEN.height), frame.bgrx, "raw", "BGRX")
         beneath = (0, _PANEL_HEIGHT, _SCREEN.width, _SCREEN.height)
-        return not ImageChops.difference(ours.crop(beneath), picture_of_gnome(environment).crop(beneath)).getbbox()
+        return not ImageChops.difference(ours.crop(beneath), picture_of(name, environment).crop(beneath)).getbbox()
 
     with answering(environment, allow=True):
         asyncio.run(desktop.run(_open))
     asyncio.run(desktop.run(typed))
-    assert eventually(lambda: text_of("mousepad", environment=environment) == "Hello, GNOME!")
+    assert eventually(lambda: text_of("mousepad", environment=environment) == "Hello, desktop!")
     assert eventually(looks_alike)
 
 
