@@ -90,7 +90,7 @@ class PortalMeans:
         self.locker = partial(saver, bus)
         bus.watch(asyncio.get_running_loop())
 
-    async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
+    async def begin(self, pictures: Sequence[int], streams: tuple[Stream, ...], hands: int) -> None:
         self.mouse.begin(hands)
         await self.screen.begin(pictures, streams)
 

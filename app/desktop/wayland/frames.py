@@ -7,7 +7,9 @@ then. The mark by which a desktop says that the screen is shared lies in every p
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import NeedsPerson, ToolFailed
@@ -33,16 +35,20 @@ class PortalScreen(Monitors):
         self._streams: dict[Rect, CaptureStream] = {}
         self._shown: dict[Rect, Any] = {}
 
-    async def begin(self, pictures: int, streams: tuple[Stream, ...]) -> None:
-        """Show these streams, and wait for the first picture of each. Raises NeedsPerson if none comes."""
+    async def begin(self, pictures: Sequence[int], streams: tuple[Stream, ...]) -> None:
+        """Show these streams, each by a connection, and wait for the first picture of each.
+
+        Raises NeedsPerson if none comes. Owns the connections' descriptors.
+        """
         try:
             from pipewire_capture import CaptureStream  # late, because it brings numpy and needs PipeWire's library
         except ImportError as error:
             raise NeedsPerson(f"The screen cannot be captured ({error}). Install libpipewire-0.3.") from None
 
-        for stream in streams:
+        for handle, stream in zip(pictures, streams, strict=True):
             size = stream.area.width, stream.area.height
-            shown = self._streams[stream.area] = CaptureStream(pictures, stream.node, *size, 0.0)
+            shown = self._streams[stream.area] = CaptureStream(handle, stream.node, *size, 0.0)
+            os.close(handle)  # it has a copy; while this one is open, PipeWire takes the stream for a living one
             shown.start()
         until = time.monotonic() + _FIRST_S
         while not all(self._picture(area) is not None for area in self._streams):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -66,8 +66,8 @@ class Stream:
 class Opened(Protocol):
     """What is made of a session once it is open."""
 
-    async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
-        """Use the connections to PipeWire and to the input. Owns both descriptors."""
+    async def begin(self, pictures: Sequence[int], streams: tuple[Stream, ...], hands: int) -> None:
+        """Use the connections to PipeWire, one for each stream, and to the input. Owns all descriptors."""
         ...
 
     def end(self) -> None: ...
@@ -157,8 +157,8 @@ class PortalSession:
         if not streams:
             raise NeedsPerson("No monitor was shared with Wisp. Ask again, and choose one in the desktop's question.")
         hands = self._bus.call(_REMOTE, "ConnectToEIS", "oa{sv}", self.path, {})
-        pictures = self._bus.call(_CAST, "OpenPipeWireRemote", "oa{sv}", self.path, {})
-        await self._opened.begin(pictures.to_raw_fd(), streams, hands.to_raw_fd())
+        pictures = [self._bus.call(_CAST, "OpenPipeWireRemote", "oa{sv}", self.path, {}) for _ in streams]
+        await self._opened.begin([one.to_raw_fd() for one in pictures], streams, hands.to_raw_fd())
 
     async def _started(self, *, is_remembered: bool) -> Mapping[str, Any]:
         """Start the session. The person is told before the desktop asks; with a token it usually does not."""

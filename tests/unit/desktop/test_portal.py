@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -30,8 +30,9 @@ class Opened:
         self.hands = PortalHands()
         self.streams: tuple[Stream, ...] = ()
 
-    async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
-        os.close(pictures)
+    async def begin(self, pictures: Sequence[int], streams: tuple[Stream, ...], hands: int) -> None:
+        for handle in pictures:
+            os.close(handle)
         self.streams = streams
         self.hands.begin(hands)
 
