@@ -22,7 +22,9 @@ from PIL import Image
 from Xlib.protocol.display import Display as XConnection
 from Xlib.protocol.event import event_class
 
+from app.base import resources
 from app.desktop.wayland.bus import Place, Refused, SessionBus
+from app.desktop.wayland.gnome import EXTENSION
 from app.desktop.x11.virtual import _LAUNCHERS, _end_with_parent
 from tests.support.render_node import rendering
 from tests.support.waiting import eventually
@@ -68,6 +70,13 @@ exec sleep infinity
 _SHELL = Place("org.gnome.Shell", "/org/gnome/Shell", "org.freedesktop.DBus.Properties")
 _GNOME_PICTURES = Place("org.gnome.Shell.Screenshot", "/org/gnome/Shell/Screenshot", "org.gnome.Shell.Screenshot")
 _KWIN_PICTURES = Place("org.kde.KWin", "/org/kde/KWin/ScreenShot2", "org.kde.KWin.ScreenShot2")
+
+_CALM = (
+    ("org.gnome.shell", "enabled-extensions", f"['{EXTENSION}']"),
+    ("org.gnome.desktop.interface", "enable-animations", "false"),
+    ("org.gnome.desktop.notifications", "show-banners", "false"),
+)
+"""GNOME's settings with the extension, and without what lies over windows for a while."""
 
 
 def _keep_events_apart() -> None:
@@ -165,8 +174,9 @@ def _start_desktop(
     for bus in ("SYSTEM", "SESSION"):  # GNOME ends without a system bus
         daemon = inside("dbus-daemon", "--session", "--nofork", "--nopidfile", "--nosyslog")
         environment[f"DBUS_{bus}_BUS_ADDRESS"] = _told(leaving, environment, *daemon)
-    for program in ("pipewire", "wireplumber"):
-        _spawn(leaving, inside(program), environment)
+    _spawn(leaving, inside("pipewire"), environment)
+    assert eventually((run / "pipewire-0").exists, limit_s=_LIMIT_S)  # without it the next one ends at once
+    _spawn(leaving, inside("wireplumber"), environment)
     if prepare:
         prepare(environment)
     program, *options = DESKTOPS[name]
@@ -212,6 +222,15 @@ def _close_overview(environment: dict[str, str]) -> None:
         assert eventually(lambda: not is_open(), limit_s=_LIMIT_S)
     finally:
         bus.close()
+
+
+def with_extension(environment: dict[str, str]) -> None:
+    """Install Wisp's extension of GNOME Shell, before that starts. Does nothing for KWin."""
+    if environment["XDG_CURRENT_DESKTOP"] == "GNOME":
+        folder = Path(environment["HOME"]) / ".local/share/gnome-shell/extensions" / EXTENSION
+        shutil.copytree(resources.path(f"gnome-shell/{EXTENSION}"), folder)
+        for setting in _CALM:
+            subprocess.run(inside("gsettings", "set", *setting), env=environment, check=True)
 
 
 def picture_of(name: str, environment: dict[str, str]) -> Image.Image:

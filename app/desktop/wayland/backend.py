@@ -93,9 +93,9 @@ class PortalMeans:
         self.locker = partial(saver, bus)
         bus.watch(asyncio.get_running_loop())
 
-    async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
+    async def begin(self, connect: Callable[[], int], streams: tuple[Stream, ...], hands: int) -> None:
         self.mouse.begin(hands)
-        await self.screen.begin(pictures, streams)
+        await self.screen.begin(connect, streams)
 
     def end(self) -> None:
         self.mouse.end()

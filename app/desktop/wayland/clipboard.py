@@ -126,6 +126,7 @@ class WaylandClipboard:
             task.add_done_callback(self._writing.discard)
 
         def replaced() -> None:
+            wire.forget(source)  # because KWin may say it twice
             wire.send(source, 1)
             if self.held is held:
                 self.held = {}

@@ -7,7 +7,9 @@ then. The mark by which a desktop says that the screen is shared lies in every p
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import NeedsPerson, ToolFailed
@@ -33,26 +35,20 @@ class PortalScreen(Monitors):
         self._streams: dict[Rect, CaptureStream] = {}
         self._shown: dict[Rect, Any] = {}
 
-    async def begin(self, pictures: int, streams: tuple[Stream, ...]) -> None:
-        """Show these streams, and wait for the first picture of each. Raises NeedsPerson if none comes."""
-        self._open(pictures, streams)
+    async def begin(self, connect: Callable[[], int], streams: tuple[Stream, ...]) -> None:
+        """Show these streams, each by a connection of its own, and wait for the first picture of each.
+
+        Raises NeedsPerson if none comes.
+        """
         for _ in range(_TRIES):
-            if await self._begun():
+            self._open(connect, streams)
+            if await self._has_begun():
                 return
             # The first picture of a screen on which nothing moves can be missed.
-            self._open(pictures, streams)
         why = next((stream.error for stream in self._streams.values() if stream.error), "")
         raise NeedsPerson(f"The desktop shared its screen, but no picture came. {why or ''}".strip())
 
-    async def _begun(self) -> bool:
-        until = time.monotonic() + _FIRST_S
-        while not all(self._picture(area) is not None for area in self._streams):
-            if time.monotonic() > until:
-                return False
-            await asyncio.sleep(_LOOK_AGAIN_S)
-        return True
-
-    def _open(self, pictures: int, streams: tuple[Stream, ...]) -> None:
+    def _open(self, connect: Callable[[], int], streams: tuple[Stream, ...]) -> None:
         try:
             from pipewire_capture import CaptureStream  # late, because it brings numpy and needs PipeWire's library
         except ImportError as error:
@@ -60,9 +56,20 @@ class PortalScreen(Monitors):
 
         self.end()
         for stream in streams:
-            size = stream.area.width, stream.area.height
-            shown = self._streams[stream.area] = CaptureStream(pictures, stream.node, *size, 0.0)
+            handle = connect()
+            shown = self._streams[stream.area] = CaptureStream(
+                handle, stream.node, stream.area.width, stream.area.height, 0.0
+            )
+            os.close(handle)  # it has a copy; while this one is open, PipeWire takes the stream for a living one
             shown.start()
+
+    async def _has_begun(self) -> bool:
+        until = time.monotonic() + _FIRST_S
+        while not all(self._picture(area) is not None for area in self._streams):
+            if time.monotonic() > until:
+                return False
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        return True
 
     def end(self) -> None:
         for stream in self._streams.values():

@@ -199,7 +199,7 @@ class KwinKey:
             self._bus.call(_SHORTCUTS, "unregister", "ss", "kwin", self._title)
 
     def _is_wanted(self) -> bool:
-        return bool(self._bus.call(_NAMES, "NameHasOwner", "s", self._name))
+        return self._bus.has_owner(self._name)
 
     def leave(self) -> None:
         """Take the key out of KWin and out of KDE's settings, if nobody else wants it."""

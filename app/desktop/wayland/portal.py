@@ -66,8 +66,11 @@ class Stream:
 class Opened(Protocol):
     """What is made of a session once it is open."""
 
-    async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
-        """Use the connections to PipeWire and to the input. Owns both descriptors."""
+    async def begin(self, connect: Callable[[], int], streams: tuple[Stream, ...], hands: int) -> None:
+        """Use the session: `connect` returns a new connection to PipeWire, `hands` is that for input.
+
+        Owns these descriptors.
+        """
         ...
 
     def end(self) -> None: ...
@@ -157,8 +160,11 @@ class PortalSession:
         if not streams:
             raise NeedsPerson("No monitor was shared with Wisp. Ask again, and choose one in the desktop's question.")
         hands = self._bus.call(_REMOTE, "ConnectToEIS", "oa{sv}", self.path, {})
-        pictures = self._bus.call(_CAST, "OpenPipeWireRemote", "oa{sv}", self.path, {})
-        await self._opened.begin(pictures.to_raw_fd(), streams, hands.to_raw_fd())
+        await self._opened.begin(self._connected_to_pictures, streams, hands.to_raw_fd())
+
+    def _connected_to_pictures(self) -> int:
+        """Return a new connection to PipeWire, which shows only what was shared."""
+        return int(self._bus.call(_CAST, "OpenPipeWireRemote", "oa{sv}", self.path, {}).to_raw_fd())
 
     async def _started(self, *, is_remembered: bool) -> Mapping[str, Any]:
         """Start the session. The person is told before the desktop asks; with a token it usually does not."""

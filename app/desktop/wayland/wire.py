@@ -94,7 +94,7 @@ class Messages(ABC):
         self._events[number] = events
 
     def forget(self, number: int) -> None:
-        """Pass the events of an object that the other side has made to nobody any more."""
+        """Pass the events of an object to nobody any more."""
         self._events.pop(number, None)
 
     def send(self, number: int, opcode: int, signature: str = "", *arguments: Any) -> None:

@@ -17,6 +17,8 @@ _TEXT_V1 = 1
 _X11_OFFSET = 8  # the keycodes of XKB are those of the kernel and eight more
 _NAME_BYTES = 64
 _MOST_MASKS = 16
+_OTHER_NAMES = {"Prior": "Page_Up", "Next": "Page_Down"}
+"""Of two names for one key, the library tells the older one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ def _names(symbol: int) -> Iterator[str]:
     """Yield X's name of a symbol, and the character that it types."""
     library, name = load(), ctypes.create_string_buffer(_NAME_BYTES)
     if library.xkb_keysym_get_name(symbol, name, _NAME_BYTES) > 0:
-        yield name.value.decode()
+        told = name.value.decode()
+        yield _OTHER_NAMES.get(told, told)
     if name.value.startswith(b"KP_"):  # because num lock changes what they type
         return
     if (code := library.xkb_keysym_to_utf32(symbol)) >= ord(" ") and chr(code).isprintable():

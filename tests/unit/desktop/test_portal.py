@@ -30,8 +30,9 @@ class Opened:
         self.hands = PortalHands(lambda: Point(640, 400))
         self.streams: tuple[Stream, ...] = ()
 
-    async def begin(self, pictures: int, streams: tuple[Stream, ...], hands: int) -> None:
-        os.close(pictures)
+    async def begin(self, connect: Callable[[], int], streams: tuple[Stream, ...], hands: int) -> None:
+        for _ in streams:
+            os.close(connect())
         self.streams = streams
         self.hands.begin(hands)
 
