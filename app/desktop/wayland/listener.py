@@ -76,7 +76,7 @@ class TouchListener:
 
     def __init__(self, watch: Watch) -> None:
         self._listeners: list[Callable[[], None]] = []
-        self._sent_at = 0.0
+        self._sent_at = self._rested_at = 0.0
         self._has_rested = False
         """Whether the seat was reported idle since the last time that Wisp's input ended."""
         self._loop = asyncio.get_running_loop()
@@ -95,13 +95,14 @@ class TouchListener:
             self._look_later(_SETTLED_S, _MOST_LOOKS)
 
     def _rests(self) -> None:
-        self._has_rested = True
+        self._has_rested, self._rested_at = True, time.monotonic()
         if self._looking:
             self._looking.cancel()
             self._looking = None
 
     def _moves(self) -> None:
-        if time.monotonic() - self._sent_at > _OWN_S:
+        # Whatever ends a rest is Wisp's own if it sent something since. Reports may be late on a busy machine.
+        if self._sent_at < self._rested_at and time.monotonic() - self._sent_at > _OWN_S:
             self._tell()
 
     def _look_later(self, after_s: float, looks: int) -> None:

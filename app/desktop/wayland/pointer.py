@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from app.base.errors import NeedsPerson
+from app.base.errors import NeedsPerson, ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Button, WindowCame
 from app.desktop.wayland.compositor import POINTER, Compositor
@@ -138,7 +138,9 @@ class WaylandPointer:
     @contextmanager
     def only_at(self, place: str) -> Iterator[None]:
         """Look once more which window is there. A compositor cannot be held still, so one may come even after that."""
-        if self._at is None or self._under(self._at) != place:
+        if self._at is None:
+            raise ToolFailed("A hand moved the pointer at this moment.", "Look again before you go on.")
+        if self._under(self._at) != place:
             raise WindowCame
         yield
 
