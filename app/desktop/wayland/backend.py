@@ -32,7 +32,7 @@ from app.desktop.wayland.hyprland import HyprlandWindows
 from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.kwin import KwinWindows
-from app.desktop.wayland.listener import TouchListener, on_compositor, on_gnome
+from app.desktop.wayland.listener import TouchListener, catch_up, catch_up_on_gnome, on_compositor, on_gnome
 from app.desktop.wayland.occupation import locker, once_a_second, saver
 from app.desktop.wayland.pasting import PastedTyping
 from app.desktop.wayland.pictures import WindowPictures
@@ -67,7 +67,7 @@ class OwnMeans:
         self.mouse = VirtualPointer(compositor, self.screen.extent)
         self.clipboard = WaylandClipboard(compositor)
         self.listing = listing_of(environment, compositor, self.pictures, self.screen)
-        self.touches = TouchListener(on_compositor(compositor))
+        self.touches = TouchListener(on_compositor(compositor), partial(catch_up, compositor))
 
     def typing(self, windows: WaylandWindows, sent: Sent, stop: StopFlag) -> tuple[Keyboard, ExactTyping]:
         keyboard = WaylandKeyboard(self._compositor, lambda: windows.keyboard().place, sent)
@@ -89,7 +89,10 @@ class PortalMeans:
         self.clipboard = WaylandClipboard(compositor) if has_clipboard else PortalClipboard(bus, self.access)
         self.listing = desktop_listing(environment, bus)
         self.mouse = PortalHands(self.listing.pointer)
-        self.touches = TouchListener(on_compositor(compositor) if compositor.has(IDLE) else on_gnome(bus))
+        if compositor.has(IDLE):
+            self.touches = TouchListener(on_compositor(compositor), partial(catch_up, compositor))
+        else:
+            self.touches = TouchListener(on_gnome(bus), partial(catch_up_on_gnome, bus))
         self.locker = partial(saver, bus)
         bus.watch(asyncio.get_running_loop())
 

@@ -163,7 +163,7 @@ def _window(one: dict[str, Any], owner: dict[str, Any]) -> Window:
         app=owner["app"],
         area=Rect(*one["frame"]),
         pid=one["pid"],
-        is_active=one["active"],
+        is_active=one["active"] and one["shown"],  # a window that was put away has the focus for a moment
         is_minimised=not one["shown"],
         is_dialog=one["dialog"] or (bool(one["parent"]) and not one["popup"]),
         desktop=one["workspace"],

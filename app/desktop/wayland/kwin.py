@@ -6,6 +6,7 @@ https://develop.kde.org/docs/plasma/kwin/api/. A script calls Wisp's own connect
 from __future__ import annotations
 
 import json
+import math
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -259,9 +260,9 @@ def _ref(number: str) -> str:
 
 
 def _rect(box: Sequence[float]) -> Rect:
-    """Return a box in whole pixels. Windows lie between pixels, as by KWin's centring."""
-    x, y, right, bottom = round(box[0]), round(box[1]), round(box[0] + box[2]), round(box[1] + box[3])
-    return Rect(x, y, right - x, bottom - y)
+    """Return a box in whole pixels, of its own size: KWin centres windows between pixels, and draws them on the next."""
+    x, y, width, height = (math.floor(number + 0.5) for number in box)
+    return Rect(x, y, width, height)
 
 
 def is_here(bus: SessionBus) -> bool:

@@ -49,6 +49,17 @@ def on_compositor(compositor: Compositor) -> Watch:
     return watch
 
 
+def catch_up(compositor: Compositor) -> None:
+    """Let a compositor tell what it has to tell."""
+    compositor.wire.roundtrip()
+
+
+def catch_up_on_gnome(bus: SessionBus) -> None:
+    """Let GNOME's idle monitor tell what it has to tell."""
+    bus.call(_MONITOR, "GetIdletime")  # signals come before the answer
+    bus.pump(0)
+
+
 def on_gnome(bus: SessionBus) -> Watch:
     """Return how hands are noticed by GNOME's idle monitor."""
 
@@ -72,11 +83,15 @@ class TouchListener:
     """Calls the function given to `listen` when the person touches mouse or keyboard. Runs on the desktop thread.
 
     A program that keeps the screen awake, such as a film, stops the reports: nothing is concluded from silence then.
+    `catch_up` returns once all reports until now were passed on.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, catch_up: Callable[[], object]) -> None:
+        self._catch_up = catch_up
         self._listeners: list[Callable[[], None]] = []
         self._sent_at = self._rested_at = 0.0
+        self._settling: asyncio.TimerHandle | None = None
+        """Until it fires, a report may be of Wisp's own input."""
         self._has_rested = False
         """Whether the seat was reported idle since the last time that Wisp's input ended."""
         self._loop = asyncio.get_running_loop()
@@ -91,18 +106,25 @@ class TouchListener:
     def sent(self) -> None:
         """Note that Wisp sends input now."""
         self._sent_at = time.monotonic()
+        if self._settling is None:
+            self._settling = self._loop.call_later(_OWN_S, self._settle)
         if self._looking is None and self._has_rested:
             self._look_later(_SETTLED_S, _MOST_LOOKS)
 
+    def _settle(self) -> None:
+        """Take what is reported from now on for a hand's. A loop that was busy passes on what came before first."""
+        left_s = self._sent_at + _OWN_S - time.monotonic()
+        self._settling = self._loop.call_later(left_s, self._settle) if left_s > 0 else None
+
     def _rests(self) -> None:
-        self._has_rested, self._rested_at = True, time.monotonic()
+        self._has_rested = True
+        self._rested_at = time.monotonic()
         if self._looking:
             self._looking.cancel()
             self._looking = None
 
     def _moves(self) -> None:
-        # Whatever ends a rest is Wisp's own if it sent something since. Reports may be late on a busy machine.
-        if self._sent_at < self._rested_at and time.monotonic() - self._sent_at > _OWN_S:
+        if self._settling is None:
             self._tell()
 
     def _look_later(self, after_s: float, looks: int) -> None:
@@ -114,7 +136,11 @@ class TouchListener:
         left_s = self._sent_at + _SETTLED_S - time.monotonic()
         if left_s > 0:
             self._look_later(left_s, looks)
-        elif looks:
+            return
+        self._catch_up()  # because a busy compositor tells late
+        if self._rested_at > self._sent_at:
+            return
+        if looks:
             self._tell()
             self._look_later(_LOOK_AGAIN_S, looks - 1)
         else:
@@ -125,5 +151,6 @@ class TouchListener:
             listener()
 
     def close(self) -> None:
-        if self._looking:
-            self._looking.cancel()
+        for timer in (self._looking, self._settling):
+            if timer:
+                timer.cancel()

@@ -8,13 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from app.base.errors import NeedsPerson
+from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.backends import Formats
-from app.desktop.wayland.bus import SessionBus
+from app.desktop.wayland.bus import Refused, SessionBus
 from app.desktop.wayland.clipboard import TEXTS, read_to_end, write_all
 from app.desktop.wayland.portal import CLIPBOARD, PortalSession
+
+_OF_X11 = frozenset({"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS"})
+"""What programs of X11 ask each other by the names of kinds: no content."""
 
 
 class PortalClipboard:
@@ -24,6 +28,8 @@ class PortalClipboard:
         self._bus = bus
         self._session = session
         self._kinds: tuple[str, ...] = ()
+        self._owning = ""
+        """The session that owns the clipboard here; GNOME lets nobody read what is their own."""
         self.held: Formats = {}
         """What is offered here; empty once another program offers something."""
         self.served = asyncio.Event()
@@ -37,25 +43,39 @@ class PortalClipboard:
             return
         kinds = options.get("mime_types", ("as", ()))[1]
         # Portals wrapped the list in a structure at first: https://github.com/flatpak/xdg-desktop-portal/issues/1067
-        self._kinds = tuple(kinds[0] if kinds and not isinstance(kinds[0], str) else kinds)
+        kinds = kinds[0] if kinds and not isinstance(kinds[0], str) else kinds
+        self._kinds = tuple(kind for kind in kinds if kind not in _OF_X11)
         if not options.get("session_is_owner", ("b", False))[1]:
-            self.held = {}
+            self._owning, self.held = "", {}
 
     # --- reading
 
     async def read(self) -> str:
         self._check()
-        if self.held:
+        if self._is_owner:
             return self.held.get(TEXTS[0], b"").decode("utf-8", "replace")
         kind = next((kind for kind in TEXTS if kind in self._kinds), None)
-        return "" if kind is None else (await self._content(kind)).decode("utf-8", "replace")
+        try:
+            return "" if kind is None else (await self._content(kind)).decode("utf-8", "replace")
+        except Refused:
+            raise ToolFailed("The program that owns the clipboard does not give its content.", transient=True) from None
 
     async def selected(self, window: str) -> str:  # noqa: ARG002 - the portal has no primary selection
         return ""
 
     async def formats(self) -> Formats:
         self._check()
-        return dict(self.held) or {kind: await self._content(kind) for kind in self._kinds}
+        if self._is_owner:
+            return dict(self.held)
+        found = dict[str, bytes]()
+        for kind in self._kinds:
+            with suppress(Refused):  # because its owner does not give it, or has just changed
+                found[kind] = await self._content(kind)
+        return found
+
+    @property
+    def _is_owner(self) -> bool:
+        return self._owning == self._session.path
 
     def _check(self) -> None:
         if not self._session.has_clipboard:
@@ -75,9 +95,10 @@ class PortalClipboard:
     def put(self, formats: Formats) -> None:
         """Own the clipboard, and give its content to whoever asks."""
         self._check()
-        self.held = dict(formats)
+        self._owning, self.held = self._session.path, dict(formats)
         self.served.clear()
-        offered = {"mime_types": ("as", list(self.held))}
+        # A list of nothing leaves what was offered before, so an empty text stands for an empty clipboard.
+        offered = {"mime_types": ("as", list(self.held or TEXTS[:1]))}
         self._bus.call(CLIPBOARD, "SetSelection", "oa{sv}", self._session.path, offered)
 
     def _asked(self, session: str, kind: str, serial: int) -> None:
@@ -91,5 +112,7 @@ class PortalClipboard:
         pipe = self._bus.call(CLIPBOARD, "SelectionWrite", "ou", self._session.path, serial)
         await write_all(os.dup(pipe.fileno()), self.held.get(kind, b""))
         pipe.close()
-        self._bus.call(CLIPBOARD, "SelectionWriteDone", "oub", self._session.path, serial, kind in self.held)
+        self._bus.call(
+            CLIPBOARD, "SelectionWriteDone", "oub", self._session.path, serial, not self.held or kind in self.held
+        )
         self.served.set()

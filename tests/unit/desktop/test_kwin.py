@@ -40,18 +40,19 @@ def test_windows_come_topmost_first_and_those_out_of_sight_last() -> None:
     assert listed.ids["w00000002"] == upper
 
 
-def test_a_window_between_pixels_gets_whole_ones_and_keeps_its_edges() -> None:
-    area = [346.6666666666667, 162.66666666666666, 700.5, 520]
-    (window,) = read_list(json.dumps([told(EDITOR, 0, area=area, kind="dialog", active=True)])).windows
+def test_a_window_between_pixels_lies_on_the_next_and_keeps_its_size() -> None:
+    area, content = [346.6666666666667, 162.5, 445, 315], [346.6666666666667, 190.5, 445, 287]
+    dialog = told(EDITOR, 0, area=area, content=content, kind="dialog", active=True)
+    (window,) = read_list(json.dumps([dialog])).windows
     assert window == Window(
         ref="w89a1eba7",
         title="notes.txt",
         app="org.kde.kwrite",
-        area=Rect(347, 163, 700, 520),
+        area=Rect(347, 163, 445, 315),
         pid=7,
         is_active=True,
         is_dialog=True,
-        content=Rect(100, 148, 640, 480),
+        content=Rect(347, 191, 445, 287),
     )
 
 
