@@ -22,6 +22,7 @@ from PIL import Image
 from Xlib.protocol.display import Display as XConnection
 from Xlib.protocol.event import event_class
 
+from app.base import resources
 from app.desktop.wayland.bus import Place, Refused, SessionBus
 from app.desktop.x11.virtual import _LAUNCHERS, _end_with_parent
 from tests.support.render_node import rendering
@@ -210,6 +211,18 @@ def _close_overview(environment: dict[str, str]) -> None:
         assert eventually(lambda: not is_open(), limit_s=_LIMIT_S)
     finally:
         bus.close()
+
+
+def extend_gnome(environment: dict[str, str]) -> None:
+    """Install Wisp's extension before GNOME starts, with the keys that it takes."""
+    name = "wisp@wisp-desktop"
+    folder = Path(environment["HOME"], ".local/share/gnome-shell/extensions", name)
+    shutil.copytree(resources.path(f"gnome-shell/{name}"), folder)
+    for setting in (
+        ("org.gnome.shell", "enabled-extensions", f"['{name}']"),
+        ("org.gnome.desktop.wm.keybindings", "cycle-panels", "[]"),
+    ):
+        subprocess.run(inside("gsettings", "set", *setting), env=environment, check=True)
 
 
 def picture_of_gnome(environment: dict[str, str]) -> Image.Image:
