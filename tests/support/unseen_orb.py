@@ -9,6 +9,7 @@ import asyncio
 import sys
 import threading
 from contextlib import closing
+from typing import cast
 
 from PySide6.QtCore import QObject, Signal
 
@@ -18,7 +19,7 @@ from app.desktop.controller import DesktopController
 from app.settings import store
 from app.ui.application import first_paint, make_application
 from app.ui.theme.appearance import look_of
-from app.ui.windows.curtain import curtain_for
+from app.ui.windows.curtain import X11Curtain, curtain_for
 
 _LOOKS = 20
 
@@ -31,7 +32,8 @@ def main() -> None:
     application = make_application()
     look = look_of(application, store.load())
     orb = first_paint(look)
-    curtain, bell, place = curtain_for(look.around), _Bell(), orb.rest_rect()
+    curtain = cast(X11Curtain, curtain_for(look.around))
+    bell, place = _Bell(), orb.rest_rect()
     bell.rung.connect(application.quit)
     middle = Rect(place.center.x, place.center.y, 1, 1)
 
