@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from app.assembly import wall_of
@@ -37,7 +38,7 @@ from app.commands.findings import (
     settings,
     small_apps,
 )
-from app.commands.keys import compositor_here
+from app.commands.keys import compositor_here, is_gnome
 from app.commands.options import on_a_display
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
@@ -346,6 +347,8 @@ def hotkeys() -> Finding:
 def _bound_keys(name: str, settings: Settings) -> Finding:
     """Check that the configuration of a Wayland compositor runs Wisp's commands at its keys."""
     here = compositor_here()
+    if here is None and (passed_on := _passed_on_keys(name, settings)):
+        return passed_on
     if here is None:
         return note(
             name,
@@ -360,6 +363,34 @@ def _bound_keys(name: str, settings: Settings) -> Finding:
         return ok(name, f"{here.name} runs Wisp's commands at them")
     told = "Wayland gives keys to Wisp only while an X11 program is in front."
     return note(name, told, f"Run “wisp keys”, or write into {here.file}: {' · '.join(missing)}")
+
+
+def _passed_on_keys(name: str, settings: Settings) -> Finding | None:
+    """Check that GNOME or KDE passes the keys on, by asking for them for a moment. None on other desktops."""
+    from app.desktop.keys import chord
+    from app.desktop.wayland import gnome, kwin
+    from app.desktop.wayland.bus import SessionBus
+    from app.desktop.wayland.heard_key import key_of_desktop
+
+    had, keys = [], {"stop": settings[STOP_KEY], "summon": settings[SUMMON_KEY]}
+    try:
+        with closing(SessionBus(os.environ)) as bus:
+            if not kwin.is_here(bus) and not gnome.is_shell_here(bus):
+                return None
+            if not kwin.is_here(bus) and not gnome.is_here(bus):
+                told = "GNOME passes them on through Wisp's extension only, which does not answer"
+                return note(name, told, "Run “wisp extension”, or “wisp keys” for GNOME's own shortcuts.")
+            for what_for, keys_text in keys.items():
+                if keys_text and (key := key_of_desktop(bus, what_for, chord(keys_text), lambda: None)):
+                    if owner := key.grab():
+                        had.append(f"{keys_text} ({owner})")
+                    key.leave()
+    except WispError as error:
+        return note(name, error.for_people(), "Choose another key in the preferences.", SUMMON_KEY.key)
+    if not had:
+        return ok(name, f"the desktop passes on {' and '.join(filter(None, keys.values()))}")
+    fix = "Run “wisp extension”, which takes them." if is_gnome() else "Choose another key in the preferences."
+    return note(name, f"something else has {' and '.join(had)}", fix, SUMMON_KEY.key)
 
 
 def accessibility() -> Finding:

@@ -19,12 +19,16 @@ from app.base import desktop_entries
 from app.base.errors import NeedsPerson, ToolMisuse
 from app.base.startup import own_command
 from app.base.values import dataclass
+from app.commands.gsettings import change, has_extension, run_at, taken
 from app.commands.options import add_yes_option, is_agreed
 from app.desktop.keys import chord
+from app.desktop.wayland.gnome import accelerator
 from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.store import Settings, load
 
 _COMMANDS = {SUMMON_KEY: "presence toggle", STOP_KEY: "stop"}
+KEY_COMMANDS = {"summon": SUMMON_KEY, "stop": STOP_KEY}
+"""The keys by the names of their shortcuts on GNOME."""
 _HEAD = "# Wisp: the summon key and the stop key"
 _LIMIT_S = 5.0
 
@@ -151,6 +155,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     settings, here = load(), compositor_here()
+    if here is None and is_gnome():
+        return _bind_on_gnome(settings, options)
     if here is None:
         raise NeedsPerson(_by_hand(settings))
     try:
@@ -174,11 +180,40 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def is_gnome() -> bool:
+    return "GNOME" in os.environ.get("XDG_CURRENT_DESKTOP", "").split(":")
+
+
+def _bind_on_gnome(settings: Settings, options: argparse.Namespace) -> int:
+    """Let GNOME run Wisp's commands, unless Wisp's extension of the Shell hears the keys."""
+    if has_extension():
+        print("Wisp's extension of GNOME Shell hears the keys. `wisp doctor` tells whether it has them.")
+        return 0
+    found = {name: accelerator(chord(settings[key])) for name, key in KEY_COMMANDS.items() if settings[key]}
+    for name, key in found.items():
+        print(f"{key} runs “{_own()} {_COMMANDS[KEY_COMMANDS[name]]}”.")
+    gone = taken(list(found.values()))
+    for one in gone:
+        print(f"{one.key} is taken from GNOME's own “{one.name}”.")
+    if not is_agreed("Write this into GNOME's keyboard shortcuts?", options):
+        print("Nothing was written.")
+        return 1
+    for one in gone:
+        change(one.schema, one.name, without=one.key)
+    for name, key in found.items():
+        run_at(name, key, f"{_own()} {_COMMANDS[KEY_COMMANDS[name]]}")
+    print("Written. Settings > Keyboard > Custom Shortcuts lists them.")
+    return 0
+
+
 def _by_hand(settings: Settings) -> str:
     if not os.environ.get("WAYLAND_DISPLAY"):
         return "This is no Wayland session: the presence listens to its keys itself."
+    if "KDE" in os.environ.get("XDG_CURRENT_DESKTOP", "").split(":"):
+        return "KDE passes its keys on to Wisp by itself. `wisp doctor` tells whether Wisp has them."
     what = (f"{settings[setting]} to “{_own()} {end}”" for setting, end in _COMMANDS.items() if settings[setting])
-    return f"Only sway and Hyprland are configured by this. Here the desktop's own settings bind keys: {_all(what)}."
+    here = f"Here the desktop's own settings bind keys: {_all(what)}."
+    return f"Only sway, Hyprland and GNOME are configured by this. {here}"
 
 
 def _all(parts: Iterable[str]) -> str:

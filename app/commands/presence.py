@@ -6,6 +6,7 @@ Other presences live beside the first one, each with a name, a manner, looks and
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import sys
@@ -243,9 +244,35 @@ def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
     return _show(settings, lambda: shared.settings_of(options), welcome=welcome or is_new)
 
 
-async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], presence: Presence) -> None:
+_EXTENSION = (
+    "GNOME tells Wisp neither where windows lie nor when its keys are pressed. An extension of GNOME Shell does: run "
+    "“wisp extension” once in a terminal, then log out and in."
+)
+
+
+def _lacks_extension() -> bool:
+    """Return whether this is GNOME, and Wisp's extension of it is not there."""
+    if not os.environ.get("WAYLAND_DISPLAY"):
+        return False
+    from app.desktop.wayland import gnome
+    from app.desktop.wayland.bus import SessionBus
+
+    try:
+        with contextlib.closing(SessionBus(os.environ)) as bus:
+            return gnome.is_shell_here(bus) and not gnome.is_here(bus)
+    except WispError:
+        return False
+
+
+async def _tell_what_goes_on(
+    settings: Settings, connected: list[Assistant], presence: Presence, *, welcome: bool
+) -> None:
+    import asyncio
+
     from app.services.files.workspace import why_moved
 
+    if welcome and await asyncio.to_thread(_lacks_extension):
+        presence.tell("info", _EXTENSION)
     if moved := why_moved(settings):
         presence.tell("info", moved)
     for sentence in await connected[0].from_before() if connected else ():
@@ -436,7 +463,7 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
     def go_on(presence: Presence) -> None:
         import asyncio
 
-        running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence)))
+        running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence, welcome=welcome)))
         running.append(asyncio.ensure_future(watch_schedules(presence)))
         running.append(asyncio.ensure_future(_show_pinned(presence)))
 

@@ -505,6 +505,7 @@ class Backend:
     `access` is what has to be opened before that; None if nothing.
     `shows_drawing` draws for a moment and returns whether a capture shows that; None if this cannot be tried.
     `shows_pointer` returns whether the pointer, which is at that point, is in captures; None if it never is.
+    `is_streamed`: captures are the last picture of a stream, which shows a change some moments late.
     """
 
     name: str
@@ -524,6 +525,7 @@ class Backend:
     access: Access | None = None
     shows_drawing: Callable[[], Awaitable[bool]] | None = None
     shows_pointer: Callable[[Point], bool] | None = None
+    is_streamed: bool = False
 
 
 class NoCurtain:

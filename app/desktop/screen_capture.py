@@ -26,6 +26,8 @@ _REST = Patience(first_s=0.05, quiet_s=0.034)
 """Wait for two frames after the last drawing, because a program that reported a change is about to draw it."""
 _FREED_LIMIT_S = 0.3
 _FREED_POLL_S = 0.01
+_STREAMED_LIMIT_S, _STREAMED_CALM_S = 0.5, 0.05
+"""The same for a stream. Three of its pictures fit into the calm at 60 a second."""
 _POINTED_S = 0.08
 """An act waits so long for its mark to be seen. Later the mark does not show at all."""
 _RINGED_PX = (640, 200)
@@ -159,19 +161,25 @@ class ScreenCapture:
         """Return raw pixels without Wisp's windows, as they are at this moment."""
         if not self._curtain.covers(area):
             return self._backend.screen.grab(area)
+        covered = self._backend.screen.grab(area) if self._backend.is_streamed else None
         with self._curtain.drawn_back(area):
-            return await self._uncovered(area)
+            return await self._uncovered(area, covered)
 
-    async def _uncovered(self, area: Rect) -> Frame:
-        """Capture an area without Wisp's windows, once two captures in a row are equal: programs first redraw there."""
-        limit = self._clock.now() + _FREED_LIMIT_S
-        last = self._backend.screen.grab(area)
+    async def _uncovered(self, area: Rect, covered: Frame | None) -> Frame:
+        """Capture an area without Wisp's windows, once captures stay equal: programs first redraw there.
+
+        `covered` is what a stream showed before: it shows that for a while yet, and then pictures of before.
+        """
+        limit = self._clock.now() + (_FREED_LIMIT_S if covered is None else _STREAMED_LIMIT_S)
+        calm_s = _FREED_POLL_S if covered is None else _STREAMED_CALM_S
+        last, since = self._backend.screen.grab(area), self._clock.now()
         while self._clock.now() < limit:
             await asyncio.sleep(_FREED_POLL_S)
-            frame = self._backend.screen.grab(area)
-            if frame.bgrx == last.bgrx:
+            frame, now = self._backend.screen.grab(area), self._clock.now()
+            if frame.bgrx != last.bgrx:
+                last, since = frame, now
+            elif now - since >= calm_s and (covered is None or frame.bgrx != covered.bgrx):
                 return frame
-            last = frame
         return last
 
     # --- coordinates

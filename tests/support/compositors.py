@@ -72,6 +72,7 @@ _GNOME_PICTURES = Place("org.gnome.Shell.Screenshot", "/org/gnome/Shell/Screensh
 _KWIN_PICTURES = Place("org.kde.KWin", "/org/kde/KWin/ScreenShot2", "org.kde.KWin.ScreenShot2")
 
 _CALM = (
+    ("org.gnome.desktop.wm.keybindings", "cycle-panels", "[]"),
     ("org.gnome.shell", "enabled-extensions", f"['{EXTENSION}']"),
     ("org.gnome.desktop.interface", "enable-animations", "false"),
     ("org.gnome.desktop.notifications", "show-banners", "false"),

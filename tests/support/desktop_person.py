@@ -5,8 +5,6 @@ GNOME gives that by its own interface below the portal, KDE to a program that it
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +15,7 @@ from app.base.geometry import Point
 from app.desktop.wayland.bus import Place, SessionBus
 from app.desktop.wayland.ei import Hands
 from app.desktop.wayland.xkb import layouts
-from tests.support.compositors import HEIGHT, WIDTH, picture_of_gnome
+from tests.support.compositors import HEIGHT, WIDTH, picture_of
 from tests.support.waiting import eventually
 
 _LEFT = 0x110
@@ -71,7 +69,7 @@ class DesktopPerson:
 
     def picture(self) -> Image.Image:
         """Return the whole screen, as the desktop itself sees it."""
-        return picture_of_gnome(self._environment) if self._is_gnome else _picture_of_kde(self._bus)
+        return picture_of("gnome" if self._is_gnome else "kwin", self._environment)
 
     def sees(self, at: Point) -> object:
         """Return the colour of a pixel."""
@@ -131,14 +129,3 @@ def _answer(bus: SessionBus, member: str, signature: str, *arguments: str, **opt
     code, results = found[0]
     assert code == 0, f"{member} was refused"
     return results
-
-
-def _picture_of_kde(bus: SessionBus) -> Image.Image:
-    with tempfile.TemporaryFile() as file:
-        options = {"include-cursor": ("b", False), "hide-caller-windows": ("b", False)}
-        told = bus.call(_SHOTS, "CaptureWorkspace", "a{sv}h", options, file.fileno(), limit_s=_LIMIT_S)
-        size, stride = (told["width"][1], told["height"][1]), told["stride"][1]
-        expected = stride * size[1]
-        assert eventually(lambda: os.fstat(file.fileno()).st_size >= expected)
-        file.seek(0)
-        return Image.frombytes("RGBA", size, file.read(), "raw", "BGRA", stride).convert("RGB")

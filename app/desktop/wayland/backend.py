@@ -181,6 +181,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         reach=partial(_reach, once_a_second(means.locker)),
         access=means.access,
         shows_pointer=means.shows_pointer,
+        is_streamed=bus is not None,
     )
 
 
