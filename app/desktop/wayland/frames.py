@@ -7,6 +7,7 @@ then. The mark by which a desktop says that the screen is shared lies in every p
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,11 @@ class PortalScreen(Monitors):
         super().__init__(compositor)
         self._streams: dict[Rect, CaptureStream] = {}
         self._shown: dict[Rect, Any] = {}
+        self._connection: int | None = None
 
     async def begin(self, pictures: int, streams: tuple[Stream, ...]) -> None:
         """Show these streams, and wait for the first picture of each. Raises NeedsPerson if none comes."""
+        self._connection = pictures
         try:
             from pipewire_capture import CaptureStream  # late, because it brings numpy and needs PipeWire's library
         except ImportError as error:
@@ -56,6 +59,10 @@ class PortalScreen(Monitors):
             stream.stop()
         self._streams.clear()
         self._shown.clear()
+        if self._connection is not None:
+            # The streams had copies of it. Left open, it makes PipeWire wait for streams that nobody reads any more.
+            os.close(self._connection)
+            self._connection = None
 
     def monitors(self) -> tuple[Rect, ...]:
         shared = tuple(sorted(self._streams, key=lambda area: (area.x, area.y)))
