@@ -39,11 +39,11 @@ _TOKEN = "screen-access"
 _WALLET_LIMIT_S = 3.0
 _QUESTION = Phrase(
     "Your desktop asks now whether Wisp may see the screen and use mouse and keyboard. Choose the monitors, switch on "
-    "“Allow Remote Interaction” if it is there, and press “Share”."
+    "“Allow Remote Interaction” if it is there, and press “Share” or “Approve”."
 )
 _REFUSED = (
     "The desktop's question about sharing the screen was answered with no, so Wisp can neither see nor use it. "
-    "Ask for the task again, and answer it with “Share”."
+    "Ask for the task again, and answer it with “Share” or “Approve”."
 )
 _ENDED = (
     "The desktop ended its own question about sharing the screen, so Wisp can neither see nor use it. Is the portal of "
