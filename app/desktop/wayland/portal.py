@@ -104,10 +104,10 @@ class PortalSession:
         self.path = ""
         """The session's object; empty while none is open."""
         self.has_clipboard = False
-        self._why_not = ""
+        self._why_not: NeedsPerson | None = None
 
     def asked_anew(self) -> None:
-        self._why_not = ""
+        self._why_not = None
 
     def on_question(self, listener: Callable[[Phrase], None]) -> None:
         self._listeners.append(listener)
@@ -120,7 +120,7 @@ class PortalSession:
         """Open the session if it is not open. Raises NeedsPerson if the person refused it, or ended it since."""
         async with self._opening:
             if self._why_not:
-                raise NeedsPerson(self._why_not)
+                raise self._why_not
             if not self.path:
                 await self._open()
 
@@ -128,7 +128,7 @@ class PortalSession:
         try:
             await self._negotiate()
         except NeedsPerson as error:
-            self._why_not = error.for_people()
+            self._why_not = error
             self.close()
             raise
         except BaseException:  # so that a stopped task leaves no question on the screen
@@ -219,7 +219,7 @@ class PortalSession:
 
     def _closed(self, *_details: object) -> None:
         if self.path:
-            self._why_not = _LOST
+            self._why_not = NeedsPerson(_LOST)
             self._let_go()
 
     def close(self) -> None:
