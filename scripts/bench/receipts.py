@@ -20,7 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.desktop.x11.virtual import VirtualDesktop
-from tests.support.compositors import COMMANDS, composited
+from tests.support.compositors import COMMANDS, DESKTOPS, composited, with_extension
+from tests.support.consent import answering
 from tests.support.receipts import KITS, Judged, played
 
 
@@ -40,7 +41,7 @@ def _say(told: Judged, *, is_all: bool) -> None:
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="KIT", choices=KITS, help=f"of {' '.join(KITS)}")
-    parser.add_argument("--on", choices=("x11", *COMMANDS), default="x11", help="the desktop to play on")
+    parser.add_argument("--on", choices=("x11", *COMMANDS, *DESKTOPS), default="x11", help="the desktop to play on")
     parser.add_argument("--act", nargs="+", metavar="NAME", default=[], help="these acts and what prepares them")
     parser.add_argument("--all", action="store_true", help="print every receipt, not only those with a fault")
     options = parser.parse_args()
@@ -61,8 +62,11 @@ def _desktop(name: str, home: Path) -> Iterator[dict[str, str]]:
     if name == "x11":
         with VirtualDesktop() as virtual:
             yield virtual.environment
-    else:
+    elif name in COMMANDS:
         with composited(name, home, sway=_LIKE_X11) as environment:
+            yield environment
+    else:
+        with composited(name, home, prepare=with_extension) as environment, answering(environment, allow=True):
             yield environment
 
 

@@ -187,8 +187,15 @@ class _Subject:
     def is_effect(self) -> bool:
         """Whether the change may be an effect of an action that is not told otherwise."""
         is_window = self.is_window or self.node.role in spi.WINDOWS
-        is_retitled = is_window and self.event.fate == "changed"
+        is_retitled = (is_window or self.is_title) and self.event.fate == "changed"
         return not (is_retitled or self.is_introduced or self.node.role in _NO_EFFECT_ROLES)
+
+    @property
+    def is_title(self) -> bool:
+        """Whether the object writes the title of its window into a frame that the program draws itself."""
+        before = self.before
+        above = before.ancestors() if before is not None else ()
+        return before is not None and any(one.role in spi.WINDOWS and one.name == before.called for one in above)
 
     @property
     def moves_by_itself(self) -> bool:
