@@ -97,6 +97,10 @@ def _is_called(screen: Screen, person: DesktopPerson) -> bool:
     return False
 
 
+def _calculator_shows(screen: Screen, number: str) -> bool:
+    return any((one.text or "") == number for one in observe("galculator", screen.environment))
+
+
 def test_the_presence_answers_at_its_key_and_gives_the_keyboard_back(
     screen: Screen, person: DesktopPerson, editor: None
 ) -> None:
@@ -121,7 +125,7 @@ def test_the_presence_answers_at_its_key_and_gives_the_keyboard_back(
         with answering(screen.environment, allow=True):
             person.type("open the calculator and type 12*7=")
             person.press("Return")
-        assert eventually(lambda: any((one.text or "") == "84" for one in observe("galculator", screen.environment)))
+            assert eventually(lambda: _calculator_shows(screen, "84"), limit_s=_LIMIT_S)
         assert _text(screen) == "Mine still mine again"
 
 
