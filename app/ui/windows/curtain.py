@@ -182,6 +182,12 @@ class XConnection:
             window.map()
         self._ask_manager(window_id, ("_NET_ACTIVE_WINDOW", _OF_A_PAGER))
 
+    def focused(self) -> int:
+        """Return the id of the window that has X's focus; 0 or 1 for none."""
+        with self._lock:
+            focus = self._display.get_input_focus().focus
+            return int(getattr(focus, "id", focus))
+
     def _atom(self, name: str) -> int:
         return int(self._display.intern_atom(name))
 

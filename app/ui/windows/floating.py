@@ -293,10 +293,13 @@ class ManagedKeyboard(XwaylandKeyboard):
 
     def _look(self) -> None:
         """Let go when any other program gets the keyboard, by the person's click or its own wish."""
-        has_keyboard = self._server.active_window() == self._caller_id
-        if self._holder is not None and self._is_called and not has_keyboard:
+        was_called, self._is_called = self._is_called, self._server.active_window() == self._caller_id
+        if self._holder is None or not was_called or self._is_called:
+            return
+        if self._server.focused() == int(self._holder.winId()):
+            self.take(self._holder)  # because Qt gives X's focus to the window below a menu that closes
+        else:
             self.give_back(self._holder)
-        self._is_called = has_keyboard
 
     def _ground_opened(self) -> None:
         if self._holder is None:
