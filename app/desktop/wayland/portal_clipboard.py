@@ -1,27 +1,37 @@
-"""The clipboard of a desktop whose compositor gives none: by the Clipboard portal, in the session of `portal.py`.
+"""The clipboard of a desktop whose compositor gives none: in the session of `portal.py`, by the Clipboard portal.
 
-https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Clipboard.html
+In that of `mutter.py`, GNOME itself answers the same calls. https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Clipboard.html
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from app.base.errors import NeedsPerson
 from app.desktop.backends import Formats
-from app.desktop.wayland.bus import SessionBus
 from app.desktop.wayland.clipboard import TEXTS, read_to_end, write_all
-from app.desktop.wayland.portal import CLIPBOARD, PortalSession
+
+
+class Selection(Protocol):
+    """The calls and signals of a session's clipboard. `kinds` is its name for the list of formats in a call."""
+
+    kinds: str
+    has_clipboard: bool
+
+    def clipboard(self, member: str, signature: str, *values: Any) -> Any: ...
+
+    def hear_clipboard(self, changed: Callable[[Mapping[str, Any]], None], asked: Callable[[str, int], None]) -> None:
+        """Call `changed` when another program or this one has copied something, and `asked` when one pastes."""
+        ...
 
 
 class PortalClipboard:
     """The clipboard. What was written is served until another program copies something, or the session ends."""
 
-    def __init__(self, bus: SessionBus, session: PortalSession) -> None:
-        self._bus = bus
+    def __init__(self, session: Selection) -> None:
         self._session = session
         self._kinds: tuple[str, ...] = ()
         self.held: Formats = {}
@@ -29,12 +39,9 @@ class PortalClipboard:
         self.served = asyncio.Event()
         """Set when a program has asked for what is offered here."""
         self._writing: set[asyncio.Task[None]] = set()
-        bus.hear(CLIPBOARD, "SelectionOwnerChanged", self._changed)
-        bus.hear(CLIPBOARD, "SelectionTransfer", self._asked)
+        session.hear_clipboard(self._changed, self._asked)
 
-    def _changed(self, session: str, options: Mapping[str, Any]) -> None:
-        if session != self._session.path:
-            return
+    def _changed(self, options: Mapping[str, Any]) -> None:
         kinds = options.get("mime_types", ("as", ()))[1]
         # Portals wrapped the list in a structure at first: https://github.com/flatpak/xdg-desktop-portal/issues/1067
         self._kinds = tuple(kinds[0] if kinds and not isinstance(kinds[0], str) else kinds)
@@ -64,7 +71,7 @@ class PortalClipboard:
             )
 
     async def _content(self, kind: str) -> bytes:
-        pipe = self._bus.call(CLIPBOARD, "SelectionRead", "os", self._session.path, kind)
+        pipe = self._session.clipboard("SelectionRead", "s", kind)
         return await read_to_end(pipe.to_raw_fd())
 
     # --- writing
@@ -77,19 +84,19 @@ class PortalClipboard:
         self._check()
         self.held = dict(formats)
         self.served.clear()
-        offered = {"mime_types": ("as", list(self.held))}
-        self._bus.call(CLIPBOARD, "SetSelection", "oa{sv}", self._session.path, offered)
+        # No list at all takes back what was offered; GNOME refuses an empty one.
+        offered = {self._session.kinds: ("as", list(self.held))} if self.held else {}
+        self._session.clipboard("SetSelection", "a{sv}", offered)
 
-    def _asked(self, session: str, kind: str, serial: int) -> None:
+    def _asked(self, kind: str, serial: int) -> None:
         """Serve one program that pastes. Each question has to be answered, or the program waits."""
-        if session == self._session.path:
-            task = asyncio.get_running_loop().create_task(self._serve(kind, serial))
-            self._writing.add(task)
-            task.add_done_callback(self._writing.discard)
+        task = asyncio.get_running_loop().create_task(self._serve(kind, serial))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
 
     async def _serve(self, kind: str, serial: int) -> None:
-        pipe = self._bus.call(CLIPBOARD, "SelectionWrite", "ou", self._session.path, serial)
+        pipe = self._session.clipboard("SelectionWrite", "u", serial)
         await write_all(os.dup(pipe.fileno()), self.held.get(kind, b""))
         pipe.close()
-        self._bus.call(CLIPBOARD, "SelectionWriteDone", "oub", self._session.path, serial, kind in self.held)
+        self._session.clipboard("SelectionWriteDone", "ub", serial, kind in self.held)
         self.served.set()
