@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +25,7 @@ _HEADLESS = {"WLR_BACKENDS": "headless", "WLR_LIBINPUT_NO_DEVICES": "1", "WLR_RE
 _MODE = "wisp"
 _UNLIKE_USUAL = {"hasOverview": False, "showWelcomeDialog": False, "showCalendarEvents": False, "components": []}
 """The components of the usual mode wait for disks and ask for passwords."""
+_PROMPT_S, _PROMPT_ANSWERS, _SETTLE_LIMIT_S = 0.1, 10, 10.0
 _STARTED = b"GNOME Shell started"
 """What the Shell says once it has started. It can be called before that, and takes seconds to answer then."""
 _BUS = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
@@ -69,6 +71,7 @@ class GnomeDesktop(DesktopApart):
         try:
             self.wait_for(shell, lambda: _STARTED in self._errors.read_bytes())
             self.wait_for(shell, lambda: gnome.is_here(bus) and mutter.is_here(bus) and self._answers())
+            self._settle()
         finally:
             bus.close()
         if display := _x_display_of(shell.pid):
@@ -81,6 +84,14 @@ class GnomeDesktop(DesktopApart):
             Compositor(self.environment).close()
             return True
         return False
+
+    def _settle(self) -> None:
+        """Wait until the Shell answers promptly, for a while at most: on a slow machine it has more to do at first."""
+        limit, prompt = time.monotonic() + _SETTLE_LIMIT_S, 0
+        while prompt < _PROMPT_ANSWERS and (asked := time.monotonic()) < limit:
+            is_prompt = self._answers() and time.monotonic() - asked < _PROMPT_S
+            prompt = prompt + 1 if is_prompt else 0
+            time.sleep(_PROMPT_S)
 
     def _start_shell(self, own: dict[str, str]) -> subprocess.Popen[bytes]:
         """Start the Shell in a mode of its own, which is how a program gives it extensions without any setting."""
