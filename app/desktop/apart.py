@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -172,10 +173,16 @@ class DesktopApart(ABC):
         """Wait until something is there. Raises NeedsPerson if the process ends before, or takes too long."""
         limit = time.monotonic() + START_LIMIT_S
         while not is_there():
-            if child.poll() is not None or time.monotonic() > limit:
+            if not is_running(child, _LOOK_AGAIN_S) or time.monotonic() > limit:
                 assert isinstance(child.args, (list, tuple))
                 raise not_started(str(child.args[0]))
-            time.sleep(_LOOK_AGAIN_S)
+
+
+def is_running(child: subprocess.Popen[bytes], after_s: float) -> bool:
+    """Wait so long, or until the process ends. Returns whether it runs."""
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(after_s)
+    return child.returncode is None
 
 
 def not_started(program: str) -> NeedsPerson:
@@ -200,13 +207,20 @@ def end_all_in(sockets: Path) -> None:
     """End every process of a session, known by its folder of sockets: buses start programs that are no children."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         limit = time.monotonic() + _END_LIMIT_S
-        while left := _those_in(sockets):
+        while (left := _those_in(sockets)) and (left_s := limit - time.monotonic()) > 0:
             for process in left:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(process, how)
-            if time.monotonic() > limit:
-                break
-            time.sleep(_LOOK_AGAIN_S)
+            _await_end(left[0], left_s)
+
+
+def _await_end(process: int, limit_s: float) -> None:
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(process)
+        try:
+            select.select([handle], [], [], limit_s)
+        finally:
+            os.close(handle)
 
 
 def _those_in(sockets: Path) -> list[int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.base import resources
 from app.base.errors import WispError
-from app.desktop.apart import DesktopApart
+from app.desktop.apart import DesktopApart, is_running
 from app.desktop.wayland import gnome, mutter
 from app.desktop.wayland.bus import Place, SessionBus
 from app.desktop.wayland.compositor import Compositor
@@ -71,7 +71,7 @@ class GnomeDesktop(DesktopApart):
         try:
             self.wait_for(shell, lambda: _STARTED in self._errors.read_bytes())
             self.wait_for(shell, lambda: gnome.is_here(bus) and mutter.is_here(bus) and self._answers())
-            self._settle()
+            self._settle(shell)
         finally:
             bus.close()
         if display := _x_display_of(shell.pid):
@@ -85,13 +85,13 @@ class GnomeDesktop(DesktopApart):
             return True
         return False
 
-    def _settle(self) -> None:
+    def _settle(self, shell: subprocess.Popen[bytes]) -> None:
         """Wait until the Shell answers promptly, for a while at most: on a slow machine it has more to do at first."""
         limit, prompt = time.monotonic() + _SETTLE_LIMIT_S, 0
         while prompt < _PROMPT_ANSWERS and (asked := time.monotonic()) < limit:
             is_prompt = self._answers() and time.monotonic() - asked < _PROMPT_S
             prompt = prompt + 1 if is_prompt else 0
-            time.sleep(_PROMPT_S)
+            is_running(shell, after_s=_PROMPT_S)
 
     def _start_shell(self, own: dict[str, str]) -> subprocess.Popen[bytes]:
         """Start the Shell in a mode of its own, which is how a program gives it extensions without any setting."""
