@@ -76,6 +76,7 @@ _WORKERS = {
     "surfaces": ("app.services.surfaces.engine", ("-I", "-c")),
     "surface-windows": ("app.ui.system.surface_windows", ("-I", "-c")),
     "drawing": ("app.ui.system.svg_worker", ("-I", "-c")),
+    "apart": ("app.desktop.apart", ("-I", "-c")),
     "ender": ("app.services.processes.commands", ("-I", "-c")),
     "forwarder": ("app.services.processes.forwarding", ("-I", "-S", "-c")),
 }

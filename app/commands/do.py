@@ -142,6 +142,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-passes", type=shared.count, metavar="N", help="most model passes")
     shared.add_rehearsal_options(parser)
     parser.add_argument(
+        "--apart",
+        action="store_true",
+        help="work on a desktop of its own, beside yours: your pointer, keyboard, windows and clipboard stay as they "
+        "are. Linux only",
+    )
+    parser.add_argument(
         "--allow",
         action="append",
         default=[],
@@ -168,7 +174,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run and options.json and (settings[catalog.PROVIDER] or profiles.default_name()) == profiles.OFFLINE:
         print(output.as_json(_planned(options.task, settings)))
         return 0
-    with on_a_display(needed=not (options.dry_run or options.no_screen)) as own:
+    with on_a_display(needed=not (options.dry_run or options.no_screen), apart=options.apart) as own:
         own.announce()
         record = TranscriptFolder() if own.private else None
         try:

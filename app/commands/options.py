@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from app.base.errors import ToolMisuse
+from app.base.errors import NeedsPerson, ToolMisuse
 from app.base.values import dataclass
 from app.settings import catalog, store
 
@@ -157,12 +157,18 @@ _MISUSED = 2
 
 @dataclass(frozen=True, slots=True)
 class OwnDisplay:
-    """The display of a run. `private` is the number of a private display, "" for the person's own."""
+    """The display of a run. `private` is the name of a private display, "" for the person's own.
+
+    `is_wished`: the person has a display, and asked for another one.
+    """
 
     private: str = ""
+    is_wished: bool = False
 
     def announce(self) -> None:
-        if self.private:
+        if self.private and self.is_wished:
+            print(f"wisp: working on a desktop apart from yours ({self.private}).", file=sys.stderr)
+        elif self.private:
             print(f"wisp: there is no display here; working on a private one ({self.private}).", file=sys.stderr)
 
 
@@ -224,18 +230,27 @@ def say_that_a_display_is_missing() -> int:
 
 
 @contextmanager
-def on_a_display(*, needed: bool = True) -> Iterator[OwnDisplay]:
-    """Return a context manager inside which there is a display. Raises NeedsPerson if a private one fails."""
-    if not needed or is_at_hand():
+def on_a_display(*, needed: bool = True, apart: bool = False) -> Iterator[OwnDisplay]:
+    """Return a context manager inside which there is a display. Raises NeedsPerson if a private one fails.
+
+    `apart`: a private one, although the person has a display.
+    """
+    if not needed or (is_at_hand() and not apart):
         yield OwnDisplay()
         return
-    from app.desktop.x11.virtual import VirtualDesktop
+    if platform.system() != "Linux":
+        raise NeedsPerson("Only on Linux can a task have a desktop of its own.")
+    from app.desktop.choose import desktop_apart
 
+    is_wished = is_at_hand()
+    if is_wished:
+        store.take_keys_along()  # because the keyring is on the person's session bus
     before = dict(os.environ)
-    with VirtualDesktop() as virtual:
-        os.environ.update(virtual.environment)
+    with desktop_apart() as desktop:
+        os.environ.clear()
+        os.environ.update(desktop.environment)
         try:
-            yield OwnDisplay(virtual.environment["DISPLAY"])
+            yield OwnDisplay(os.environ.get("WAYLAND_DISPLAY") or os.environ["DISPLAY"], is_wished)
         finally:
             os.environ.clear()
             os.environ.update(before)

@@ -6,11 +6,15 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from app.desktop.backends import Apps, Backend, Curtain
 from app.desktop.desktop import STOP_KEY, Desktop
 from app.desktop.privacy import Private, Veiled, private_by
 from app.desktop.takeover import Reserved, StopFlag, nothing_reserved
+
+if TYPE_CHECKING:
+    from app.desktop.apart import DesktopApart
 
 
 def open_desktop(
@@ -102,3 +106,15 @@ def programs_here() -> Apps:
         from app.desktop.x11.apps import DesktopEntries
 
         return DesktopEntries(os.environ)
+
+
+def desktop_apart() -> DesktopApart:
+    """Return a desktop apart from the person's, of the first kind that is installed. It starts when it is entered.
+
+    Raises NeedsPerson there if none is installed.
+    """
+    from app.desktop.wayland.virtual import GnomeDesktop, SwayDesktop
+    from app.desktop.x11.virtual import VirtualDesktop
+
+    kinds = (VirtualDesktop, SwayDesktop, GnomeDesktop)
+    return next((kind for kind in kinds if not kind.missing_packages()), VirtualDesktop)()

@@ -221,7 +221,18 @@ def forget(provider: str) -> None:
             _write_file({name: key for name, key in _read_file().items() if name != provider})
 
 
+_taken_along: dict[str, str] = {}
+"""Keys of the keyring that were read before it went out of reach."""
+
+
+def take_keys_along() -> None:
+    """Read the keys of the keyring now, for a process that leaves the person's session bus."""
+    _taken_along.update({provider: _from_keyring(provider) for provider in key_holders()})
+
+
 def _from_keyring(provider: str) -> str:
+    if provider in _taken_along:
+        return _taken_along[provider]
     import keyring
     import keyring.errors
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 import os
 import pwd
+import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -23,9 +23,9 @@ from Xlib.protocol.display import Display as XConnection
 from Xlib.protocol.event import event_class
 
 from app.base import resources
+from app.desktop.apart import LAUNCHERS, end_all_in, end_with_parent
 from app.desktop.wayland.bus import Place, Refused, SessionBus
 from app.desktop.wayland.gnome import EXTENSION
-from app.desktop.x11.virtual import _LAUNCHERS, _end_with_parent
 from tests.support.render_node import rendering
 from tests.support.waiting import eventually
 
@@ -120,7 +120,7 @@ def _mounted() -> subprocess.Popen[str]:
         ["unshare", "--mount", "sh", "-c", _MOUNT, str(DEBIAN), tempfile.gettempdir()],
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=_end_with_parent,  # noqa: PLW1509 - one prctl call, no Python locks taken
+        preexec_fn=end_with_parent,  # noqa: PLW1509 - one prctl call, no Python locks taken
     )
     assert keeper.stdout and keeper.stdout.readline(), "Debian 14 cannot be entered"
     return keeper
@@ -152,7 +152,7 @@ def _start_compositor(leaving: ExitStack, name: str, environment: dict[str, str]
     environment |= {"XDG_CURRENT_DESKTOP": "sway", "GSETTINGS_BACKEND": "memory"}
     address = _told(leaving, environment, "dbus-daemon", "--session", "--nofork", "--nopidfile")
     environment["DBUS_SESSION_BUS_ADDRESS"] = address
-    launcher = next(path for path in _LAUNCHERS if os.path.exists(path))
+    launcher = next(path for path in LAUNCHERS if os.path.exists(path))
     _spawn(leaving, [launcher, "--launch-immediately"], environment)
     headless = {"WLR_BACKENDS": "headless", "WLR_LIBINPUT_NO_DEVICES": "1", "WLR_RENDERER": "pixman"}
     command = [*_not_as_root(), *(part.format(home=environment["HOME"]) for part in COMMANDS[name])]
@@ -171,7 +171,7 @@ def _start_desktop(
     environment |= {"LIBGL_ALWAYS_SOFTWARE": "1", **without_disks, **_DESKTOP_ENVIRONMENT[name]}
     environment["WAYLAND_DISPLAY"] = "wayland-0"  # before the buses: they start the first programs without waiting
     # The buses start portals and others on demand. Those are no children of ours.
-    leaving.callback(_end_all_of, run)
+    leaving.callback(end_all_in, run)
     for bus in ("SYSTEM", "SESSION"):  # GNOME ends without a system bus
         daemon = inside("dbus-daemon", "--session", "--nofork", "--nopidfile", "--nosyslog")
         environment[f"DBUS_{bus}_BUS_ADDRESS"] = _told(leaving, environment, *daemon)
@@ -261,26 +261,6 @@ def _picture_of_kwin(bus: SessionBus) -> Image.Image:
         return Image.frombytes("RGB", size, pixels.read(), "raw", "BGRX", found["stride"][1])
 
 
-def _end_all_of(run: Path) -> None:
-    """End every process of a session, known by the folder for its sockets."""
-    mark = f"XDG_RUNTIME_DIR={run}".encode()
-
-    def left() -> list[int]:
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if mark in (process / "environ").read_bytes().split(b"\0"):
-                    found.append(int(process.name))
-        return found
-
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        for process in left():
-            with suppress(ProcessLookupError):
-                os.kill(process, how)
-        if eventually(lambda: not left(), limit_s=2.0):
-            return
-
-
 def _not_as_root() -> list[str]:
     """Return what makes a compositor believe that it is no root, which sway refuses to be.
 
@@ -319,7 +299,7 @@ def _spawn(
         stderr=log,
         pass_fds=() if fd < 0 else (fd,),
         start_new_session=True,
-        preexec_fn=_end_with_parent,  # noqa: PLW1509 - one prctl call, no Python locks taken
+        preexec_fn=end_with_parent,  # noqa: PLW1509 - one prctl call, no Python locks taken
     )
     leaving.callback(_end, child)
     return child
@@ -349,3 +329,26 @@ def _written(path: Path, writer: subprocess.Popen[bytes]) -> str:
         assert writer.poll() is None and time.monotonic() < limit, f"{writer.args!r} did not start"
         time.sleep(0.05)
     return line
+
+
+def programs_with(folder: Path, name: str) -> str:
+    """Return a PATH on which, of all that runs a desktop apart, only sway's, GNOME's or (x11) Xvfb's programs are.
+
+    Those of sway and GNOME are put into a folder, as commands that start the tests' own.
+    """
+    kinds = {"x11": ("Xvfb", "openbox"), "sway": ("sway",), "gnome": ("gnome-shell", "pipewire", "wireplumber")}
+    others = {program for kind, programs in kinds.items() if kind != "x11" or name != "x11" for program in programs}
+    folder.mkdir()
+    for place in reversed(os.environ["PATH"].split(":")):
+        for found in Path(place).glob("*"):
+            if found.name not in others:
+                link = folder / found.name
+                link.unlink(missing_ok=True)
+                link.symlink_to(found)
+    for program in kinds[name] if name != "x11" else ():
+        command = [*_not_as_root(), f"/usr/bin/{program}"] if name == "sway" else inside(f"/usr/bin/{program}")
+        # The Shell is told by this one where its mode lies.
+        kept = [word for word in command if word != "--unset=XDG_DATA_DIRS"]
+        (folder / program).write_text(f'#!/bin/sh\nexec {shlex.join(kept)} "$@"\n', encoding="utf-8")
+        (folder / program).chmod(0o755)
+    return str(folder)

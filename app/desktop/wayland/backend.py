@@ -18,7 +18,7 @@ from app.desktop.headless import HeadlessDesktop
 from app.desktop.keys import Chord
 from app.desktop.privacy import Private
 from app.desktop.takeover import StopFlag
-from app.desktop.wayland import gnome, kwin
+from app.desktop.wayland import gnome, kwin, mutter
 from app.desktop.wayland.bus import SessionBus
 from app.desktop.wayland.clipboard import WaylandClipboard
 from app.desktop.wayland.compositor import CLIPBOARDS, IDLE, Compositor
@@ -33,6 +33,7 @@ from app.desktop.wayland.keeper import hand_over
 from app.desktop.wayland.keyboard import WaylandKeyboard, WaylandTyping
 from app.desktop.wayland.kwin import KwinWindows
 from app.desktop.wayland.listener import TouchListener, catch_up, catch_up_on_gnome, on_compositor, on_gnome
+from app.desktop.wayland.mutter import MutterSession
 from app.desktop.wayland.occupation import locker, once_a_second, saver
 from app.desktop.wayland.pasting import PastedTyping
 from app.desktop.wayland.pictures import WindowPictures
@@ -78,15 +79,19 @@ class OwnMeans:
 
 
 class PortalMeans:
-    """What GNOME and KDE give: their portals. The compositor tells the monitors, and on KDE gives the clipboard."""
+    """What GNOME and KDE give: their portals. The compositor tells the monitors, and on KDE gives the clipboard.
+
+    A GNOME that Wisp started for a task needs no portal, because nobody has to be asked.
+    """
 
     def __init__(self, environment: Mapping[str, str], compositor: Compositor, bus: SessionBus) -> None:
         self._bus = bus
         self.screen = PortalScreen(compositor)
         self.pictures = WindowPictures(compositor, Copier(compositor))
-        self.access = PortalSession(bus, self)
+        is_own = mutter.is_own(environment, bus)
+        self.access = MutterSession(environment, bus, self) if is_own else PortalSession(bus, self)
         has_clipboard = compositor.has(*CLIPBOARDS)
-        self.clipboard = WaylandClipboard(compositor) if has_clipboard else PortalClipboard(bus, self.access)
+        self.clipboard = WaylandClipboard(compositor) if has_clipboard else PortalClipboard(self.access)
         self.listing = desktop_listing(environment, bus)
         self.mouse = PortalHands(self.listing.pointer)
         if compositor.has(IDLE):
@@ -199,12 +204,12 @@ def _lose(stop_key: Chord, owner: str) -> None:
 
 
 def portals_of(environment: Mapping[str, str]) -> SessionBus | None:
-    """Return a connection to the session bus if the desktop has portals there."""
+    """Return a connection to the session bus if the desktop has portals there, or is Wisp's own."""
     try:
         bus = SessionBus(environment)
     except NeedsPerson:
         return None
-    if is_offered(bus):
+    if is_offered(bus) or mutter.is_own(environment, bus):
         return bus
     bus.close()
     return None

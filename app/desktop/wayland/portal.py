@@ -24,7 +24,7 @@ from app.settings import store
 
 _OWNER, _PATH, _FAMILY = "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop", "org.freedesktop.portal."
 _REMOTE, _CAST = (Place(_OWNER, _PATH, f"{_FAMILY}{name}") for name in ("RemoteDesktop", "ScreenCast"))
-CLIPBOARD = Place(_OWNER, _PATH, f"{_FAMILY}Clipboard")
+_CLIPBOARD = Place(_OWNER, _PATH, f"{_FAMILY}Clipboard")
 _BUS = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _CANCELLED = 1  # by the person; 2: in some other way
@@ -94,7 +94,9 @@ def _version(bus: SessionBus, name: str) -> int:
 
 
 class PortalSession:
-    """The session. It is the `Access` of `backends.py`."""
+    """The session. It is the `Access` of `backends.py`, and the `Selection` of `portal_clipboard.py`."""
+
+    kinds = "mime_types"
 
     def __init__(self, bus: SessionBus, opened: Opened) -> None:
         self._bus = bus
@@ -151,12 +153,12 @@ class PortalSession:
         shown = {"types": ("u", _MONITORS), "multiple": ("b", True), "cursor_mode": ("u", _HIDDEN)}
         await self._request(_CAST, "SelectSources", "o", shown, self.path)
         with suppress(Refused):  # because older portals have none
-            self._bus.call(CLIPBOARD, "RequestClipboard", "oa{sv}", self.path, {})
+            self._bus.call(_CLIPBOARD, "RequestClipboard", "oa{sv}", self.path, {})
         started = await self._started(is_remembered=bool(token))
         self.has_clipboard = bool(started.get("clipboard_enabled", ("b", False))[1])
         if kept := started.get("restore_token"):
             await _from_wallet(partial(store.keep, _TOKEN, kept[1]))
-        streams = tuple(_stream(*found) for found in started.get("streams", ("", ()))[1])
+        streams = tuple(stream_of(*found) for found in started.get("streams", ("", ()))[1])
         if not streams:
             raise NeedsPerson("No monitor was shared with Wisp. Ask again, and choose one in the desktop's question.")
         hands = self._bus.call(_REMOTE, "ConnectToEIS", "oa{sv}", self.path, {})
@@ -234,6 +236,18 @@ class PortalSession:
         self.has_clipboard = False
         self._opened.end()
 
+    # --- the clipboard
+
+    def clipboard(self, member: str, signature: str, *values: Any) -> Any:
+        return self._bus.call(_CLIPBOARD, member, f"o{signature}", self.path, *values)
+
+    def hear_clipboard(self, changed: Callable[[Mapping[str, Any]], None], asked: Callable[[str, int], None]) -> None:
+        def of_this_session(told: Callable[..., None]) -> Callable[..., None]:
+            return lambda session, *values: told(*values) if session == self.path else None
+
+        self._bus.hear(_CLIPBOARD, "SelectionOwnerChanged", of_this_session(changed))
+        self._bus.hear(_CLIPBOARD, "SelectionTransfer", of_this_session(asked))
+
 
 def _version_apart(address: str) -> int:
     """Return the portal's version, on a connection of its own: the first question starts it, which takes seconds."""
@@ -264,7 +278,7 @@ def _handle() -> str:
     return ids.unique("wisp")
 
 
-def _stream(node: int, properties: Mapping[str, Any]) -> Stream:
+def stream_of(node: int, properties: Mapping[str, Any]) -> Stream:
     x, y = properties.get("position", ("", (0, 0)))[1]
     width, height = properties["size"][1]
     return Stream(node, Rect(x, y, width, height))

@@ -1,21 +1,39 @@
-"""The clipboard of a desktop whose compositor gives none: by the Clipboard portal, in the session of `portal.py`.
+"""The clipboard of a desktop whose compositor gives none: in the session of `portal.py`, by the Clipboard portal.
 
-https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Clipboard.html
+In that of `mutter.py`, GNOME itself answers the same calls. https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Clipboard.html
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.backends import Formats
-from app.desktop.wayland.bus import Refused, SessionBus
+from app.desktop.wayland.bus import Refused
 from app.desktop.wayland.clipboard import TEXTS, read_to_end, write_all
-from app.desktop.wayland.portal import CLIPBOARD, PortalSession
+
+
+class Selection(Protocol):
+    """The calls and signals of a session's clipboard. `kinds` is its name for the list of formats in a call."""
+
+    kinds: str
+    has_clipboard: bool
+
+    @property
+    def path(self) -> str:
+        """The session's object; empty while none is open."""
+        ...
+
+    def clipboard(self, member: str, signature: str, *values: Any) -> Any: ...
+
+    def hear_clipboard(self, changed: Callable[[Mapping[str, Any]], None], asked: Callable[[str, int], None]) -> None:
+        """Call `changed` when another program or this one has copied something, and `asked` when one pastes."""
+        ...
+
 
 _OF_X11 = frozenset({"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS"})
 """What programs of X11 ask each other by the names of kinds: no content."""
@@ -24,8 +42,7 @@ _OF_X11 = frozenset({"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS"})
 class PortalClipboard:
     """The clipboard. What was written is served until another program copies something, or the session ends."""
 
-    def __init__(self, bus: SessionBus, session: PortalSession) -> None:
-        self._bus = bus
+    def __init__(self, session: Selection) -> None:
         self._session = session
         self._kinds: tuple[str, ...] = ()
         self._owning = ""
@@ -35,12 +52,9 @@ class PortalClipboard:
         self.served = asyncio.Event()
         """Set when a program has asked for what is offered here."""
         self._writing: set[asyncio.Task[None]] = set()
-        bus.hear(CLIPBOARD, "SelectionOwnerChanged", self._changed)
-        bus.hear(CLIPBOARD, "SelectionTransfer", self._asked)
+        session.hear_clipboard(self._changed, self._asked)
 
-    def _changed(self, session: str, options: Mapping[str, Any]) -> None:
-        if session != self._session.path:
-            return
+    def _changed(self, options: Mapping[str, Any]) -> None:
         kinds = options.get("mime_types", ("as", ()))[1]
         # Portals wrapped the list in a structure at first: https://github.com/flatpak/xdg-desktop-portal/issues/1067
         kinds = kinds[0] if kinds and not isinstance(kinds[0], str) else kinds
@@ -84,7 +98,7 @@ class PortalClipboard:
             )
 
     async def _content(self, kind: str) -> bytes:
-        pipe = self._bus.call(CLIPBOARD, "SelectionRead", "os", self._session.path, kind)
+        pipe = self._session.clipboard("SelectionRead", "s", kind)
         return await read_to_end(pipe.to_raw_fd())
 
     # --- writing
@@ -98,21 +112,18 @@ class PortalClipboard:
         self._owning, self.held = self._session.path, dict(formats)
         self.served.clear()
         # A list of nothing leaves what was offered before, so an empty text stands for an empty clipboard.
-        offered = {"mime_types": ("as", list(self.held or TEXTS[:1]))}
-        self._bus.call(CLIPBOARD, "SetSelection", "oa{sv}", self._session.path, offered)
+        offered = {self._session.kinds: ("as", list(self.held or TEXTS[:1]))}
+        self._session.clipboard("SetSelection", "a{sv}", offered)
 
-    def _asked(self, session: str, kind: str, serial: int) -> None:
+    def _asked(self, kind: str, serial: int) -> None:
         """Serve one program that pastes. Each question has to be answered, or the program waits."""
-        if session == self._session.path:
-            task = asyncio.get_running_loop().create_task(self._serve(kind, serial))
-            self._writing.add(task)
-            task.add_done_callback(self._writing.discard)
+        task = asyncio.get_running_loop().create_task(self._serve(kind, serial))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
 
     async def _serve(self, kind: str, serial: int) -> None:
-        pipe = self._bus.call(CLIPBOARD, "SelectionWrite", "ou", self._session.path, serial)
+        pipe = self._session.clipboard("SelectionWrite", "u", serial)
         await write_all(os.dup(pipe.fileno()), self.held.get(kind, b""))
         pipe.close()
-        self._bus.call(
-            CLIPBOARD, "SelectionWriteDone", "oub", self._session.path, serial, not self.held or kind in self.held
-        )
+        self._session.clipboard("SelectionWriteDone", "ub", serial, not self.held or kind in self.held)
         self.served.set()

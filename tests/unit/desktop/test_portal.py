@@ -46,7 +46,7 @@ class Place:
         self.bus = SessionBus({}, address)
         self.opened = Opened()
         self.session = PortalSession(self.bus, self.opened)
-        self.clipboard = PortalClipboard(self.bus, self.session)
+        self.clipboard = PortalClipboard(self.session)
         self.questions: list[object] = []
         self.session.on_question(self.questions.append)
 
