@@ -14,11 +14,8 @@ from typing import Any
 from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.backends import Formats
 from app.desktop.wayland.bus import Refused, SessionBus
-from app.desktop.wayland.clipboard import TEXTS, read_to_end, write_all
+from app.desktop.wayland.clipboard import NO_CONTENT, TEXTS, read_to_end, write_all
 from app.desktop.wayland.portal import CLIPBOARD, PortalSession
-
-_OF_X11 = frozenset({"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS"})
-"""What programs of X11 ask each other by the names of kinds: no content."""
 
 
 class PortalClipboard:
@@ -44,7 +41,7 @@ class PortalClipboard:
         kinds = options.get("mime_types", ("as", ()))[1]
         # Portals wrapped the list in a structure at first: https://github.com/flatpak/xdg-desktop-portal/issues/1067
         kinds = kinds[0] if kinds and not isinstance(kinds[0], str) else kinds
-        self._kinds = tuple(kind for kind in kinds if kind not in _OF_X11)
+        self._kinds = tuple(kind for kind in kinds if kind not in NO_CONTENT)
         if not options.get("session_is_owner", ("b", False))[1]:
             self._owning, self.held = "", {}
 
