@@ -69,6 +69,7 @@ _KWIN_PICTURES = Place("org.kde.KWin", "/org/kde/KWin/ScreenShot2", "org.kde.KWi
 _CALM = (
     ("org.gnome.shell", "enabled-extensions", f"['{EXTENSION}']"),
     ("org.gnome.desktop.interface", "enable-animations", "false"),
+    ("org.gnome.desktop.interface", "enable-hot-corners", "false"),  # the pointer begins in that corner
     ("org.gnome.desktop.notifications", "show-banners", "false"),
 )
 """GNOME's settings with the extension, and without what lies over windows for a while."""

@@ -260,7 +260,7 @@ def _ref(number: str) -> str:
 
 
 def _rect(box: Sequence[float]) -> Rect:
-    """Return a box in whole pixels, of its own size: KWin centres windows between pixels, and draws them on the next."""
+    """Return a box in whole pixels, of its own size: KWin centres windows between pixels, and draws them on some."""
     x, y, width, height = (math.floor(number + 0.5) for number in box)
     return Rect(x, y, width, height)
 
