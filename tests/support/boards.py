@@ -1,8 +1,8 @@
-"""Two windows for stories, each run as a program of its own: a board to drag cards on, and a form in GTK 4.
+"""Windows for stories, each run as a program of its own: a board to drag cards on, and a form and a canvas in GTK.
 
-    python3 tests/support/boards.py board | gtk4_form
+    python3 tests/support/boards.py board | gtk4_form | gtk3_canvas
 
-The form runs by the system's Python, which has GTK's bindings.
+What is in GTK runs by the system's Python, which has its bindings.
 """
 
 from __future__ import annotations
@@ -75,5 +75,41 @@ def gtk4_form() -> int:
     return int(application.run([]))
 
 
+def gtk3_canvas() -> int:
+    """A window with a blue patch whose program draws the frame. It tells what reaches it, a line each."""
+    import gi
+
+    gi.require_version("Gtk", "3.0")
+    gi.require_version("Gdk", "3.0")
+    from gi.repository import Gdk, Gtk
+
+    kinds = {
+        Gdk.EventType.BUTTON_PRESS: "press", Gdk.EventType.DOUBLE_BUTTON_PRESS: "double",
+        Gdk.EventType.BUTTON_RELEASE: "release", Gdk.EventType.SCROLL: "scroll",
+    }  # fmt: skip
+
+    def paint(area: Gtk.DrawingArea, context: object) -> None:
+        context.set_source_rgb(0, 0, 1)  # type: ignore[attr-defined]
+        context.rectangle(20, 30, 80, 40)  # type: ignore[attr-defined]
+        context.fill()  # type: ignore[attr-defined]
+
+    def tell(_area: Gtk.DrawingArea, event: Gdk.Event) -> None:
+        if event.type in kinds:
+            what = event.scroll.direction.value_nick if event.type is Gdk.EventType.SCROLL else event.button.button
+            print(kinds[event.type], what, int(event.x), int(event.y), flush=True)
+
+    window, area = Gtk.Window(title="Canvas"), Gtk.DrawingArea()
+    window.set_titlebar(Gtk.HeaderBar(title="Canvas", show_close_button=True))
+    area.set_size_request(500, 300)
+    area.add_events(Gdk.EventMask.BUTTON_PRESS_MASK | Gdk.EventMask.BUTTON_RELEASE_MASK | Gdk.EventMask.SCROLL_MASK)
+    area.connect("draw", paint)
+    area.connect("event", tell)
+    window.add(area)
+    window.connect("destroy", Gtk.main_quit)
+    window.show_all()
+    Gtk.main()
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit(gtk4_form() if sys.argv[1] == "gtk4_form" else board())
+    sys.exit({"board": board, "gtk4_form": gtk4_form, "gtk3_canvas": gtk3_canvas}[sys.argv[1]]())

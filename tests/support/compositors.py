@@ -75,6 +75,7 @@ _CALM = (
     ("org.gnome.desktop.wm.keybindings", "cycle-panels", "[]"),
     ("org.gnome.shell", "enabled-extensions", f"['{EXTENSION}']"),
     ("org.gnome.desktop.interface", "enable-animations", "false"),
+    ("org.gnome.desktop.interface", "enable-hot-corners", "false"),  # the pointer begins in that corner
     ("org.gnome.desktop.notifications", "show-banners", "false"),
 )
 """GNOME's settings with the extension, and without what lies over windows for a while."""

@@ -20,6 +20,8 @@ _MOST_BYTES = 64 * 1024 * 1024
 _READ_BYTES = 1 << 16
 TEXTS = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "TEXT", "STRING")
 """The names of plain text, the surest first."""
+NO_CONTENT = frozenset({"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS"})
+"""What programs of X11 ask each other by the names of kinds. GTK 3 offers the last one, and never answers on it."""
 
 
 class WaylandClipboard:
@@ -81,7 +83,8 @@ class WaylandClipboard:
     async def formats(self) -> Formats:
         self._look()
         number = self._selection
-        return {kind: await self._content(number, kind) for kind in tuple(self._kinds.get(number, ()))}
+        kinds = [kind for kind in self._kinds.get(number, ()) if kind not in NO_CONTENT]
+        return {kind: await self._content(number, kind) for kind in kinds}
 
     def _look(self) -> None:
         wire = self._compositor.wire

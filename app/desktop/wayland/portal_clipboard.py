@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.backends import Formats
 from app.desktop.wayland.bus import Refused
-from app.desktop.wayland.clipboard import TEXTS, read_to_end, write_all
+from app.desktop.wayland.clipboard import NO_CONTENT, TEXTS, read_to_end, write_all
 
 
 class Selection(Protocol):
@@ -33,10 +33,6 @@ class Selection(Protocol):
     def hear_clipboard(self, changed: Callable[[Mapping[str, Any]], None], asked: Callable[[str, int], None]) -> None:
         """Call `changed` when another program or this one has copied something, and `asked` when one pastes."""
         ...
-
-
-_OF_X11 = frozenset({"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS"})
-"""What programs of X11 ask each other by the names of kinds: no content."""
 
 
 class PortalClipboard:
@@ -58,7 +54,7 @@ class PortalClipboard:
         kinds = options.get("mime_types", ("as", ()))[1]
         # Portals wrapped the list in a structure at first: https://github.com/flatpak/xdg-desktop-portal/issues/1067
         kinds = kinds[0] if kinds and not isinstance(kinds[0], str) else kinds
-        self._kinds = tuple(kind for kind in kinds if kind not in _OF_X11)
+        self._kinds = tuple(kind for kind in kinds if kind not in NO_CONTENT)
         if not options.get("session_is_owner", ("b", False))[1]:
             self._owning, self.held = "", {}
 
