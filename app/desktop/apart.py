@@ -30,6 +30,7 @@ START_LIMIT_S = 20.0
 _LOOK_AGAIN_S = 0.02
 _PR_SET_PDEATHSIG = 1  # https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
 _END_LIMIT_S = 2.0
+_SIGKILL = 9
 _FOREIGN = frozenset(
     {
         "DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "XAUTHORITY", "SWAYSOCK", "I3SOCK",
@@ -191,7 +192,7 @@ def not_started(program: str) -> NeedsPerson:
 
 def end_with_parent() -> None:
     """Let the kernel kill this child when its parent ends. For `preexec_fn`."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # https://man7.org/linux/man-pages/man2/pr_set_pdeathsig.2const.html
+    _libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL)  # https://man7.org/linux/man-pages/man2/pr_set_pdeathsig.2const.html
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -205,7 +206,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def end_all_in(sockets: Path) -> None:
     """End every process of a session, known by its folder of sockets: buses start programs that are no children."""
-    for how in (signal.SIGTERM, signal.SIGKILL):
+    for how in (signal.SIGTERM, _SIGKILL):
         limit = time.monotonic() + _END_LIMIT_S
         while (left := _those_in(sockets)) and (left_s := limit - time.monotonic()) > 0:
             for process in left:
@@ -215,6 +216,8 @@ def end_all_in(sockets: Path) -> None:
 
 
 def _await_end(process: int, limit_s: float) -> None:
+    if sys.platform != "linux":
+        return
     with suppress(ProcessLookupError):
         handle = os.pidfd_open(process)
         try:

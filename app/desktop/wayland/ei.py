@@ -6,7 +6,6 @@ with capabilities, and devices for those that are bound. What a device does coun
 
 from __future__ import annotations
 
-import mmap
 import os
 import socket
 import time
@@ -16,6 +15,7 @@ from struct import Struct
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.values import dataclass, field
+from app.desktop.wayland import kernel
 from app.desktop.wayland.wire import Messages
 
 _HEAD = Struct("=QII")
@@ -167,8 +167,7 @@ class Hands:
 
     def _keymap(self, _kind: int, size: int, handle: int) -> None:
         try:
-            with mmap.mmap(handle, size, mmap.MAP_PRIVATE, mmap.PROT_READ) as text:
-                self._on_keymap(text[:].rstrip(b"\0").decode("utf-8", "replace"))
+            self._on_keymap(kernel.content(handle, size).rstrip(b"\0").decode("utf-8", "replace"))
         finally:
             os.close(handle)
 

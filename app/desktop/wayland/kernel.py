@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import mmap
 import os
 import socket
 import sys
@@ -38,6 +39,14 @@ def memory(name: str, size: int) -> int:
     handle = os.memfd_create(name)
     os.ftruncate(handle, size)
     return handle
+
+
+def content(handle: int, size: int) -> bytes:
+    """Return what a descriptor of shared memory holds."""
+    if sys.platform != "linux":
+        raise OSError(_NOWHERE_ELSE)
+    with mmap.mmap(handle, size, mmap.MAP_PRIVATE, mmap.PROT_READ) as held:
+        return held[:]
 
 
 def send(to: socket.socket, data: bytes | bytearray, files: Sequence[int]) -> int:

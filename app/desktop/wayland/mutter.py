@@ -7,8 +7,6 @@ rests. They ask nobody, so they are for the desktop that Wisp started for a task
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import Phrase
+from app.desktop.wayland import kernel
 from app.desktop.wayland.bus import Place, SessionBus
 from app.desktop.wayland.portal import Opened, stream_of
 
@@ -94,9 +93,7 @@ class MutterSession:
         await self._opened.begin(self._connected_to_pictures, (stream,), hands.to_raw_fd())
 
     def _connected_to_pictures(self) -> int:
-        with socket.socket(socket.AF_UNIX) as pictures:
-            pictures.connect(str(self._pipewire))
-            return os.dup(pictures.fileno())
+        return kernel.connected(self._pipewire, _START_LIMIT_S).detach()
 
     @property
     def path(self) -> str:
