@@ -4,6 +4,8 @@ Each has a folder for its sockets and a session bus of its own. All its processe
 killed: the kernel then kills each child, and a process that waits for that ends all others and deletes the folder.
 """
 
+# mypy: no-warn-unreachable
+
 from __future__ import annotations
 
 import ctypes
