@@ -43,6 +43,7 @@ def _install(options: argparse.Namespace) -> int:
     if "GNOME" not in os.environ.get("XDG_CURRENT_DESKTOP", "").split(":"):
         raise NeedsPerson("This is no GNOME session, so there is no GNOME Shell to extend.")
     folder, keys = _folder(), _keys()
+    gsettings("get", SHELL, "enabled-extensions")  # so that nothing is copied where it cannot be switched on
     gone = taken(keys)
     if _is_current(folder) and has_extension() and not gone:
         print(f"The extension is installed. {_running()}")

@@ -24,6 +24,7 @@ from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
 
+from app.agent.agent_events import AgentEvent, Notice
 from app.agent.calls import reach_of, side_by_side
 from app.assistant import Assistant, assembled
 from app.base import ids, logs, output, paths
@@ -75,6 +76,12 @@ async def _interruptible(work: Coroutine[object, object, int]) -> int:
         return STOPPED
 
 
+def _tell(event: AgentEvent) -> None:
+    """Print what the person must know before a call goes on, such as a question of the desktop's."""
+    if isinstance(event, Notice):
+        print(f"wisp: {event.sentence}", file=sys.stderr)
+
+
 async def _serve(options: argparse.Namespace, settings: Settings) -> int:
     async with assembled(settings, dry_run=options.dry_run, without_screen=options.no_screen) as assistant:
         album = _Album(is_inline=options.pictures == "inline")
@@ -82,6 +89,7 @@ async def _serve(options: argparse.Namespace, settings: Settings) -> int:
         # A task of its own, so that the stop key never cuts the closing short.
         answering = asyncio.ensure_future(_answer_all(options, assistant, desk))
         assistant.on_stop(answering.cancel)
+        assistant.subscribe(_tell)
         try:
             await answering
         finally:

@@ -235,6 +235,7 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         try:
             aim = await _entry(controller, part, role="menu item" if depth else "menu")
             await _check_entry(call, aim, admit, is_first=depth == 0, is_last=depth == len(parts) - 1)
+            seen = await _press_entry(controller, aim)
         except (NotFound, Ambiguous) as missing:
             # The entries in the error get no refs, because their menu closes now.
             held = await _close_menus(controller, depth)
@@ -245,7 +246,6 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         except ToolFailed:  # Close the open menus, or else they keep the keyboard.
             await _close_menus(controller, depth)
             raise
-        seen = await _press_entry(controller, aim)
     if _leads_on(aim.element):
         held = await _close_menus(controller, len(parts))
         what = Phrase("{name!r} is a menu, so nothing was chosen.", {"name": parts[-1]})

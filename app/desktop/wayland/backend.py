@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -127,11 +127,11 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     Raises NeedsPerson if the compositor cannot be reached.
     """
     compositor = Compositor(environment)
-    bus = portals_of(environment) if is_driven_by_portals(compositor) else None
-    if bus is None and (lacking := _lacking(compositor)):
+    try:
+        means = _means(environment, compositor)
+    except NeedsPerson as why:
         compositor.close()
-        return _without_screen(compositor.path.name, lacking, stop)
-    means = PortalMeans(environment, compositor, bus) if bus else OwnMeans(environment, compositor)
+        return _without_screen(compositor.path.name, why, stop)
     listing, touches, x11 = means.listing, means.touches, XwaylandWindows(environment)
 
     def known() -> tuple[Window, ...]:
@@ -186,7 +186,20 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         reach=partial(_reach, once_a_second(means.locker)),
         access=means.access,
         shows_pointer=means.shows_pointer,
-        is_streamed=bus is not None,
+        is_streamed=isinstance(means, PortalMeans),
+    )
+
+
+def _means(environment: Mapping[str, str], compositor: Compositor) -> OwnMeans | PortalMeans:
+    """Return by what this session is seen and driven. Raises NeedsPerson if there is nothing for that."""
+    if not is_driven_by_portals(compositor):
+        return OwnMeans(environment, compositor)
+    if bus := portals_of(environment):
+        return PortalMeans(environment, compositor, bus)
+    raise NeedsPerson(
+        "This Wayland session does not let Wisp work on its screen: it offers programs no "
+        f"{', '.join(_lacking(compositor))}, and has no portals. Install xdg-desktop-portal with the part for your "
+        "desktop (-gnome, -kde), then log out and in. sway, labwc, Hyprland, Wayfire and river need none."
     )
 
 
@@ -204,11 +217,11 @@ def _lose(stop_key: Chord, owner: str) -> None:
 
 
 def portals_of(environment: Mapping[str, str]) -> SessionBus | None:
-    """Return a connection to the session bus if the desktop has portals there, or is Wisp's own."""
-    try:
-        bus = SessionBus(environment)
-    except NeedsPerson:
-        return None
+    """Return a connection to the session bus if the desktop has portals there, or is Wisp's own.
+
+    Raises NeedsPerson if there is no session bus.
+    """
+    bus = SessionBus(environment)
     if is_offered(bus) or mutter.is_own(environment, bus):
         return bus
     bus.close()
@@ -234,15 +247,11 @@ def listing_of(
     return Toplevels(compositor, pictures, screen)
 
 
-def _without_screen(name: str, lacking: Sequence[str], stop: StopFlag) -> Backend:
+def _without_screen(name: str, why: NeedsPerson, stop: StopFlag) -> Backend:
     """Return a backend on which everything waits for the person. Files, commands and the web need no screen."""
 
     def refuse() -> None:
-        raise NeedsPerson(
-            f"This Wayland session does not let Wisp work on its screen: it offers programs no {', '.join(lacking)}, "
-            "and has no portals. Install xdg-desktop-portal with the part for your desktop (-gnome, -kde), then log "
-            "out and in. sway, labwc, Hyprland, Wayfire and river need none."
-        )
+        raise why
 
     return replace(HeadlessDesktop().backend(stop), name=f"wayland:{name}", reach=refuse)
 

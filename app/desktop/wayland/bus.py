@@ -69,7 +69,10 @@ class SessionBus:
         try:
             self._connection = open_dbus_connection(address, enable_fds=True)
         except (OSError, KeyError, ValueError, RuntimeError, DBusErrorResponse) as error:
-            raise NeedsPerson(f"The session bus cannot be reached ({error}). Is there one?") from None
+            raise NeedsPerson(
+                f"The session bus cannot be reached ({error}). Start Wisp from your desktop's own session, where "
+                "DBUS_SESSION_BUS_ADDRESS is set."
+            ) from None
         self.address = address
         self.name: str = self._connection.unique_name
         self._signals: dict[tuple[str, str, str], list[Handler]] = {}

@@ -108,8 +108,7 @@ class DescribedWindows(Listing):
     def at(self, point: Point) -> Landing:  # noqa: ARG002
         """Refuse: a press at a place that was not judged may reach any program."""
         raise NeedsPerson(
-            "GNOME tells no program where windows lie, so nobody knows what a click at a place would reach: controls "
-            f"are pressed by their refs. {_INSTALL}"
+            f"GNOME tells no program where windows lie, so nobody knows what a click at a place would reach. {_INSTALL}"
         )
 
     def focus(self, ref: str) -> None:  # noqa: ARG002

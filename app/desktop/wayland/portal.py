@@ -31,7 +31,7 @@ _CANCELLED = 1  # by the person; 2: in some other way
 _KEYBOARD_AND_POINTER, _MONITORS, _UNTIL_REVOKED, _HIDDEN = 3, 1, 2, 1
 NEEDED_VERSION = 2
 """Of RemoteDesktop: the first that gives a connection for input, and that remembers."""
-_START_LIMIT_S = 30.0
+_START_LIMIT_S = 10.0
 """The bus starts the portal when it is first asked for."""
 _TOLD_AFTER_S = 1.0
 _QUESTION_LIMIT_S = 300.0
@@ -88,9 +88,15 @@ def versions(bus: SessionBus) -> dict[str, int]:
 
 def _version(bus: SessionBus, name: str) -> int:
     place = Place(_OWNER, _PATH, _PROPERTIES)
-    with suppress(Refused):
+    try:
         return int(bus.call(place, "Get", "ss", f"{_FAMILY}{name}", "version", limit_s=_START_LIMIT_S)[1])
-    return 0
+    except Refused:  # because there is no such portal
+        return 0
+    except ToolFailed:
+        raise NeedsPerson(
+            "The desktop's portal (xdg-desktop-portal) does not answer, so the screen can be neither seen nor used. "
+            "Log out and in, or restart it: systemctl --user restart xdg-desktop-portal"
+        ) from None
 
 
 class PortalSession:
