@@ -374,7 +374,11 @@ def _passed_on_keys(name: str, settings: Settings) -> Finding | None:
 
     had, keys = [], {"stop": settings[STOP_KEY], "summon": settings[SUMMON_KEY]}
     try:
-        with closing(SessionBus(os.environ)) as bus:
+        session = SessionBus(os.environ)
+    except NeedsPerson:  # because there is no desktop that could pass keys on
+        return None
+    try:
+        with closing(session) as bus:
             if not kwin.is_here(bus) and not gnome.is_shell_here(bus):
                 return None
             if not kwin.is_here(bus) and not gnome.is_here(bus):

@@ -194,12 +194,20 @@ def _means(environment: Mapping[str, str], compositor: Compositor) -> OwnMeans |
     """Return by what this session is seen and driven. Raises NeedsPerson if there is nothing for that."""
     if not is_driven_by_portals(compositor):
         return OwnMeans(environment, compositor)
-    if bus := portals_of(environment):
-        return PortalMeans(environment, compositor, bus)
-    raise NeedsPerson(
+    try:
+        bus = portals_of(environment)
+    except NeedsPerson as error:
+        raise _lacks(compositor, f"its portals cannot be asked. {error.for_people()}") from None
+    if bus is None:
+        raise _lacks(compositor, "has no portals: install xdg-desktop-portal with your desktop's part (-gnome, -kde).")
+    return PortalMeans(environment, compositor, bus)
+
+
+def _lacks(compositor: Compositor, portals: str) -> NeedsPerson:
+    return NeedsPerson(
         "This Wayland session does not let Wisp work on its screen: it offers programs no "
-        f"{', '.join(_lacking(compositor))}, and has no portals. Install xdg-desktop-portal with the part for your "
-        "desktop (-gnome, -kde), then log out and in. sway, labwc, Hyprland, Wayfire and river need none."
+        f"{', '.join(_lacking(compositor))}, and {portals} sway, labwc, Hyprland, Wayfire and river need none. "
+        "Or log out and choose an X11 session (“on Xorg”)."
     )
 
 
