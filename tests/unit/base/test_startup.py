@@ -27,6 +27,7 @@ _INPUT = {
     "surfaces": (("/dev/null/no-surfaces",), b"", b""),
     "surface-windows": ((), b"", b""),
     "drawing": ((), (bytes.fromhex("00000001 00000001 0000000a") + b"no drawing"), bytes(4)),
+    "apart": (("/dev/null/no-desktop",), b"", b""),
     "ender": (("/dev/null/no-run",), b"", b""),
     "forwarder": (("/dev/null/no-sandbox",), b"", b""),
 }
