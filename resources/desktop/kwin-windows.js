@@ -1,6 +1,5 @@
 // Runs inside KWin and tells Wisp all windows at each change. Wisp puts `wisp` in front, the name of its connection to the
-// bus, `script`, the name of this script, and `unseen`, the process whose windows no picture of the screen shows, or 0.
-// KWin 6 and 5.27 name some things differently.
+// bus, and `script`, the name of this script. KWin 6 and 5.27 name some things differently.
 const added = workspace.windowAdded || workspace.clientAdded;
 const removed = workspace.windowRemoved || workspace.clientRemoved;
 const activated = workspace.windowActivated || workspace.clientActivated;
@@ -15,7 +14,7 @@ function tell() {
   const text = JSON.stringify(all.filter((one) => !one.deleted).map(described));
   if (text !== told) {
     told = text;
-    callDBus(wisp, "/kwin", "wisp.Windows", "Listed", text, all.some((one) => one.pid === unseen && one.excludeFromCapture));
+    callDBus(wisp, "/kwin", "wisp.Windows", "Listed", text);
   }
 }
 
@@ -63,9 +62,6 @@ function kindOf(one) {
 }
 
 function watch(one) {
-  if (one.pid === unseen && one.excludeFromCapture === false) {
-    one.excludeFromCapture = true; // KWin 6.6
-  }
   for (const name of changes) {
     if (one[name] && one[name].connect) {
       one[name].connect(tell);

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -169,18 +168,3 @@ def test_wisp_types_where_the_keyboard_is(environment: dict[str, str], desktop: 
     assert eventually(lambda: asyncio.run(desktop.run(has_keyboard)))
     asyncio.run(desktop.run(type_text))
     assert eventually(lambda: text_of("mousepad", environment=environment) == "Hello, KWin!")
-
-
-@pytest.mark.parametrize("platform", ["wayland", "xcb"])
-def test_no_picture_shows_windows_that_are_to_be_unseen(
-    environment: dict[str, str], desktop: Desktop, bus: SessionBus, platform: str
-) -> None:
-    form = [sys.executable, str(Path(__file__).with_name("coloured_form.py")), "qt"]
-    with subprocess.Popen(form, env=environment | {"QT_QPA_PLATFORM": platform}) as program:
-        assert eventually(lambda: shows(desktop, _MAGENTA))
-        listing = KwinWindows(bus, unseen_pid=program.pid)
-        listing.follow(lambda: None)
-        assert listing.is_unseen
-        assert eventually(lambda: not shows(desktop, _MAGENTA))
-        listing.leave()
-        program.terminate()

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.geometry import Point
 from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.backends import Backend, ExactTyping, Keyboard, Window
 from app.desktop.headless import HeadlessDesktop
@@ -87,6 +86,7 @@ class PortalMeans:
     def __init__(self, environment: Mapping[str, str], compositor: Compositor, bus: SessionBus) -> None:
         self._bus = bus
         self.screen = PortalScreen(compositor)
+        self.shows_pointer = self.screen.shows_pointer
         self.pictures = WindowPictures(compositor, Copier(compositor))
         is_own = mutter.is_own(environment, bus)
         self.access = MutterSession(environment, bus, self) if is_own else PortalSession(bus, self)
@@ -112,9 +112,6 @@ class PortalMeans:
     def typing(self, windows: WaylandWindows, sent: Sent, stop: StopFlag) -> tuple[Keyboard, ExactTyping]:
         keyboard = PortalKeyboard(self.mouse, lambda: windows.keyboard().place, sent)
         return keyboard, PastedTyping(keyboard, windows, self.clipboard, stop)
-
-    def shows_pointer(self, at: Point) -> bool:  # noqa: ARG002 - the session asked for pictures without it
-        return False
 
     def close(self) -> None:
         self.access.close()

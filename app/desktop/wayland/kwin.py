@@ -72,18 +72,12 @@ class Listed:
 
 
 class KwinWindows(Listing):
-    """The windows of KWin, native ones and those of XWayland, topmost first.
-
-    `unseen_pid`: KWin leaves the windows of that process out of every picture of the screen, if it can (from 6.6 on).
-    `is_unseen`: it does so now.
-    """
+    """The windows of KWin, native ones and those of XWayland, topmost first."""
 
     name = "KWin"
 
-    def __init__(self, bus: SessionBus, unseen_pid: int = 0) -> None:
+    def __init__(self, bus: SessionBus) -> None:
         self._bus = bus
-        self._unseen_pid = unseen_pid
-        self.is_unseen = False
         self._scripts = _Scripts(bus)
         self._listed = Listed()
         self._pointer = Point(0, 0)
@@ -100,7 +94,7 @@ class KwinWindows(Listing):
     def _look(self) -> Listed:
         # KWin has sent all changes before it answers this call.
         if not self._scripts.is_running("windows"):
-            self._scripts.run("windows", {"unseen": self._unseen_pid})
+            self._scripts.run("windows", {})
         self._bus.pump(0)
         return self._listed
 
@@ -143,8 +137,8 @@ class KwinWindows(Listing):
 
     # --- news
 
-    def _hear_list(self, text: str, is_unseen: bool) -> None:  # noqa: FBT001 - an argument of the message
-        self._listed, self.is_unseen = read_list(text), is_unseen
+    def _hear_list(self, text: str) -> None:
+        self._listed = read_list(text)
         self._changed()
 
     def _hear_pointer(self, x: float, y: float) -> None:
