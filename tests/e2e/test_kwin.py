@@ -31,7 +31,6 @@ pytestmark = [
 _SHORTCUTS = Place("org.kde.kglobalaccel", "/component/kwin", "org.kde.kglobalaccel.Component")
 _NAMES = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _STOP, _QUEUE = "Wisp: stop (Ctrl+Alt+Escape)", "wisp.key_stop_Control_L_Alt_L_Escape"
-_MAGENTA = bytes((255, 0, 255, 255)) * 20
 _SCRIPTING = Place("org.kde.KWin", "/Scripting", "org.kde.kwin.Scripting")
 
 
@@ -148,14 +147,6 @@ def desktop(environment: dict[str, str]) -> Iterator[Desktop]:
         asyncio.run(opened.run(begin))
     yield opened
     opened.close()
-
-
-def shows(desktop: Desktop, colour: bytes) -> bool:
-    async def look(controller: DesktopController) -> bool:
-        screen = controller.backend.screen
-        return colour in screen.grab(screen.extent()).bgrx
-
-    return asyncio.run(desktop.run(look))
 
 
 def test_wisp_types_where_the_keyboard_is(environment: dict[str, str], desktop: Desktop, editor: None) -> None:
