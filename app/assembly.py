@@ -12,67 +12,67 @@ from app.agent.policy import Mode, Policy
 from app.agent.policy.call_analysis import CommandClassifier, NobodyKnows
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.unattended import check_names
-from app.agent.served_tools import DeclaredServerTools
 from app.agent.session import Session
-from app.agent.surface_answers import AnsweringParts, SurfaceAnswers
 from app.base import paths, resources
 from app.base.clock import Clock
 from app.base.values import dataclass
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.programs import names_of
-from app.desktop.wallpaper import DesktopWallpaper
+from app.features.apps.answers import AnsweringParts, SurfaceAnswers
+from app.features.apps.client import ServedApps, SurfaceEngine
+from app.features.apps.store import SurfaceStore
+from app.features.apps.tools import SURFACES, SurfaceDocs, SurfaceHints, SurfaceTools
+from app.features.browser.session import BrowserSession
+from app.features.browser.tools import BROWSER, Browsing
+from app.features.browser.transfers import PageFiles
+from app.features.looks.drawings import DRAWING, Drawings
+from app.features.looks.tools import LOOKS, Looks
+from app.features.looks.wallpaper import DesktopWallpaper
+from app.features.mcp.declared import DeclaredServerTools
+from app.features.mcp.prompts import PromptCommands
+from app.features.mcp.servers import McpServers
+from app.features.mcp.tools import MCP, McpTools, ServerHints
+from app.features.memory.store import FactStore
+from app.features.memory.tools import MEMORY, MemoryTools, PastWords, Reminders
+from app.features.schedule.agenda import Agenda
+from app.features.schedule.tools import SCHEDULES, ScheduleTools
+from app.features.skills.store import Skills
+from app.features.skills.tools import SKILLS, SkillHints, SkillTools
+from app.features.web.search import WebSearch
+from app.features.web.tools import WEB, Web
 from app.providers.images import PictureMaker
 from app.providers.offline import Look
 from app.providers.offline.world import World
 from app.providers.profiles import OFFLINE
-from app.services.agenda import Agenda
-from app.services.browser.session import BrowserSession
-from app.services.browser.transfers import PageFiles
 from app.services.files import survey
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.moving import Moves
 from app.services.files.places import Workspace
 from app.services.files.workspace import workspace_of
-from app.services.mcp.prompts import PromptCommands
-from app.services.mcp.servers import McpServers
-from app.services.memory import FactStore
 from app.services.notifications import DeviceNotifier
 from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import Sandbox
-from app.services.skills import Skills
-from app.services.surfaces.client import ServedApps, SurfaceEngine
-from app.services.surfaces.store import SurfaceStore
 from app.services.svg import SvgRenderer
 from app.services.tasks import Checklist
 from app.services.themes import Appearance, active_theme
 from app.services.web.pages import Pages
-from app.services.web.search import WebSearch
 from app.settings.catalog import COMMAND_SANDBOX, LANGUAGE, MODE, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
 from app.settings.store import Current, Settings, key_of
-from app.tools.browser import BROWSER, Browsing
 from app.tools.computer import COMPUTER, Computer
 from app.tools.conversation import SAY, TASKS, Speech, Tasks
-from app.tools.drawing.drawings import DRAWING, Drawings
-from app.tools.drawing.looks import LOOKS, Looks
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
 from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
-from app.tools.mcp import MCP, McpTools, ServerHints
-from app.tools.memory import MEMORY, MemoryTools, PastWords, Reminders
 from app.tools.pictures import ModelSight
 from app.tools.registry import DOCS, Registry, ToolDocs, unkept
-from app.tools.schedule import SCHEDULES, ScheduleTools
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
-from app.tools.skills import SKILLS, SkillHints, SkillTools
 from app.tools.subagent import GOALS, Goals
-from app.tools.surfaces import SURFACES, SurfaceDocs, SurfaceHints, SurfaceTools
 from app.tools.watching import WATCHING, Watching
-from app.tools.web import WEB, Web
 from app.tools.windows import WINDOWS, WindowTools
 
 

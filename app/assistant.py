@@ -24,9 +24,7 @@ from app.agent.policy import Tier
 from app.agent.prompt import MachineFacts, ending
 from app.agent.recording import Archive, KeptFirst
 from app.agent.rewriting import SelectionRewriter
-from app.agent.served_tools import DeclaredServerTools
 from app.agent.session import Listener, Session, showable
-from app.agent.surface_answers import SurfaceAnswers
 from app.assembly import (
     Belongings,
     agenda,
@@ -52,24 +50,26 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
 from app.desktop.verification import Patience
-from app.desktop.wallpaper import DesktopWallpaper
+from app.features.apps.answers import SurfaceAnswers
+from app.features.apps.client import SurfaceEngine
+from app.features.apps.store import SurfaceStore, standard_folder
+from app.features.browser.session import BrowserSession
+from app.features.browser.starting import BrowserWishes
+from app.features.looks.wallpaper import DesktopWallpaper
+from app.features.mcp.declared import DeclaredServerTools
+from app.features.mcp.prompts import PromptCommands
+from app.features.mcp.servers import McpServers
 from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, JsonValue, Media, ToolResult
 from app.protocol.dialects.choose import by_name
 from app.providers import profiles
 from app.providers.offline import OfflineProvider
 from app.providers.profiles import Profile
-from app.services.browser.session import BrowserSession
-from app.services.browser.starting import BrowserWishes
 from app.services.files import places
 from app.services.files.changes import Changes
 from app.services.files.places import Workspace
 from app.services.files.workspace import workspace_of
-from app.services.mcp.prompts import PromptCommands
-from app.services.mcp.servers import McpServers
 from app.services.processes.commands import Processes
-from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import SurfaceStore, standard_folder
 from app.services.svg import SvgRenderer, sanitise
 from app.services.tasks import Checklist
 from app.services.themes import Appearance

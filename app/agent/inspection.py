@@ -18,10 +18,10 @@ from app.desktop.desktop import Desktop
 from app.desktop.ocr.elements import is_written
 from app.desktop.preview import PreviewedTarget
 from app.desktop.programs import choose, owner_of
+from app.features.browser.elements import PageElement
+from app.features.browser.session import BrowserSession
 from app.protocol.call import Media, ToolCall
 from app.protocol.spec import ScreenAim
-from app.services.browser.elements import PageElement
-from app.services.browser.session import BrowserSession
 from app.services.files.document_kinds import target_of as target_of_opening
 from app.tools.acts import path_of, target_of
 

@@ -19,15 +19,15 @@ from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.texts import Phrase
 from app.base.values import replace
-from app.commands.apps.library import AppLibrary, act_on_extra, extra_line
-from app.commands.mcp import remove_server, sign_in
-from app.services import timer
-from app.services.agenda import Job
+from app.features.apps.library import AppLibrary, act_on_extra, extra_line
+from app.features.mcp.command import remove_server, sign_in
+from app.features.mcp.configuration import WORKSPACE_FILE
+from app.features.mcp.servers import McpServers, ServerState, standard_pins
+from app.features.memory.store import Fact
+from app.features.schedule import timer
+from app.features.schedule.agenda import Job
+from app.features.schedule.times import phrase_of
 from app.services.extras import extras
-from app.services.mcp.configuration import WORKSPACE_FILE
-from app.services.mcp.servers import McpServers, ServerState, standard_pins
-from app.services.memory import Fact
-from app.services.schedule import phrase_of
 from app.ui.machine import Collection, CollectionEntry
 
 T = TypeVar("T")

@@ -191,8 +191,8 @@ def _planned(task: str, settings: Settings) -> dict[str, object]:
     from app.assembly import checkpoints
     from app.desktop.choose import programs_here
     from app.desktop.programs import names_of
+    from app.features.apps.store import SurfaceStore, standard_folder
     from app.providers.offline import plans, world
-    from app.services.surfaces.store import SurfaceStore, standard_folder
 
     surfaces = SurfaceStore(standard_folder(), checkpoints()).all()
     there = world.World(

@@ -42,9 +42,9 @@ from app.commands.keys import compositor_here, is_gnome
 from app.commands.options import on_a_display
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
-from app.services.browser.starting import program
+from app.features.browser.starting import program
+from app.features.mcp.configuration import Configuration
 from app.services.files import parsing
-from app.services.mcp.configuration import Configuration
 from app.services.themes import font_families
 from app.services.watchdog import WatchdogWord
 from app.settings import store

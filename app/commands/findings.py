@@ -8,12 +8,13 @@ from enum import StrEnum
 
 from app.base import paths
 from app.base.values import dataclass
-from app.services import fact_search, timer
+from app.features.apps.chromium import program
+from app.features.apps.webengine import installed_engines, why_unusable
+from app.features.schedule import timer
+from app.features.web.search import WebSearch
+from app.services import fact_search
 from app.services.notifications import DesktopNotifier, DeviceNotifier
-from app.services.surfaces.chromium import program
-from app.services.surfaces.webengine import installed_engines, why_unusable
 from app.services.themes import look_problems
-from app.services.web.search import WebSearch
 from app.settings.catalog import NTFY_TOPIC, SEARCHERS, SEARXNG
 from app.settings.providers import with_keys
 from app.settings.store import key_of, load

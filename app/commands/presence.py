@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from app.assistant import Assistant
     from app.desktop.backends import App
-    from app.services.agenda import Agenda
-    from app.services.mcp.servers import McpServers
+    from app.features.mcp.servers import McpServers
+    from app.features.schedule.agenda import Agenda
     from app.ui.presence import Presence
 
 _LOOK_AGAIN_S = 5.0
@@ -132,7 +132,7 @@ class PresenceSwitch:
         return [PresenceEntry(one, name, one == paths.presence()) for one, name in store.names().items()]
 
     def show(self, presence: str, /) -> None:
-        from app.services import timer
+        from app.features.schedule import timer
 
         # One that runs already is opened by this, and the new process ends.
         timer.start_run("presence", "start", *([presence] if presence else []))
@@ -284,7 +284,7 @@ async def _show_pinned(presence: Presence) -> None:
     import asyncio
     import importlib
 
-    library = await asyncio.to_thread(importlib.import_module, "app.commands.apps.library")
+    library = await asyncio.to_thread(importlib.import_module, "app.features.apps.library")
     try:
         await library.AppLibrary().show_pinned()
     except WispError as error:
@@ -324,7 +324,7 @@ class _Starter:
 
     def start(self, due: float | None, now: float) -> None:
         """Start a run in another process if a task is due. Blocks."""
-        from app.services import timer
+        from app.features.schedule import timer
 
         is_running = self._run is not None and self._run.poll() is None
         if not is_running and due is not None and max(due, self._not_before) <= now:

@@ -13,7 +13,7 @@ from app.assembly import checkpoints, commands_of
 from app.base.clock import SystemClock
 from app.base.texts import named_in_short
 from app.commands import options as shared
-from app.desktop.wallpaper import DesktopWallpaper, WallpaperChange
+from app.features.looks.wallpaper import DesktopWallpaper, WallpaperChange
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Change
 from app.services.files.places import Workspace

@@ -39,6 +39,7 @@ from app.base.errors import WispError
 from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.base.withheld import cleaned, without_secrets
+from app.features.memory.tools import PastLine
 from app.history.recorder import JournalRecord, holder
 from app.protocol.call import JsonValue, ToolCall
 from app.services import fact_search
@@ -48,7 +49,6 @@ from app.services.journal.database import Database, Work
 from app.services.journal.rows import ConversationRow, Left, StoredEvent
 from app.settings.catalog import HISTORY_DAYS, KEEP_HISTORY
 from app.settings.store import Settings
-from app.tools.memory import PastLine
 
 _LINE_CHARS = 300
 

@@ -16,6 +16,7 @@ from typing import Protocol
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.facts import Brought, Listed, Made
 from app.base.ids import unique
+from app.features.apps.store import DOC_PATH
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.files import searching
@@ -24,7 +25,6 @@ from app.services.files.moving import Moves, Step
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import Slice
 from app.services.files.searching import FolderListing
-from app.services.surfaces.store import DOC_PATH
 from app.tools.registry import Family, TurnContext
 
 _CHUNK_LINES = 400

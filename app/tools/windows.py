@@ -18,11 +18,11 @@ from app.desktop.keys import chords
 from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
 from app.desktop.targets import Aim, Ambiguous, NotFound, Unplaced
 from app.desktop.verification import Patience, Receipt
+from app.features.apps.client import NoSuchSurface
+from app.features.apps.served_apps import SERVED_LINK
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
-from app.services.surfaces.client import NoSuchSurface
-from app.services.surfaces.served_apps import SERVED_LINK
 from app.tools.acts import menu_entries_of, seen_in
 from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere

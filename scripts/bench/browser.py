@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.base.clock import SystemClock
+from app.features.browser.session import _PAINT
+from app.features.browser.starting import needed_program
+from app.features.browser.tools import BROWSER, Browsing
+from app.features.browser.transfers import PageFiles
 from app.protocol.call import Block, ToolResult
-from app.services.browser.session import _PAINT
-from app.services.browser.starting import needed_program
-from app.services.browser.transfers import PageFiles
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace
-from app.tools.browser import BROWSER, Browsing
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Registry, TurnContext, admitted
 from tests.support.web_world import World, world

@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import psutil
 
 from app.base.clock import SystemClock
-from app.services.agenda import Agenda
-from app.services.browser.starting import program
-from app.services.memory import Fact, FactStore
+from app.features.browser.starting import program
+from app.features.memory.store import Fact, FactStore
+from app.features.schedule.agenda import Agenda
 from scripts.bench.killbox import _append, _dying, _forked, _lines
 from tests.support.web_world import world
 

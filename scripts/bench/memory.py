@@ -15,8 +15,8 @@ from contextlib import closing
 from pathlib import Path
 
 from app.base.clock import SystemClock
+from app.features.memory.store import Fact, FactStore
 from app.services.fact_search import stems_of
-from app.services.memory import Fact, FactStore
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data" / "memory"
 

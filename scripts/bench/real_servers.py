@@ -21,9 +21,9 @@ from typing import Any
 
 from app.base.clock import SystemClock
 from app.base.errors import WispError
-from app.services.mcp.configuration import ServerEntry
-from app.services.mcp.servers import McpServers
-from app.services.skills import add
+from app.features.mcp.configuration import ServerEntry
+from app.features.mcp.servers import McpServers
+from app.features.skills.store import add
 
 _NPM = ("@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem")
 _NPM += ("@modelcontextprotocol/server-memory", "ai-labs-claude-skills@2.0.1")

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-from app.services.web.search import SearchWish, WebSearch
+from app.features.web.search import SearchWish, WebSearch
 from app.settings.providers import searchers
 from app.settings.store import Settings
 

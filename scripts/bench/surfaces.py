@@ -36,12 +36,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.base import paths, resources
 from app.desktop.x11.virtual import VirtualDesktop
+from app.features.apps.chromium import CONTROL, is_sandboxed, program, settings
+from app.features.apps.client import SurfaceEngine
+from app.features.apps.store import APP, SurfaceStore, Written, standard_folder
+from app.features.apps.webengine import is_installed
 from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints
-from app.services.surfaces.chromium import CONTROL, is_sandboxed, program, settings
-from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import APP, SurfaceStore, Written, standard_folder
-from app.services.surfaces.webengine import is_installed
 
 _LIMIT_S = 60.0
 _ROUNDS, _LOOKS, _FIVE = 300, 20, 5
@@ -89,7 +89,7 @@ view = QWebEngineView()
 view.load(QUrl(sys.argv[-1]))
 view.show()
 application.exec()"""
-_OWN = {"chromium": "surface-browser", "webengine": "app.ui.system.surface_windows"}
+_OWN = {"chromium": "surface-browser", "webengine": "app.features.apps.windows"}
 """A word in the command of the process that Wisp starts for each engine."""
 
 

@@ -22,8 +22,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.base.clock import SystemClock
-from app.services.mcp.configuration import ServerEntry
-from app.services.mcp.servers import McpServers
+from app.features.mcp.configuration import ServerEntry
+from app.features.mcp.servers import McpServers
 
 _SERVER = Path(__file__).resolve().parents[2] / "tests" / "support" / "tool_server.py"
 _TOLD = {

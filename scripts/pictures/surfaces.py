@@ -20,11 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from PIL import Image, ImageDraw
 
-from app.services.surfaces.chromium import is_sandboxed, program, settings
+from app.features.apps.chromium import is_sandboxed, program, settings
+from app.features.apps.tools import TEMPLATES, template
 from app.services.themes import active_theme
 from app.settings import catalog, tokens
 from app.settings.store import Settings
-from app.tools.surfaces import TEMPLATES, template
 
 _SIZE, _SHOWN = (620, 640), (310, 320)
 _COLUMNS = 4

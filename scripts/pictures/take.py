@@ -115,10 +115,10 @@ def calories(home: Path, target: Path) -> None:
 
     from PIL import Image
 
+    from app.features.apps.client import SurfaceEngine
+    from app.features.apps.store import APP, SurfaceStore, Written, standard_folder
     from app.services.files.changes import ChangeOrigin
     from app.services.files.checkpoints import Checkpoints
-    from app.services.surfaces.client import SurfaceEngine
-    from app.services.surfaces.store import APP, SurfaceStore, Written, standard_folder
     from app.settings import catalog, store, tokens
 
     kept = SurfaceStore(standard_folder(), Checkpoints(home / "checkpoints"))

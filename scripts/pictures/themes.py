@@ -23,10 +23,10 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.features.apps.tools import template
 from app.settings import tokens
 from app.settings.catalog import SCHEME, THEME
 from app.settings.store import Settings
-from app.tools.surfaces import template
 from app.ui import application
 from app.ui.gallery import board
 from app.ui.orb.state import Orb

@@ -18,9 +18,15 @@ from PIL import Image
 
 from app.agent.agent_events import ApprovalWanted, Notice, Outcome, ToolFinished, ToolProgress, ToolRunning
 from app.agent.policy import Mode, Policy
-from app.agent.served_tools import DeclaredServerTools
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse
+from app.features.apps.client import ServedApps, SurfaceEngine
+from app.features.apps.store import SurfaceStore, standard_folder
+from app.features.mcp.configuration import ServerEntry
+from app.features.mcp.declared import DeclaredServerTools
+from app.features.mcp.prompts import PromptCommands
+from app.features.mcp.servers import McpServers
+from app.features.mcp.tools import MCP, McpTools, ServerHints
 from app.protocol.call import ToolCall
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.message import TextPart
@@ -29,14 +35,8 @@ from app.providers.scripted import Scripted, native_call
 from app.services.files import origins
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace
-from app.services.mcp.configuration import ServerEntry
-from app.services.mcp.prompts import PromptCommands
-from app.services.mcp.servers import McpServers
-from app.services.surfaces.client import ServedApps, SurfaceEngine
-from app.services.surfaces.store import SurfaceStore, standard_folder
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
-from app.tools.mcp import MCP, McpTools, ServerHints
 from app.tools.registry import DOCS, Registry, ToolDocs, TurnContext, admitted
 from tests.support.loopback import AnthropicServer, Call, Reply
 from tests.support.mcp_world import World, a_world

@@ -16,15 +16,15 @@ import pytest
 
 from app.base.clock import SystemClock
 from app.desktop.x11.virtual import VirtualDesktop
+from app.features.apps.bridge import Bridge
+from app.features.apps.store import APP, SurfaceStore, Written
+from app.features.schedule.agenda import Agenda
+from app.features.schedule.tools import ScheduleTools
 from app.protocol.call import ToolCall
-from app.services.agenda import Agenda
 from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints
 from app.services.notifications import NO_SERVER, DesktopNotification, DesktopNotifier
-from app.services.surfaces.bridge import Bridge
-from app.services.surfaces.store import APP, SurfaceStore, Written
 from app.tools.registry import TurnContext, admitted
-from app.tools.schedule import ScheduleTools
 from tests.support.waiting import eventually, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the notifications of freedesktop.org are Linux's")

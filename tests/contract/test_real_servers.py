@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.skills import Skills
+from app.features.skills.store import Skills
 from scripts.bench.real_servers import REAL_SERVERS, SKILLS, RealServer, failures, skills_read
 
 FOLDER = Path(os.environ.get("WISP_REAL_SERVERS", "/nowhere"))

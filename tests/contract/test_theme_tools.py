@@ -18,7 +18,9 @@ from app.agent.policy import Mode, Policy, Trust
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.values import Decision
 from app.base.clock import SystemClock
-from app.desktop.wallpaper import DesktopWallpaper
+from app.features.looks.drawings import DRAWING, Drawings
+from app.features.looks.tools import LOOKS, Looks
+from app.features.looks.wallpaper import DesktopWallpaper
 from app.protocol.call import Block, ToolCall
 from app.protocol.dialects.choose import NAMES, by_name
 from app.providers.images import PictureMaker
@@ -33,8 +35,6 @@ from app.settings import store
 from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, PALETTE, SCHEME, THEME
 from app.settings.store import Settings
 from app.tools.conversation import SAY, Speech
-from app.tools.drawing.drawings import DRAWING, Drawings
-from app.tools.drawing.looks import LOOKS, Looks
 from app.tools.edit import EDITS, Edits
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import DOCS, Registry, ToolDocs, TurnContext, admitted

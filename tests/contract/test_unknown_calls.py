@@ -14,6 +14,14 @@ from app.agent.deps import ConversationRequests
 from app.agent.policy import Mode, Policy
 from app.assembly import registry
 from app.assistant import assembled
+from app.features.apps.tools import SURFACES
+from app.features.browser.tools import BROWSER
+from app.features.looks.drawings import DRAWING
+from app.features.looks.tools import LOOKS
+from app.features.mcp.tools import MCP
+from app.features.memory.tools import MEMORY
+from app.features.schedule.tools import SCHEDULES
+from app.features.web.tools import WEB
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue
 from app.protocol.dialects.choose import by_name
@@ -24,17 +32,9 @@ from app.services.themes import Appearance
 from app.settings import store
 from app.settings.catalog import SEARCHERS
 from app.settings.store import Settings
-from app.tools.browser import BROWSER
 from app.tools.conversation import SAY, TASKS, Speech, Tasks
-from app.tools.drawing.drawings import DRAWING
-from app.tools.drawing.looks import LOOKS
 from app.tools.executor import Executor
-from app.tools.mcp import MCP
-from app.tools.memory import MEMORY
 from app.tools.registry import Registry
-from app.tools.schedule import SCHEDULES
-from app.tools.surfaces import SURFACES
-from app.tools.web import WEB
 from tests.support.stage import FakeClock, Stage
 
 TOOLS = registry()

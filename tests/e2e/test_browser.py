@@ -20,18 +20,18 @@ from app.assembly import registry as known
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson
 from app.desktop.desktop import Desktop
+from app.features.browser import starting
+from app.features.browser.starting import BrowserWishes, program
+from app.features.browser.tools import BROWSER, Browsing
+from app.features.browser.transfers import PageFiles
 from app.protocol.call import Block, ToolCall, ToolResult
 from app.protocol.dialects.choose import NAMES, by_name
 from app.providers.anthropic.browser_toolset import to_browser_call
 from app.providers.scripted import native_call
-from app.services.browser import starting
-from app.services.browser.starting import BrowserWishes, program
-from app.services.browser.transfers import PageFiles
 from app.services.files import origins
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace
-from app.tools.browser import BROWSER, Browsing
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor, WrittenByThePerson

@@ -18,21 +18,21 @@ from PIL import Image
 from app.agent.agent_events import AgentEvent, ApprovalWanted, Outcome, Scope
 from app.assembly import registry
 from app.assistant import assemble
+from app.features.apps.client import SurfaceEngine
+from app.features.apps.store import SurfaceStore
 from app.protocol.call import ToolCall
 from app.protocol.dialects.choose import by_name
 from app.services.files.checkpoints import Checkpoints
-from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import SurfaceStore
 from app.settings import store as store_settings
 from app.settings.catalog import PROVIDER, SEARXNG
 from app.settings.store import Settings
 from scripts.device import PersonsDevices
 from tests.e2e.conftest import Screen
+from tests.features.web.test_search import ANSWERS
 from tests.support import loopback
 from tests.support.loopback import AnthropicServer
 from tests.support.site import Reply, site
 from tests.support.waiting import eventually, until
-from tests.unit.services.web.test_search import ANSWERS
 
 pytestmark = pytest.mark.skipif(not shutil.which("chromium"), reason="there is no Chromium on this machine")
 

@@ -22,13 +22,13 @@ from app.base.geometry import Rect
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.x11.virtual import VirtualDesktop
+from app.features.apps.client import ServedApps, SurfaceEngine
+from app.features.apps.store import SurfaceStore, standard_folder
+from app.features.mcp.configuration import ServerEntry
+from app.features.mcp.tools import MCP, McpTools
 from app.protocol.call import Block
 from app.services.files.checkpoints import Checkpoints
-from app.services.mcp.configuration import ServerEntry
-from app.services.surfaces.client import ServedApps, SurfaceEngine
-from app.services.surfaces.store import SurfaceStore, standard_folder
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.mcp import MCP, McpTools
 from app.tools.registry import Registry, TurnContext, admitted
 from tests.support.answering import AnsweringRoom, answering_room
 from tests.support.mcp_world import World

@@ -13,11 +13,11 @@ import pytest
 
 from app.agent.policy import Mode
 from app.desktop.x11.virtual import VirtualDesktop
-from app.services import timer
+from app.features.apps.client import SurfaceEngine
+from app.features.apps.store import APP, SurfaceStore, Written, standard_folder
+from app.features.schedule import timer
 from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints
-from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import APP, SurfaceStore, Written, standard_folder
 from tests.support.answering import PAGE, AnsweringRoom, answering_room
 from tests.support.waiting import eventually, until
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from app.features.apps.client import SurfaceEngine
+from app.features.apps.store import APP, SurfaceStore, Written, standard_folder
+from app.features.apps.webengine import installed_engines
 from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints
-from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import APP, SurfaceStore, Written, standard_folder
-from app.services.surfaces.webengine import installed_engines
 from tests.e2e.conftest import Screen
 from tests.support.waiting import eventually
 

@@ -21,11 +21,11 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr
-from app.desktop.wallpaper import keep_on_desktop
+from app.features.apps.client import SurfaceEngine
+from app.features.apps.store import APP, PAGE, STATE, SurfaceStore, Written
+from app.features.looks.wallpaper import keep_on_desktop
 from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints
-from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import APP, PAGE, STATE, SurfaceStore, Written
 from app.settings import store as settings_store
 from app.settings.catalog import BACKDROP, LANGUAGE
 from tests.e2e.conftest import Screen

@@ -17,8 +17,8 @@ from app.assembly import registry
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from app.features.browser.starting import program
 from app.protocol.call import ToolCall
-from app.services.browser.starting import program
 from tests.e2e.conftest import Screen
 from tests.support.sampling import first_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.base.errors import WispError
-from app.services.browser.starting import program
+from app.features.browser.starting import program
 from tests.support.sampling import spread
 from tests.support.web_world import PUBLIC, World, world
 

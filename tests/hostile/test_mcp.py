@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.base.errors import NeedsPerson
-from app.services.mcp.pins import Pins, ServedTool
+from app.features.mcp.pins import Pins, ServedTool
 
 _SEEN = ServedTool("read", "Reads a note.", {"type": "object", "properties": {"id": {"type": "string"}}})
 _CASES = [json.loads(line) for line in (Path(__file__).parent / "mcp.jsonl").read_text(encoding="utf-8").splitlines()]

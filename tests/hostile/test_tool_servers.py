@@ -13,9 +13,9 @@ import pytest_asyncio
 
 from app.base.clock import SystemClock
 from app.base.withheld import without_secrets
+from app.features.mcp.tools import MCP, McpTools
 from app.protocol.call import Block, ToolCall, ToolResult
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.mcp import MCP, McpTools
 from app.tools.registry import Registry, TurnContext
 from tests.support.mcp_world import World, a_world
 from tests.support.sampling import sampled

@@ -12,29 +12,29 @@ from app.agent.agent_events import ApprovalWanted, Scope
 from app.agent.gate import ApprovalAnswer
 from app.agent.policy import Mode, Policy
 from app.agent.policy.policy import PolicyDeps
-from app.agent.surface_answers import AnsweringParts, SurfaceAnswers
 from app.assembly import registry
 from app.base.clock import SystemClock
 from app.base.values import replace
+from app.features.apps.answers import AnsweringParts, SurfaceAnswers
+from app.features.apps.bridge import SurfaceWish
+from app.features.apps.client import SurfaceEngine
+from app.features.apps.store import standard_folder
+from app.features.mcp.servers import McpServers
+from app.features.schedule.agenda import Agenda
+from app.features.schedule.tools import SCHEDULES, ScheduleTools
+from app.features.web.search import WebSearch
 from app.protocol.call import JsonValue
 from app.providers.images import PictureMaker
 from app.providers.scripted import Reply as ModelReply
 from app.providers.scripted import Scripted
-from app.services.agenda import Agenda
-from app.services.mcp.servers import McpServers
-from app.services.surfaces.bridge import SurfaceWish
-from app.services.surfaces.client import SurfaceEngine
-from app.services.surfaces.store import standard_folder
 from app.services.web.addresses import Address
 from app.services.web.pages import Pages
-from app.services.web.search import WebSearch
 from app.settings.providers import searchers
 from app.settings.store import Settings
 from app.tools.executor import Executor
 from app.tools.registry import Registry
-from app.tools.schedule import SCHEDULES, ScheduleTools
+from tests.features.web.test_search import ANSWERS
 from tests.support.site import Reply, Site, site
-from tests.unit.services.web.test_search import ANSWERS
 
 _ADDRESS, _PORT = "127.0.0.77", 8080
 PAGE = f"http://museum.example:{_PORT}/hours"

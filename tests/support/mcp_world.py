@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from app.base.clock import SystemClock
-from app.services.mcp.configuration import ServerEntry
-from app.services.mcp.servers import McpServers, ServerState
+from app.features.mcp.configuration import ServerEntry
+from app.features.mcp.servers import McpServers, ServerState
 from tests.support import tool_server
 
 

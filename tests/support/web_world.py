@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.services.browser.session import BrowserSession
-from app.services.browser.starting import BrowserWishes
+from app.features.browser.session import BrowserSession
+from app.features.browser.starting import BrowserWishes
 from app.services.web.addresses import Address
 
 PUBLIC = ipaddress.ip_address("93.184.216.34")

@@ -20,15 +20,15 @@ from app.assembly import agenda, memory
 from app.base import paths
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson, ToolFailed
-from app.commands.apps.library import AppLibrary
 from app.commands.collection import collection
 from app.commands.presence import watch_schedules
-from app.services.agenda import Agenda, Job
+from app.features.apps.library import AppLibrary
+from app.features.apps.store import APP, Written
+from app.features.mcp.servers import McpServers, standard_pins
+from app.features.memory.store import Fact
+from app.features.schedule.agenda import Agenda, Job
+from app.features.schedule.times import When
 from app.services.files.changes import ChangeOrigin
-from app.services.mcp.servers import McpServers, standard_pins
-from app.services.memory import Fact
-from app.services.schedule import When
-from app.services.surfaces.store import APP, Written
 from app.settings import store
 from app.settings.catalog import SURFACE_ENGINE
 from app.ui import translation

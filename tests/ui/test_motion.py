@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.base.geometry import Rect
-from app.commands.apps.library import AppLibrary
 from app.commands.collection import collection
+from app.features.apps.library import AppLibrary
 from app.settings.store import Settings
 from app.ui import application
 from app.ui.buttons import BarChoice

@@ -32,14 +32,14 @@ from app.base.texts import Phrase
 from app.base.values import dataclass, field, replace
 from app.desktop.backends import Owner
 from app.desktop.elements import SECRET
+from app.features.apps.store import DOC_PATH
+from app.features.skills.store import shipped_names
 from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import HARMLESS, PASSING, Effect, Gesture, ScreenAim, ToolSpec
 from app.services.files import document_kinds, origins, places, survey
 from app.services.files.document_kinds import DocumentKind
 from app.services.files.places import Workspace, Zone
 from app.services.sandbox.layout import CommandClass
-from app.services.skills import shipped_names
-from app.services.surfaces.store import DOC_PATH
 from app.tools.acts import menu_entries_of
 
 

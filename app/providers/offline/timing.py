@@ -74,7 +74,7 @@ def clock(said: str, grammar: Grammar) -> str:
 
 
 def when(said: str, grammar: Grammar) -> str:
-    """Return a time for later as schedules take it (app/services/schedule.py); "" for other words."""
+    """Return a time for later as schedules take it (app/features/schedule/times.py); "" for other words."""
     said = said.casefold()
     for shape, means in grammar.words["times"].items():
         found = re.fullmatch(_time_shape(shape), said)

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from app.agent.policy.grants import SavedGrants
 from app.agent.policy.values import Need, Subject
-from app.services.mcp.pins import Pins
+from app.features.mcp.pins import Pins
 from app.settings import store
 folder, own = Path(sys.argv[1]), sys.argv[2]
 sys.stdin.readline()

@@ -12,7 +12,7 @@ import pytest
 
 from app.base import startup
 from app.base.startup import NAMES, worker_command
-from app.services.surfaces import webengine
+from app.features.apps import webengine
 
 _ROOT = Path(__file__).resolve().parents[3]
 _NO_RULES = marshal.dumps(("", [], []))

@@ -11,8 +11,8 @@ import pytest
 from app.assembly import agenda as open_agenda
 from app.base.clock import SystemClock
 from app.commands import collection
-from app.services.agenda import Agenda, Job
-from app.services.schedule import read
+from app.features.schedule.agenda import Agenda, Job
+from app.features.schedule.times import read
 
 
 @dataclass

@@ -9,6 +9,13 @@ from app.agent.recording import note
 from app.agent.turn import Words
 from app.base.facts import Fact, Failed
 from app.base.texts import Phrase
+from app.features.apps.tools import SURFACES
+from app.features.looks.tools import LOOKS
+from app.features.mcp.tools import MCP
+from app.features.memory.tools import MEMORY
+from app.features.schedule.tools import SCHEDULES
+from app.features.skills.tools import SKILLS
+from app.features.web.tools import WEB
 from app.protocol.arguments import to_call
 from app.protocol.call import JsonValue, ToolCall, ToolResult, failed
 from app.protocol.dialects.api import Answer
@@ -19,18 +26,11 @@ from app.providers.offline import OfflineProvider
 from app.providers.offline.world import World
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY, TASKS
-from app.tools.drawing.looks import LOOKS
 from app.tools.edit import EDITS
 from app.tools.exec import COMMANDS
 from app.tools.file import ARRANGEMENTS, FILES
-from app.tools.mcp import MCP
-from app.tools.memory import MEMORY
-from app.tools.schedule import SCHEDULES
 from app.tools.screen import SCREEN
-from app.tools.skills import SKILLS
-from app.tools.surfaces import SURFACES
 from app.tools.watching import WATCHING
-from app.tools.web import WEB
 from app.tools.windows import WINDOWS
 from tests.support.stage import FakeClock
 

@@ -9,8 +9,8 @@ import pytest
 
 from app.assistant import Assistant, assembled
 from app.base.errors import ToolFailed
-from app.services.surfaces.chromium import settings
-from app.services.surfaces.client import SurfaceEngine
+from app.features.apps.chromium import settings
+from app.features.apps.client import SurfaceEngine
 from app.settings.store import Settings
 
 

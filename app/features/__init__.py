@@ -1,0 +1,1 @@
+"""Abilities that can be left out, a folder each."""

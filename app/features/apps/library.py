@@ -1,0 +1,214 @@
+"""The apps that Wisp has made, for the person: listed, opened, renamed, exported, pinned, and in the menu."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+
+from app.assembly import checkpoints
+from app.base import ids
+from app.base.errors import NeedsPerson, ToolFailed, WispError
+from app.base.paths import free, state_dir
+from app.base.texts import Phrase, clip_line
+from app.features.apps.client import SurfaceEngine
+from app.features.apps.store import PICTURE, Surface, SurfaceStore, standard_folder
+from app.features.apps.webengine import installed_engines
+from app.features.looks.wallpaper import keep_on_desktop
+from app.services.extras import Extra, installer, named
+from app.services.files.changes import ChangeOrigin
+from app.services.svg import SvgRenderer, sanitise
+from app.ui.machine import CollectionEntry
+
+ENGINE = "surfaces"
+"""The extra that shows apps."""
+_COMMENT_CHARS = 120
+_PICTURE_PX = 128
+_PICTURES_S = 3.0
+_TRIES, _PAUSE_S = 50, 0.1
+
+
+class AppLibrary:
+    """The apps and shortcuts, the newest first. The presence lists them, and the person opens or changes them there."""
+
+    def __init__(self) -> None:
+        self.store = SurfaceStore(standard_folder(), checkpoints())
+        self.engine = SurfaceEngine(standard_folder())
+        self._pictures: dict[tuple[str, str], asyncio.Future[bytes]] = {}
+        # A thread of its own, because a drawing by a model may take long and must hold up nothing else.
+        self._drawing = ThreadPoolExecutor(1)
+
+    async def entries(self, search: str) -> Sequence[CollectionEntry]:
+        found = await asyncio.to_thread(self.store.all)
+        wanted = [one for one in found if search.casefold() in one.name.casefold()]
+        drawings = await asyncio.to_thread(lambda: [_thumbnail(one) for one in wanted])
+        pictures = [self._picture(one, drawing) for one, drawing in zip(wanted, drawings, strict=True)]
+        if pictures:  # what takes longer stands there when the list is shown again
+            await asyncio.wait(pictures, timeout=_PICTURES_S)
+        done = [one.result() if one.done() else b"" for one in pictures]
+        apps = await asyncio.to_thread(lambda: [_entry(*one) for one in zip(wanted, done, strict=True)])
+        return [*(await asyncio.to_thread(self._engine_line) if not search else ()), *apps]
+
+    @staticmethod
+    def _engine_line() -> list[CollectionEntry]:
+        """Return the line that gets the window engine, while nothing shows apps here, it is coming, or it failed."""
+        engine = named(ENGINE)
+        is_there = installer().state(engine).stage in ("there", "missing") and installed_engines()
+        return [] if is_there else [extra_line(engine, "Get the small window engine")]
+
+    def _picture(self, surface: Surface, drawing: str) -> asyncio.Future[bytes]:
+        key = (surface.id, drawing)
+        if key not in self._pictures:
+            self._pictures[key] = asyncio.get_running_loop().run_in_executor(self._drawing, _drawn, surface, drawing)
+        return self._pictures[key]
+
+    async def act(self, action: str, key: str, words: str = "", /) -> str:
+        if action in ("get", "stop"):
+            return await act_on_extra(action, key)
+        surface = await asyncio.to_thread(self.store.find, key)
+        match action:
+            case "open":
+                await self.open(surface)
+            case "pin" | "unpin":
+                await self.pin(surface, is_pinned=action == "pin")
+            case "change":
+                await self.rename(surface, words)
+            case "export":
+                target = await asyncio.to_thread(free, _downloads() / f"{surface.id}.zip")
+                return f"saved:{await asyncio.to_thread(self.store.export, surface, target)}"
+            case "menu":
+                await asyncio.to_thread(self.store.put_in_menu, surface, own_origin("menu"))
+            case "unmenu":
+                await asyncio.to_thread(self.store.take_from_menu, surface, own_origin("menu"))
+            case "delete":
+                await self.delete(surface)
+            case _:
+                raise WispError(f"There is no action {action!r} here.")
+        return action
+
+    async def open(self, surface: Surface) -> str:
+        """Show the window of a surface, on the desktop if it is pinned. Returns sentences about it."""
+        opened = await self.engine.open(surface.id, takes_keyboard=True)
+        if surface.is_pinned:
+            await self.pin(surface, is_pinned=True)
+        return opened
+
+    async def pin(self, surface: Surface, *, is_pinned: bool) -> str:
+        """Keep the window of a surface on the desktop, also after the next start, or no longer. Returns what was done.
+
+        Raises NeedsPerson where no window manager can do that.
+        """
+        if is_pinned:
+            await self.engine.open(surface.id)
+            said = await self._kept_on_desktop(surface)
+        await asyncio.to_thread(self.store.note_pinned, surface, is_pinned=is_pinned)
+        if not is_pinned:
+            with suppress(ToolFailed, NeedsPerson):  # because its window may be closed, or of another session
+                await asyncio.to_thread(keep_on_desktop, surface.id, is_kept=False)
+            said = f"The window of {surface.name} is one like any other again."
+        return said
+
+    @staticmethod
+    async def _kept_on_desktop(surface: Surface) -> str:
+        """Keep an open window on the desktop, once the window manager knows it."""
+        for _ in range(_TRIES):
+            with suppress(ToolFailed):
+                return await asyncio.to_thread(keep_on_desktop, surface.id, is_kept=True)
+            await asyncio.sleep(_PAUSE_S)
+        return await asyncio.to_thread(keep_on_desktop, surface.id, is_kept=True)
+
+    async def show_pinned(self) -> None:
+        """Show the windows of all pinned surfaces, as at the start of a presence."""
+        for surface in await asyncio.to_thread(self.store.all):
+            if surface.is_pinned:
+                await self.pin(surface, is_pinned=True)
+
+    async def rename(self, surface: Surface, name: str) -> Surface:
+        """Give a surface another name, also in its open window."""
+        renamed = await asyncio.to_thread(self.store.rename, surface, name, own_origin("rename"))
+        await self.engine.tell(surface.id, "reload")
+        return renamed
+
+    async def delete(self, surface: Surface) -> None:
+        """Close the window of a surface, and delete it."""
+        await self.engine.tell(surface.id, "close")
+        await asyncio.to_thread(self.store.delete, surface, own_origin("delete"))
+
+
+async def act_on_extra(action: str, key: str) -> str:
+    """Begin to `get` the extra of that key, or `stop` loading it; `late` where that is over. Raises WispError."""
+    if action == "get":
+        installer().begin(named(key))
+        return action
+    return action if await installer().stop(named(key)) else "late"
+
+
+def extra_line(extra: Extra, title: str = "") -> CollectionEntry:
+    """Return the line of an extra: what it is, its size, and how far it is."""
+    from PySide6.QtCore import QCoreApplication  # late, because commands without windows list apps, too
+
+    state, size = installer().state(extra), {"size": str(extra.load_mb), "disk": str(extra.disk_mb)}
+    below = {
+        "there": [Phrase("installed"), Phrase(extra.about)],
+        "missing": [Phrase("{size} MB to load, {disk} MB on the disk", size), Phrase(extra.about)],
+        "loading": [Phrase("{loaded} of {size} MB loaded", {**size, "loaded": str(state.loaded_mb)})],
+        "installing": [Phrase("is being installed")],
+        "failed": [state.said or Phrase(extra.about)],
+    }[state.stage]
+    actions = {"missing": ("get",), "failed": ("get",), "loading": ("stop",), "installing": ("stop",)}
+    words = QCoreApplication.translate("Collection", title or extra.title)
+    name = f"{words} ({extra.load_mb} MB)" if title else words
+    return CollectionEntry(extra.id, name, tuple(below), tuple(below), actions.get(state.stage, ()), is_fixed=True)
+
+
+def _entry(surface: Surface, picture: bytes) -> CollectionEntry:
+    switches = ("unpin" if surface.is_pinned else "pin", "unmenu" if surface.is_in_menu else "menu")
+    actions = ("open", *switches, "export")
+    about = next((line for line in surface.doc.splitlines()[1:] if line.strip() and not line.startswith("#")), "")
+    below = clip_line(about, _COMMENT_CHARS) or surface.id
+    return CollectionEntry(surface.id, surface.name, (below,), (), actions, picture=picture)
+
+
+def _thumbnail(surface: Surface) -> str:
+    """Return the SVG of the surface as it was written, or ""."""
+    try:
+        return (surface.folder / PICTURE).read_text(encoding="utf-8")
+    except (OSError, ValueError):  # because a surface need not have a picture
+        return ""
+
+
+def _drawn(surface: Surface, drawing: str) -> bytes:
+    """Return the SVG as a PNG, or b"" if there is none or it cannot be drawn.
+
+    Another process draws it, once: the PNG is kept, and an empty file where it cannot be drawn.
+    """
+    folder = state_dir() / "thumbnails"
+    kept = folder / f"{surface.id}-{hashlib.sha256(drawing.encode()).hexdigest()[:16]}.png"
+    try:
+        if kept.is_file():
+            return kept.read_bytes()
+        try:
+            with closing(SvgRenderer()) as renderer:
+                data = renderer.draw(sanitise(drawing), _PICTURE_PX)[0] if drawing else b""
+        except WispError:  # because a surface need not have a picture that can be shown
+            data = b""
+        folder.mkdir(exist_ok=True)
+        for old in folder.glob(f"{surface.id}-{'?' * 16}.png"):
+            old.unlink(missing_ok=True)
+        kept.write_bytes(data)
+    except OSError:  # because the disk may be full
+        return b""
+    return data
+
+
+def own_origin(tool: str) -> ChangeOrigin:
+    """Return the origin of a change that the person makes without a model."""
+    return ChangeOrigin(ids.unique("run-"), tool)
+
+
+def _downloads() -> Path:
+    found = Path.home() / "Downloads"
+    return found if found.is_dir() else Path.home()

@@ -1,0 +1,277 @@
+"""`wisp mcp`: the tool servers that Wisp may use, and those that other programs already have."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from app.base.clock import SystemClock
+from app.base.errors import NeedsPerson
+from app.base.texts import clip_line
+from app.commands import options as shared
+from app.features.mcp import imports, reach
+from app.features.mcp.configuration import at_home, entry_of
+from app.features.mcp.servers import McpServers, standard_pins
+from app.features.mcp.sign_in import forget_sign_in
+from app.services.files.workspace import workspace_of
+from app.settings import store
+from app.settings.catalog import SERVER_START_S
+
+_LINE_CHARS = 120
+_ADDRESS = ("http://", "https://")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    what.add_parser("list", help="all servers, and what is wrong with any (what `wisp mcp` alone does)")
+    add = what.add_parser(
+        "add",
+        help="add a server",
+        usage="wisp mcp add NAME [options] [--] COMMAND [ARGS …]\n       wisp mcp add NAME URL [options]",
+    )
+    _add_server_options(add)
+    remove = what.add_parser("remove", help="forget a server, and what you agreed to about it")
+    remove.add_argument("name")
+    listed = what.add_parser("catalogue", help="servers that people often add, and what each needs")
+    listed.add_argument("word", nargs="?", default="", help="show only those with this word")
+    install = what.add_parser("install", help="add a server of the catalogue, after a question; nothing is fetched")
+    install.add_argument("name", help="as the catalogue names it")
+    install.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a key that it needs")
+    install.add_argument("--folder", metavar="DIR", type=shared.folder, help="the folder that it works in")
+    shared.add_yes_option(install)
+    trust = what.add_parser("trust", help="let its tools that only read run without a question, after its first use")
+    trust.add_argument("name")
+    trust.add_argument("--off", action="store_true", help="ask again")
+    signed = what.add_parser("sign-in", help="sign in to a server with an address, in your browser")
+    signed.add_argument("name")
+    taken = what.add_parser("import", help="show what other programs have; with names, take those over")
+    taken.add_argument("program", nargs="?", default="", choices=["", *imports.programs()], help="one of them")
+    taken.add_argument("names", nargs="*", help="the servers to take over, or `all`")
+    shared.add_yes_option(taken)
+
+
+def _add_server_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", help="the address of a server that is not started here")
+    parser.add_argument(
+        "-t", "--transport", choices=("stdio", "http", "sse"), help="how it is reached, if not as usual"
+    )
+    parser.add_argument(
+        "--header", action="append", default=[], metavar="NAME=VALUE", help="for a server with an address"
+    )
+    parser.add_argument(
+        "-e", "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for its process"
+    )
+    parser.add_argument("--network", action="store_true", help="let its process reach the internet")
+    parser.add_argument("--folder", action="append", default=[], metavar="DIR", help="a folder that it may read")
+    parser.add_argument("--no-sandbox", action="store_true", help="start it with everything that you may do")
+    parser.add_argument("--local", action="store_true", help="the address is of this machine or its network")
+    shared.add_yes_option(parser)
+    parser.add_argument(
+        "words", nargs=argparse.REMAINDER, metavar="NAME", help="its name, then its command as it is typed"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    settings = shared.settings_of(options)
+    servers = McpServers(workspace_of(settings), SystemClock(), start_s=settings[SERVER_START_S])
+    match options.what:
+        case "add":
+            return _add(servers, options)
+        case "catalogue":
+            _catalogue(options.word)
+        case "install":
+            return _install(servers, options)
+        case "remove":
+            print(remove_server(servers, options.name))
+        case "trust":
+            standard_pins().trust(options.name, is_trusted=not options.off)
+            print(f"Tools of {options.name} that only read {'ask again' if options.off else 'run without a question'}.")
+        case "sign-in":
+            print(asyncio.run(sign_in(servers, options.name)))
+        case "import":
+            return _import(servers, options)
+        case _:
+            _list(servers)
+    return 0
+
+
+def _catalogue(word: str) -> None:
+    found = imports.catalogue(word)
+    for one in found:
+        print(f"{one.name:<20} {one.line}\n{'':<20} needs {one.needs}")
+    print("`wisp mcp install NAME` adds one." if found else f"The catalogue has nothing for {word!r}.")
+
+
+def _install(servers: McpServers, options: argparse.Namespace) -> int:
+    one = next((one for one in imports.catalogue() if one.name == options.name), None)
+    if one is None:
+        near = [one.name for one in imports.catalogue() if one.name[:3] == options.name[:3]]
+        raise NeedsPerson(
+            f"The catalogue has no server {options.name!r}: {', '.join(near) or '`wisp mcp catalogue` lists them'}."
+        )
+    told = one.filled(str(options.folder or ""), _pairs(options.env))
+    entry = entry_of(one.name, told, is_own=True, home="")
+    print(f"{one.name}: {one.line}\n{'':<6}{entry.line}\n{'':<6}{entry.reach}; needs {one.needs}")
+    if one.name in servers.configuration.read().servers:
+        print("It replaces the server of that name.")
+    if not shared.is_agreed("Add it?", options):
+        print("Nothing was added. With --yes it is added without this question.")
+        return 1
+    return _take(servers, one.name, told, options)
+
+
+def remove_server(servers: McpServers, name: str) -> str:
+    """Delete a server, its keys and the person's agreements to it. Returns a sentence on what was deleted. Blocks."""
+    kept = _kept(servers.configuration.own_file, name)
+    servers.configuration.remove(name)
+    for key in kept:
+        store.forget(key)
+    forget_sign_in(name)
+    standard_pins().forget(name)
+    return f"Removed {name}."
+
+
+async def sign_in(servers: McpServers, name: str) -> str:
+    """Sign in to a server in the person's browser. Return what came of it, in a sentence. Raises WispError."""
+    entry = await asyncio.to_thread(servers.configuration.named, name)
+    if not await asyncio.to_thread(servers.may_start, entry):
+        raise NeedsPerson(f"{name} is in the workspace's file. Add it to your own servers first: wisp mcp add")
+    try:
+        is_granted = await servers.sign_in(entry, _show_page)
+    finally:
+        await servers.close()
+    return f"Signed in to {name}." if is_granted else f"{name} wants no sign-in."
+
+
+def _show_page(url: str) -> None:
+    """Open the page in the person's browser, and print it for the case that none appears."""
+    print(f"If no page opens in your browser, open this one: {url}", file=sys.stderr, flush=True)
+    from app.services.processes.starting import is_secret
+
+    opener = shutil.which("xdg-open") or shutil.which("open")
+    if opener:
+        process = subprocess.Popen(
+            [opener, url],
+            env={name: value for name, value in os.environ.items() if not is_secret(name, value)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # so that the browser outlives Wisp
+        )
+        threading.Thread(target=process.wait, daemon=True).start()  # because it may last as long as the browser
+
+
+def _kept(file: Path, name: str) -> set[str]:
+    """Return the names under which the keys of this server are stored, as the person's file refers to them."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    return set(re.findall(rf"\$\{{kept:(mcp/{re.escape(name)}/[^}}\"]+)\}}", text))
+
+
+def _list(servers: McpServers) -> None:
+    states = servers.states()
+    if not states:
+        print("No tool server is added yet: `wisp mcp add` adds one.")
+    for state in states:
+        entry = state.entry
+        words = [state.state, *(["trusted"] if state.is_trusted else []), *([] if entry.is_own else ["workspace"])]
+        print(f"{entry.name:<20} {', '.join(words):<20} {clip_line(entry.line, _LINE_CHARS)}\n{'':<20} {entry.reach}")
+        if state.state == "failed":
+            print(f"{'':<20} {state.failure}")
+    for problem in servers.configuration.read().problems:
+        print(f"wisp: {problem}", file=sys.stderr)
+
+
+def _add(servers: McpServers, options: argparse.Namespace) -> int:
+    name, argv = _read(options)
+    if not name or bool(options.url) == bool(argv):
+        raise NeedsPerson("Name the server, and then its command or its address: wisp mcp add NAME -- COMMAND")
+    if word := next((word for word in (name, *argv[:1]) if word.startswith("-")), ""):
+        where = f"Options stand before --: wisp mcp add NAME {word} … -- COMMAND"
+        raise NeedsPerson(f"{word} is no name and no command. {where}")
+    argv = reach.with_whole_paths(argv, Path.cwd())
+    told: dict[str, Any] = {"command": argv[0]} if argv else {"type": options.transport or "http", "url": options.url}
+    told |= {"args": argv[1:]} if argv[1:] else {}
+    told |= {"headers": _pairs(options.header)} if options.header else {}
+    told |= {"env": _pairs(options.env)} if options.env else {}
+    told |= {"folders": [str(Path(at_home(one)).resolve()) for one in options.folder]} if options.folder else {}
+    told |= {name: True for name in ("network", "local") if getattr(options, name)}
+    told |= {"sandbox": False} if options.no_sandbox else {}
+    return _take(servers, name, told, options)
+
+
+def _read(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the name and the command. Options may stand before and behind the name, in front of the command.
+
+    The command begins behind `--`, or with the first word behind the name that is neither an option nor an address.
+    """
+    parser = argparse.ArgumentParser(prog="wisp mcp add", add_help=False)
+    _add_server_options(parser)
+    name, *rest = options.words or [""]
+    while rest and rest[0] != "--":
+        if rest[0].startswith("-"):
+            parser.parse_args(rest, options)
+            rest = options.words
+        elif rest[0].startswith(_ADDRESS) and not options.url:
+            options.url = rest.pop(0)
+        else:
+            break
+    return name, rest[1:] if rest[:1] == ["--"] else rest
+
+
+def _take(servers: McpServers, name: str, told: dict[str, Any], options: argparse.Namespace) -> int:
+    """Add a server, which may read what its command names. Ask first if it needs more. Returns the exit code."""
+    named = reach.of(told) if told.get("command") else reach.NamedFiles()
+    if folders := [*told.get("folders", ()), *named.folders]:
+        told = {**told, "folders": list(dict.fromkeys(folders))}
+    lacks, why = reach.missing(told)
+    if lacks:
+        told = {**told, **lacks}
+        entry = entry_of(name, told, is_own=True, home="")
+        print(f"{name}: {entry.line}\n{'':<6}{entry.reach}\n{'':<6}{why}")
+        if not shared.is_agreed("Add it?", options):
+            option = "--no-sandbox" if "sandbox" in lacks else "--network"
+            print(f"Nothing was added. With {option} or --yes it is added without this question.")
+            return 1
+    made, kept = imports.without_secrets(name, told)
+    is_known = name in servers.configuration.read().servers
+    entry = servers.configuration.add(name, made)
+    standard_pins().forget(name)  # what was agreed to was another program
+    where = f" Kept with your keys: {', '.join(kept)}." if kept else ""
+    print(f"{'Replaced' if is_known else 'Added'} {name}: {entry.line}\n{'':<6}{entry.reach}.{where}")
+    for one in named.kept_back:
+        print(f"{'':<6}It may not read {one}. If it should, add it again with --folder.")
+    return 0
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    pairs = dict(parts for word in words if len(parts := re.split(r"=|: ?", word, maxsplit=1)) == 2)
+    if len(pairs) != len(words):
+        raise NeedsPerson("Write variables and headers as NAME=VALUE, each once.")
+    return pairs
+
+
+def _import(servers: McpServers, options: argparse.Namespace) -> int:
+    found = imports.found(Path(workspace_of(shared.settings_of(options))), Path.home(), options.program)
+    own = servers.configuration.read().servers
+    refused = 0
+    for one in found:
+        is_wanted = not one.why and ("all" in options.names or one.name in options.names)
+        if is_wanted and one.name not in own:
+            refused += _take(servers, one.name, dict(one.told), options)
+            continue
+        state = one.why or ("Wisp has one of that name" if one.name in own else one.entry.line)
+        print(f"{one.program:<15} {one.name:<20} {clip_line(state, _LINE_CHARS)}")
+    if not found:
+        print("No other program here has tool servers.")
+    missing = sorted(set(options.names) - {"all"} - {one.name for one in found})
+    for name in missing:
+        print(f"wisp: {options.program} has no server {name!r}.", file=sys.stderr)
+    return int(bool(missing or refused))

@@ -1,0 +1,102 @@
+"""`wisp memory`: list, export and delete the facts and rules that Wisp keeps about the person."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Sequence
+
+from app.assembly import memory as open_memory
+from app.base import ids
+from app.base.clock import SystemClock
+from app.base.errors import WispError
+from app.base.texts import counted
+from app.commands import options as shared
+from app.features.memory.store import Fact, FactStore
+
+_LISTED = 50
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    listed = what.add_parser("list", help="the newest facts (what `wisp memory` alone does)")
+    listed.add_argument("words", nargs="*", help="only those that fit these words, the best first")
+    listed.add_argument("--last", type=shared.count, default=_LISTED, metavar="N", help="how many")
+    export = what.add_parser("export", help="all facts as Markdown")
+    export.add_argument("--json", action="store_true", help="as JSON, with everything that is kept of each")
+    profile = what.add_parser("profile", help="a short profile for every conversation; off until you agree to it")
+    profile.add_argument("--on", action="store_true", help="make it from what is remembered, after a question")
+    profile.add_argument("--off", action="store_true", help="use none any more; the facts stay")
+    shared.add_yes_option(profile)
+    forget = what.add_parser("forget", help="remove facts for good")
+    forget.add_argument("id", nargs="+", help="as `wisp memory list` numbers them, or `all`, which asks first")
+    shared.add_yes_option(forget)
+
+
+def run(options: argparse.Namespace) -> int:
+    memory = open_memory(SystemClock())
+    try:
+        if options.what == "export":
+            print(_exported(memory.all()[::-1], as_json=options.json))
+        elif options.what == "profile":
+            return _profile(memory, options)
+        elif options.what == "forget":
+            known = len(memory.all())
+            if known and options.id == ["all"] and not shared.is_agreed(f"Forget {counted(known, 'fact')}?", options):
+                print("Nothing was forgotten. With --yes all is forgotten without this question.")
+                return 1
+            gone = [] if memory.is_empty else memory.forget(_numbers(memory, options.id), ids.unique("run-"))
+            print(f"{counted(len(gone), 'fact').capitalize()} forgotten.")
+        else:
+            words, most = " ".join(getattr(options, "words", [])), getattr(options, "last", _LISTED)
+            found = memory.search(words, most) if words else memory.all(most)
+            if not found:
+                print("Nothing of that is remembered." if words else "Nothing is remembered yet.")
+            for fact in found:
+                print(f"{fact.line()}{' [rule]' if fact.kind == 'rule' else ''}")
+    finally:
+        memory.close()
+    return 0
+
+
+def _profile(memory: FactStore, options: argparse.Namespace) -> int:
+    if options.off:
+        if not memory.is_empty:
+            memory.set_profile([])
+        print("The profile is off. The facts stay.")
+        return 0
+    current = [] if memory.is_empty else memory.profile()
+    if not options.on:
+        print("\n".join(fact.line() for fact in current) or "The profile is off: `wisp memory profile --on` makes one.")
+        return 0
+    proposed = [] if memory.is_empty else memory.proposed_profile()
+    if not proposed:
+        print("Nothing is remembered yet, so there is no profile.")
+        return 1
+    print("\n".join(fact.line() for fact in proposed))
+    if not shared.is_agreed("May every conversation begin with these facts?", options):
+        print("The profile was not changed. With --yes it is used without this question.")
+        return 1
+    memory.set_profile([fact.id for fact in proposed])
+    print("The profile is on. A forgotten fact leaves it, too; a new one joins after the next --on.")
+    return 0
+
+
+def _numbers(memory: FactStore, given: Sequence[str]) -> list[int]:
+    if list(given) == ["all"]:
+        return [fact.id for fact in memory.all()]
+    numbers = [one.removeprefix("#") for one in given]
+    if wrong := next((one for one in numbers if not one.isdecimal()), ""):
+        raise WispError(f"{wrong!r} is no number of a fact: wisp memory list shows them.")
+    return [int(one) for one in numbers]
+
+
+def _exported(facts: Sequence[Fact], *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps([dataclasses.asdict(fact) for fact in facts], ensure_ascii=False, indent=1)
+    parts = []
+    for kind, heading in (("rule", "Rules"), ("fact", "Facts")):
+        lines = [f"- {fact.line()}" for fact in facts if fact.kind == kind]
+        parts += ["\n".join([f"# {heading}", "", *lines])] if lines else []
+    return "\n\n".join(parts)

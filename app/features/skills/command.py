@@ -1,0 +1,44 @@
+"""`wisp skills`: show and add skills, which explain how to do a kind of work."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from app.base.texts import clip_line
+from app.commands import options as shared
+from app.features.skills import store as skills
+from app.features.skills.store import Skills
+from app.services.files.workspace import workspace_of
+
+_LINE_CHARS = 100
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    what.add_parser("list", help="all skills, and what is wrong with any (what `wisp skills` alone does)")
+    show = what.add_parser("show", help="one skill as a model reads it, and its files")
+    show.add_argument("name", help="as `wisp skills list` names it")
+    add = what.add_parser("add", help="copy a skill's folder to your own skills")
+    add.add_argument("path", type=Path, help="a folder that holds a SKILL.md, or that file")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.what == "add":
+        added = skills.add(options.path.resolve())
+        print(f"Added {added.name}: {added.folder}")
+        print(*(f"It holds {name}; a script runs like any command." for name in added.files()), sep="\n", end="")
+        return 0
+    found = Skills(workspace_of(shared.settings_of(options))).find()
+    if options.what == "show":
+        skill = found.named(options.name)
+        print(f"# {skill.name} ({skill.scope}, {skill.folder})\n\n{skill.description}\n\n{skill.body}")
+        print(*(f"- {name}" for name in skill.files()), sep="\n", end="")
+        return 0
+    for skill in found.skills:
+        hidden = " (hidden from models)" if skill.is_hidden else ""
+        print(f"{skill.name:<28} {skill.scope:<8}{hidden} {clip_line(skill.description, _LINE_CHARS)}")
+    for problem in found.problems:
+        print(f"wisp: {problem}", file=sys.stderr)
+    return 0

@@ -1,1 +1,0 @@
-"""Small apps that the model writes: each is a folder, shown in a window that has no access to anything else."""
