@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import Any, TypeVar
 
 from app.agent.agent_events import (
     AgentEvent,
@@ -19,29 +20,17 @@ from app.agent.agent_events import (
     TurnStarted,
 )
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
-from app.agent.inspection import DesktopInspector
+from app.agent.inspection import DesktopInspector, PageInspector
+from app.agent.made import Drafts, LivePictures
 from app.agent.policy import Tier
 from app.agent.prompt import MachineFacts, ending
 from app.agent.recording import Archive, KeptFirst
 from app.agent.rewriting import SelectionRewriter
 from app.agent.session import Listener, Session, showable
-from app.assembly import (
-    Belongings,
-    agenda,
-    answering,
-    checkpoints,
-    commands_of,
-    handlers,
-    judged_by,
-    looking,
-    memory,
-    nearby,
-    registry,
-    reminding,
-)
+from app.assembly import Belongings, commands_of, handlers, judged_by, looking, nearby, registry, undoables
 from app.base import ids, paths
 from app.base.clock import SystemClock
-from app.base.errors import ToolFailed, ToolMisuse, WispError
+from app.base.errors import WispError
 from app.base.texts import clip_line, named_in_short
 from app.desktop.backends import Curtain, Owner
 from app.desktop.capture import PictureBudget
@@ -50,15 +39,8 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
 from app.desktop.verification import Patience
-from app.features.apps.answers import SurfaceAnswers
-from app.features.apps.client import SurfaceEngine
-from app.features.apps.store import SurfaceStore, standard_folder
-from app.features.browser.session import BrowserSession
-from app.features.browser.starting import BrowserWishes
-from app.features.looks.wallpaper import DesktopWallpaper
-from app.features.mcp.declared import DeclaredServerTools
-from app.features.mcp.prompts import PromptCommands
-from app.features.mcp.servers import McpServers
+from app.features.feature import Room
+from app.features.opened import OpenFeatures
 from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, JsonValue, Media, ToolResult
 from app.protocol.dialects.choose import by_name
@@ -67,33 +49,23 @@ from app.providers.offline import OfflineProvider
 from app.providers.profiles import Profile
 from app.services.files import places
 from app.services.files.changes import Changes
+from app.services.files.checkpoints import standard_checkpoints
 from app.services.files.places import Workspace
 from app.services.files.workspace import workspace_of
 from app.services.processes.commands import Processes
-from app.services.svg import SvgRenderer, sanitise
 from app.services.tasks import Checklist
-from app.services.themes import Appearance
 from app.services.watchdog import WatchdogProcess, WatchdogWord
-from app.settings.catalog import (
-    BACKEND,
-    DIALECT,
-    FOCUS_CHAIN,
-    PRIVATE_WINDOWS,
-    SERVER_START_S,
-    STOP_KEY,
-    SUMMON_KEY,
-    TOOL_ATTEMPTS,
-)
-from app.settings.store import Current, Settings
+from app.settings.catalog import BACKEND, DIALECT, FOCUS_CHAIN, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
+from app.settings.store import Current, Settings, key_of
 from app.tools.conversation import Keeper
 from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry, TurnContext, admitted
 
+T = TypeVar("T")
 _ALL_PIXELS = 1 << 30
 _COMMAND_CHARS = 80
-_DRAFT_PX = 512
 _WORK_LEFT = Patience(first_s=1.0, quiet_s=0.5, limit_s=5.0)
 _INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
 _WATCHDOG_SENTENCES = {"ended": "watchdog_ended", "hung": "watchdog_hung"}
@@ -109,13 +81,11 @@ class Assistant:
         executor: Executor,
         own: Belongings,
         journal: Journal,
-        answers: SurfaceAnswers,
         parts: SessionDeps,
     ) -> None:
         self.session = session
         self._policy = parts.policy
         self.rewriter = SelectionRewriter(own.desktop, self.run, parts, session.spend, lambda: session.is_running)
-        self.surface_answers = answers
         self.archive: Archive = journal.archive
         self._journal = journal
         # The name of all that `run` changes, for `take_back` and `wisp undo --turn`.
@@ -126,10 +96,9 @@ class Assistant:
         self._own = own
         self._desktop = own.desktop
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._leaving: asyncio.Future[None] | None = None
         self._watch = WatchdogClient(session, own.desktop)
         session.subscribe(self._begin_turn)
-        session.subscribe(self._leave_browser)
+        own.features.begin(session, parts)
         self._desktop.on_stop(lambda: self._soon(session.stop))
         self._desktop.on_question(lambda sentence: self._soon(partial(session.tell, sentence)))
         self._desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
@@ -198,20 +167,22 @@ class Assistant:
 
     async def surface_picture(self, surface_id: str) -> Media | None:
         """Return what the window of a small app shows now; None while it is closed."""
-        seen = await self._own.engine.look(surface_id)
+        windows = self.offered(LivePictures)
+        seen = await windows.look(surface_id) if windows else None
         return Media(seen[0], "image/jpeg", seen[1], seen[2], surface_id) if seen else None
 
     async def drawing_so_far(self, text: str) -> Media | None:
         """Return how an SVG looks that the model still writes; None if nothing of it can be drawn yet."""
-        try:
-            return await asyncio.to_thread(self._drawn_so_far, text)
-        except (ToolMisuse, ToolFailed):
-            return None
+        drafts = self.offered(Drafts)
+        return await drafts.draw(text) if drafts else None
 
-    def _drawn_so_far(self, text: str) -> Media:
-        drawing = sanitise(text, is_whole=False)
-        data, width, height = self._own.renderer.draw(drawing, _DRAFT_PX)
-        return Media(data, "image/png", width, height)
+    def offered(self, kind: type[T]) -> T | None:
+        """Return what a feature of this conversation offers under this type; None if none does."""
+        return self._own.features.offered(kind)
+
+    def present(self) -> None:
+        """Begin what only a conversation with a presence needs. Runs on the event loop."""
+        self._own.features.present()
 
     async def from_before(self) -> list[str]:
         """Return a sentence for each command of an earlier start that still runs or has ended meanwhile, and for each
@@ -229,12 +200,7 @@ class Assistant:
 
     async def commands(self) -> list[str]:
         """Return the beginnings of the commands that the person may write, such as `/server:prompt`."""
-        return await asyncio.to_thread(self._own.prompts.known)
-
-    @property
-    def servers(self) -> McpServers:
-        """The tool servers of this conversation."""
-        return self._own.servers
+        return await asyncio.to_thread(self._own.features.completions)
 
     @property
     def conversation(self) -> str:
@@ -253,10 +219,10 @@ class Assistant:
         """Undo what a turn changed in files. Returns a sentence for each file that was restored, or could not be."""
         undone, problems = await asyncio.to_thread(self._own.changes.restore, turn_id)
         names = named_in_short([change.path for change in undone])
-        remembered = await asyncio.to_thread(self._own.memory.take_back, turn_id)
-        others = [await asyncio.to_thread(one.take_back, turn_id) for one in (Appearance(), DesktopWallpaper())]
-        told = [sentence for sentences in others for sentence in sentences]
-        return [*(f"Took back: {name}" for name in names), *remembered, *told, *problems]
+        told = await asyncio.to_thread(self._own.features.take_back, turn_id)
+        for one in undoables(has_screen=self._desktop.name != "headless"):
+            told += await asyncio.to_thread(one.take_back, turn_id)
+        return [*(f"Took back: {name}" for name in names), *told, *problems]
 
     async def picture(self, *, at_full_size: bool = False) -> Media:
         """Capture the whole screen, small enough for the model or with all its pixels."""
@@ -276,26 +242,16 @@ class Assistant:
         await self._desktop.run(_worked_off)
 
     async def close(self) -> None:
-        await self.surface_answers.close()
         await self.session.close()
-        await self._own.browser.close()
-        await self._own.servers.close()
+        await self._own.features.close()
         await self._own.processes.close()
         self._desktop.close()
         await asyncio.to_thread(self._watch.close)
-        self._own.memory.close()
-        self._own.agenda.close()
-        await asyncio.to_thread(self._own.renderer.close)
 
     def _soon(self, act: Callable[[], object]) -> None:
         """Run `act` on the session's event loop. Any thread may call this."""
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(act)
-
-    def _leave_browser(self, event: AgentEvent) -> None:
-        """Disconnect from the person's own browser when the turn that used it ends."""
-        if isinstance(event, TurnEnded) and self._own.browser.is_attached:
-            self._leaving = asyncio.ensure_future(self._own.browser.close())
 
     def _begin_turn(self, event: AgentEvent) -> None:
         if isinstance(event, TurnStarted):
@@ -346,16 +302,12 @@ def assemble(
     desktop = _desktop(settings, curtain, now, without_screen=without_screen)
     tools = registry()
     journal = journal_of(settings, clock, chosen.model)
-    browsers = (
-        _browser(now, processes, dry_run=without_screen),
-        SurfaceEngine(standard_folder(), is_dry=without_screen),
-    )
-    own = _belongings(settings, chosen, desktop, conversation, processes, journal, browsers)
+    own = _belongings(settings, chosen, desktop, conversation, processes, journal, now)
     executor, beside = _executors(own, settings, tools, dry_run=dry_run, without_screen=without_screen)
     dialect = by_name(_dialect_name(settings, chosen))
     if isinstance(chosen.provider, OfflineProvider):
-        chosen.provider.look = looking(desktop, workspace_of(settings), own.surfaces)
-    provider = DeclaredServerTools(chosen.provider, own.servers, is_native=dialect.name == "native")
+        chosen.provider.look = looking(desktop, workspace_of(settings))
+    provider = own.features.around(chosen.provider, is_native=dialect.name == "native")
     parts = SessionDeps(
         provider=provider,
         model=chosen.model,
@@ -363,12 +315,12 @@ def assemble(
         registry=tools,
         executor=executor,
         policy=policy,
-        resolve=DesktopInspector(desktop, own.browser),
+        resolve=DesktopInspector(desktop, lambda: own.features.offered(PageInspector)),
         settings=settings,
         facts=MachineFacts(workspace_of(settings), desktop, clock),
-        remind=reminding(own, provider),
-        has_servers=lambda: own.servers.is_any,
-        expand=own.prompts.expand,
+        remind=own.features.remind,
+        untaught=own.features.untaught,
+        expand=own.features.expand,
         conversation=conversation,
         keep_progress=Keeper(own.checklist) if settings[FOCUS_CHAIN] else None,
         audit=journal.audit,
@@ -381,12 +333,7 @@ def assemble(
         tool_names=chosen.profile.tool_names,
     )
     session = Session(parts)
-    return Assistant(session, tools, executor, own, journal, answering(own, parts, session, now), parts)
-
-
-def _browser(now: Current, processes: Processes, *, dry_run: bool) -> BrowserSession:
-    folder = paths.data_dir() / "browser"
-    return BrowserSession(folder, processes.open_ports, wishes=lambda: BrowserWishes.of(now()), is_dry=dry_run)
+    return Assistant(session, tools, executor, own, journal, parts)
 
 
 def _desktop(settings: Settings, curtain: Curtain | None, now: Current, *, without_screen: bool) -> Desktop:
@@ -418,13 +365,31 @@ def _belongings(
     conversation: ConversationRequests,
     processes: Processes,
     journal: Journal,
-    browsers: tuple[BrowserSession, SurfaceEngine],
+    now: Current,
 ) -> Belongings:
     clock = SystemClock()
     workspace = Workspace(workspace_of(settings))
-    changes = Changes(workspace, checkpoints())
+    changes = Changes(workspace, standard_checkpoints())
     changes.sweep()
-    servers = McpServers(workspace.folder, clock, start_s=settings[SERVER_START_S])
+    sight = ModelSight(_budget(chosen.profile), partial(_takes_pictures, settings, chosen.model))
+
+    def room(offered: Callable[[type[Any]], Any]) -> Room:
+        return Room(
+            desktop=desktop,
+            workspace=workspace,
+            changes=changes,
+            processes=processes,
+            clock=clock,
+            conversation=conversation,
+            sight=sight,
+            past=PastSaid(journal.archive, journal.record),
+            settings=settings,
+            now=now,
+            key_of=key_of,
+            has_screen=desktop.name != "headless",
+            offered=offered,
+        )
+
     return Belongings(
         desktop=desktop,
         workspace=workspace,
@@ -433,16 +398,8 @@ def _belongings(
         clock=clock,
         conversation=conversation,
         checklist=Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md"),
-        sight=ModelSight(_budget(chosen.profile), partial(_takes_pictures, settings, chosen.model)),
-        memory=memory(clock),
-        past=PastSaid(journal.archive, journal.record),
-        browser=browsers[0],
-        servers=servers,
-        prompts=PromptCommands(servers),
-        agenda=agenda(clock),
-        surfaces=SurfaceStore(standard_folder(), checkpoints()),
-        engine=browsers[1],
-        renderer=SvgRenderer(),
+        sight=sight,
+        features=OpenFeatures(room),
     )
 
 

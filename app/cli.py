@@ -14,8 +14,10 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from app.base import logs, output, paths
 from app.base.errors import WispError
@@ -35,13 +37,6 @@ COMMANDS = {
     "policy": "your rules of what may run, and `policy explain CALL`: what decides about it",
     "grants": "the programs and hosts that Wisp may always use: list, allow, revoke",
     "history": "past conversations: `list`, `show`, `export`, `delete`",
-    "apps": "the apps that Wisp has made: `list`, `open NAME`, `rename NAME NEW`, `pin NAME`, `delete NAME` …",
-    "theme": "how Wisp looks: `list`, `set NAME`, `reset`",
-    "skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`",
-    "mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have",
-    "memory": "what is remembered about you: `list`, `export`, `forget`",
-    "schedule": "what is to be done later: `list`, `add`, `remove`, `run`, `inbox`",
-    "run-due": "run what is due now; the timer of the session starts it",
     "audit": "what was done and who allowed it: `show`, `verify`, `export`",
     "undo": "take back the newest change of a file, or all of one turn",
     "running": "commands that Wisp started and that still run: `list`, `stop ID`",
@@ -49,6 +44,7 @@ COMMANDS = {
     "keys": "on Wayland: bind the stop key and the summon key in the compositor's configuration",
     "extension": "on GNOME: install the extension of the Shell that tells Wisp where windows lie",
     "help": "`help words`: the sentences that are understood without a model",
+    "features": "abilities that can be left out: `list`, `on NAME`, `off NAME`, and `allow` those of other packages",
     "gallery": "all states and cards of the presence with sample data",
 }
 _FORMER = {"surface": "apps"}
@@ -67,16 +63,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words.insert(0, "presence")
     words[0] = _FORMER.get(words[0], words[0])
-    if not words[0].startswith("-") and words[0] not in COMMANDS:
-        _parser(None).error(_unknown(words))
+    return _guarded(words)
+
+
+def _run(words: Sequence[str]) -> int:
+    paths.settle_presence()
+    known = _commands()
+    if not words[0].startswith("-") and words[0] not in known:
+        _parser(None, known).error(_unknown(words, known))
     was_collecting = gc.isenabled()
     gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start
     try:
-        options = _parser(words[0]).parse_args(words)
+        options = _parser(words[0], known).parse_args(words)
     finally:
         if was_collecting:
             gc.enable()
-    return _guarded(options)
+    code: int = options.run(options)
+    sys.stdout.flush()
+    return code
 
 
 def _is_text(word: str) -> bool:
@@ -88,23 +92,51 @@ def _is_text(word: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in word)
 
 
-def _unknown(words: Sequence[str]) -> str:
-    near = difflib.get_close_matches(words[0], COMMANDS, n=1)
+class _Command:
+    """A command: the line about it, and what loads it."""
+
+    def __init__(self, about: str, load: Callable[[], Any]) -> None:
+        self.about = about
+        self.load = load
+
+
+def _commands() -> dict[str, _Command]:
+    """Return all commands by name. Of two with one name, Wisp's own counts, then that of the first feature."""
+    from app.features import loading
+
+    known = {name: _Command(about, partial(_module, name)) for name, about in COMMANDS.items()}
+    for feature, commands in loading.each(lambda feature: feature.commands):
+        for name, about in commands.items():
+            known.setdefault(name, _Command(about, partial(feature.command, name)))
+    return known
+
+
+def _assemble(settings: Any, **how: Any) -> Any:
+    """Return an unattended assistant, for commands of features, which cannot import this layer."""
+    return importlib.import_module("app.assistant").assembled(settings, **how)
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"app.commands.{name.replace('-', '_')}")
+
+
+def _unknown(words: Sequence[str], known: Mapping[str, _Command]) -> str:
+    near = difflib.get_close_matches(words[0], known, n=1)
     task = " ".join(words) if len(words) > 1 else f"open {words[0]}"
     meant = f"wisp {near[0]}" if near else f'wisp do "{task}"'
     return f"there is no command {words[0]!r}. Did you mean: {meant}"
 
 
-def _parser(chosen: str | None) -> argparse.ArgumentParser:
+def _parser(chosen: str | None, known: Mapping[str, _Command]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="wisp", description="Say it, and it happens on the real desktop.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, purpose in COMMANDS.items():
-        command = commands.add_parser(name, help=purpose, description=purpose)
+    for name, one in known.items():
+        command = commands.add_parser(name, help=one.about, description=one.about)
         if name == chosen:
-            module = importlib.import_module(f"app.commands.{name.replace('-', '_')}")
+            module = one.load()
             module.add_arguments(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, assemble=_assemble)
     return parser
 
 
@@ -129,12 +161,10 @@ def _version() -> str:
         return f"wisp {project['project']['version']}{from_where}"
 
 
-def _guarded(options: argparse.Namespace) -> int:
-    """Run the chosen command. Any error becomes one printed sentence and an exit code."""
+def _guarded(words: Sequence[str]) -> int:
+    """Run the command that the words name. Any error becomes one printed sentence and an exit code."""
     try:
-        paths.settle_presence()
-        code: int = options.run(options)
-        sys.stdout.flush()
+        code = _run(words)
     except KeyboardInterrupt:
         return STOPPED
     except WispError as error:
@@ -145,10 +175,10 @@ def _guarded(options: argparse.Namespace) -> int:
         return FAILED
     except Exception:
         logs.to_file()
-        _log.exception("The command %s failed.", options.command)
+        _log.exception("The command %s failed.", words[0])
         print(f"wisp: something went wrong inside Wisp. The log says what: {logs.path()}", file=sys.stderr)
         return FAILED
-    return _with_output(options.command, code)
+    return _with_output(words[0], code)
 
 
 def _with_output(command: str, code: int) -> int:

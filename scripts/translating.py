@@ -21,6 +21,7 @@ from pathlib import Path
 import polib
 
 from app.base.translation import CATALOGUE
+from app.features import loading
 from app.settings import catalog
 from app.ui.preferences import fields
 
@@ -77,7 +78,8 @@ class Texts:
                     self._add((text, ""), f"resources/{file}")
 
     def _add_settings(self) -> None:
-        for setting in catalog.ALL:
+        loading.everything()
+        for setting in catalog.every():
             # A language is called by its own name everywhere.
             shown = () if setting is catalog.LANGUAGE else setting.choices
             choices = (fields.english_choice(one) for one in shown)

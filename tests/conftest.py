@@ -15,6 +15,7 @@ from PySide6.QtCore import QThread
 from app.base.startup import reset_for_children
 from app.base.withheld import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
+from app.features import loading
 from tests.support.programs import chosen, private_defaults
 
 DATA = Path(__file__).parent / "data"
@@ -80,6 +81,7 @@ def own_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (world / name).mkdir(mode=0o700)
         os.environ[variable] = str(world / name)
     os.environ.update(private_defaults(world / "programs", chosen()))
+    loading.everything()  # as at each start of Wisp, so that the settings of features are known
     yield world
     os.environ.clear()
     os.environ.update(before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from app.agent.policy import Mode, NoDesktop, Policy, TargetInspector
 from app.agent.prompt import Facts, NoFacts
@@ -63,11 +63,6 @@ class ConversationRequests:
         return wishes
 
 
-def nothing_added() -> bool:
-    """Return False, for sessions to which no tool server can be added."""
-    return False
-
-
 Remind = Callable[[str], Awaitable[Mapping[str, str]]]
 
 
@@ -103,8 +98,9 @@ class SessionDeps:
     under which tools are taught. `follows_plan`: the provider carries out what the person spelled out, so repeating is
     no loop. Tools use `conversation` to request changes. `keep_progress` saves a call's checklist, returns what the
     interface shows of it, and never raises. `resolve` finds what a call would act on. `record` saves the
-    conversation. `remind` returns texts that match the person's words, by heading. `has_servers`: tool servers exist,
-    so their tools are taught. `expand` returns the text behind a command such as `/server:prompt`, "" for other words.
+    conversation. `remind` returns texts that match the person's words, by heading. `untaught` returns the
+    names of tools that are of no use now, such as those of tool servers where there is none. `expand` returns the text
+    behind a command such as `/server:prompt`, "" for other words.
     `turn_ids` names turns; names that are saved must be unique over all sessions.
     """
 
@@ -117,7 +113,7 @@ class SessionDeps:
     settings: Settings
     facts: Facts = field(default_factory=NoFacts)
     remind: Remind = nothing_remembered
-    has_servers: Callable[[], bool] = nothing_added
+    untaught: Callable[[], Collection[str]] = tuple
     expand: Expand = no_command
     clock: Clock = field(default_factory=SystemClock)
     audit: Audit | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import mimetypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from app.agent.policy import Control, ControlWindow
 from app.agent.policy.chords import strokes
@@ -18,8 +19,6 @@ from app.desktop.desktop import Desktop
 from app.desktop.ocr.elements import is_written
 from app.desktop.preview import PreviewedTarget
 from app.desktop.programs import choose, owner_of
-from app.features.browser.elements import PageElement
-from app.features.browser.session import BrowserSession
 from app.protocol.call import Media, ToolCall
 from app.protocol.spec import ScreenAim
 from app.services.files.document_kinds import target_of as target_of_opening
@@ -33,17 +32,25 @@ _NOWHERE = (ScreenAim.PROGRAM, ScreenAim.AWAY)
 """Aims that have no place on the screen."""
 
 
-class DesktopInspector:
-    """Implements `agent.policy.TargetInspector`."""
+class PageInspector(Protocol):
+    """Knows the elements of pages in Wisp's own browser that are being judged."""
 
-    def __init__(self, desktop: Desktop, browser: BrowserSession | None = None) -> None:
+    def element(self, call_id: str, /) -> Control | None:
+        """Return the element that the call would act on; None if it acts on no page."""
+        ...
+
+
+class DesktopInspector:
+    """Implements `agent.policy.TargetInspector`. `pages` returns who knows about web pages, or None."""
+
+    def __init__(self, desktop: Desktop, pages: Callable[[], PageInspector | None] = lambda: None) -> None:
         self._desktop = desktop
-        self._browser = browser
+        self._pages = pages
 
     async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
         """Return the controls that the call would act on; none where nothing can be found, because it will fail."""
-        if self._browser and call.id in self._browser.judged:
-            return (control_in_page(*self._browser.judged[call.id]),)
+        if element := self._on_a_page(call):
+            return (element,)
         return await self._desktop.run(_seen, call, aim)
 
     async def shown(self) -> tuple[Owner, ...]:
@@ -53,14 +60,13 @@ class DesktopInspector:
             return ()
 
     async def picture(self, call: ToolCall, aim: ScreenAim) -> tuple[Media, tuple[int, int] | None] | None:
-        if self._browser and call.id in self._browser.judged:
+        if self._on_a_page(call):
             return None  # because what it acts on is on no screen
         return await self._desktop.run(_picture, call, aim)
 
-
-def control_in_page(element: PageElement, host: str) -> Control:
-    """Describe an element of a web page in Wisp's own browser as the desktop would."""
-    return Control(role=element.role, name=element.name, window=ControlWindow(title=host, host=host))
+    def _on_a_page(self, call: ToolCall) -> Control | None:
+        pages = self._pages()
+        return pages.element(call.id) if pages else None
 
 
 async def _shown(controller: DesktopController) -> tuple[Owner, ...]:

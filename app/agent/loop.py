@@ -62,20 +62,18 @@ class Loop:
         docs are short.
         """
         self._parts = parts
-        self._taught_for = is_yolo, has_servers = self._now()
+        self._taught_for = is_yolo, untaught = self._now()
         taught = tuple(
-            spec
-            for spec in parts.registry.specs
-            if not (spec.needs_answer and is_yolo) and (has_servers or not spec.is_added)
+            spec for spec in parts.registry.specs if not (spec.needs_answer and is_yolo) and spec.name not in untaught
         )
         if self._is_short:
             taught = docs.shortest(taught)
         self.system, self._schemas = teaching(parts.dialect, taught, parts.settings, parts.tool_names, self._met)
         self._compactor = Compactor(parts, self._history, self.system)
 
-    def _now(self) -> tuple[bool, bool]:
-        """Return what decides which tools are taught: whether YOLO mode is on, and whether tool servers exist."""
-        return self._parts.policy.mode is Mode.YOLO, self._parts.has_servers()
+    def _now(self) -> tuple[bool, frozenset[str]]:
+        """Return what decides which tools are taught: whether YOLO mode is on, and which are of no use now."""
+        return self._parts.policy.mode is Mode.YOLO, frozenset(self._parts.untaught())
 
     async def run(self, turn: Turn) -> TurnEnded:
         """Run the turn to its end. Raises the ProviderError that stopped it; the history can always be continued."""

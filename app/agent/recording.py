@@ -445,3 +445,21 @@ def _known(kind: type[Any], tree: Mapping[str, Any]) -> dict[str, Any]:
 
 def _written(tree: Any) -> str:
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class PastLine:
+    """A line from a past conversation."""
+
+    conversation: str
+    title: str
+    date: str
+    text: str
+
+
+class PastWords(Protocol):
+    """Searches past conversations."""
+
+    async def said(self, words: str, limit: int) -> Sequence[PastLine]:
+        """Return the past lines that fit the words best. Raise WispError if the journal cannot be read."""
+        ...

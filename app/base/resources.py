@@ -54,6 +54,12 @@ def lines(name: str) -> tuple[str, ...]:
 
 
 @cache
+def folders(name: str) -> frozenset[str]:
+    """Return the names of the folders in a folder of resources."""
+    return frozenset(folder.name for folder in path(name).iterdir() if folder.is_dir())
+
+
+@cache
 def _table(name: str, shape: Hashable) -> object:
     try:
         return shaped(tomllib.loads(text(name)), cast(type[object], shape), str(path(name)))

@@ -12,6 +12,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 STOPPED = 130
 """The exit code of a program that Ctrl+C ended: 128 plus the number of SIGINT."""
@@ -109,6 +113,25 @@ def own_command() -> tuple[list[str], str]:
 
     root = Path(__file__).resolve().parents[2]
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "app"], str(root)
+
+
+def start_wisp(*arguments: str) -> Popen[bytes]:
+    """Start another Wisp process with these arguments. It continues after this process ends."""
+    import subprocess  # here, because few processes start another one
+    import threading
+
+    command, folder = own_command()
+    started = subprocess.Popen(
+        [*command, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # so that it goes on when this Wisp or its terminal ends
+    )
+    # Somebody has to wait for it: otherwise it stays in the list of processes as a zombie.
+    threading.Thread(target=started.wait, daemon=True).start()
+    return started
 
 
 def restore_library_path() -> None:

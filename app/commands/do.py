@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from app import options as shared
 from app.agent.agent_events import (
     AgentEvent,
     Notice,
@@ -38,8 +39,7 @@ from app.base.texts import Translations
 from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.translation import words_in
 from app.base.withheld import cleaned
-from app.commands import options as shared
-from app.commands.options import on_a_display
+from app.options import on_a_display
 from app.protocol.call import JsonValue, Media
 from app.providers import profiles
 from app.providers.offline.wording import language_of
@@ -188,16 +188,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _planned(task: str, settings: Settings) -> dict[str, object]:
     """Return the calls that a sentence becomes without a model, or the answer, or why nothing is done."""
-    from app.assembly import checkpoints
     from app.desktop.choose import programs_here
     from app.desktop.programs import names_of
-    from app.features.apps.store import SurfaceStore, standard_folder
+    from app.features import loading
     from app.providers.offline import plans, world
 
-    surfaces = SurfaceStore(standard_folder(), checkpoints()).all()
+    own = loading.each(lambda feature: feature.named())
     there = world.World(
         names_of(programs_here().installed()),
-        apps=tuple((one.id, one.name) for one in surfaces),
+        apps=tuple(one for _, named in own for one in named),
         workspace=str(workspace_of(settings)),
     )
     return plans.shown(task, there)

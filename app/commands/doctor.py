@@ -11,7 +11,6 @@ import importlib.util
 import json
 import os
 import platform
-import shutil
 import socket
 import subprocess
 import sys
@@ -21,34 +20,20 @@ from pathlib import Path
 
 from app.assembly import wall_of
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
+from app.base.findings import CheckVerdict, Finding, fail, note, ok
 from app.base.geometry import Rect
 from app.base.startup import worker_command
-from app.commands.findings import (
-    CheckVerdict,
-    Finding,
-    fail,
-    keys,
-    looks,
-    memory,
-    note,
-    notifications,
-    ok,
-    schedules,
-    search,
-    settings,
-    small_apps,
-)
+from app.commands.findings import abilities, keys, looks, notifications, settings
 from app.commands.keys import compositor_here, is_gnome
-from app.commands.options import on_a_display
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
-from app.features.browser.starting import program
-from app.features.mcp.configuration import Configuration
+from app.features import loading
+from app.options import on_a_display
 from app.services.files import parsing
 from app.services.themes import font_families
 from app.services.watchdog import WatchdogWord
 from app.settings import store
-from app.settings.catalog import BROWSER_PROGRAM, STOP_KEY, SUMMON_KEY
+from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.providers import with_keys
 from app.settings.store import Settings, load
 
@@ -173,23 +158,6 @@ def documents() -> Finding:
     if _WRITTEN.encode() not in text:
         return note(name, f"The worker reads {text!r} where {_WRITTEN!r} is written.", _REINSTALL)
     return ok(name, "read a page in a process of its own")
-
-
-def browser() -> Finding:
-    wanted, package = load()[BROWSER_PROGRAM].strip(), importlib.util.find_spec("playwright")
-    found = program(wanted)
-    if not found and wanted:
-        return note(
-            "browser",
-            f"there is no {wanted} that is driven",
-            "change browser.program in the settings",
-            BROWSER_PROGRAM.key,
-        )
-    if not found:
-        return note("browser", "no Chromium, Chrome, Brave or Edge", "install one: sudo apt install chromium")
-    if package is None:
-        return note("browser", f"{found}, without the package that drives it", 'pip install ".[browser]"')
-    return ok("browser", found)
 
 
 def watchdog() -> Finding:
@@ -463,27 +431,14 @@ def run(options: argparse.Namespace) -> int:
     return int(any(finding.verdict is CheckVerdict.FAIL for finding in findings))
 
 
-def tool_servers() -> Finding:
-    """Check the configuration of tool servers, and that the package for them is installed if one is configured."""
-    name, configured = "tool servers", Configuration(Path.cwd()).read()
-    if configured.problems:
-        return note(name, configured.problems[0], "mend that file; wisp mcp list says more")
-    if not configured.servers:
-        return ok(name, "none configured")
-    if importlib.util.find_spec("mcp") is None:
-        return note(name, "the package that speaks to them is missing", 'pip install ".[mcp]"')
-    if not shutil.which("bwrap") and any(one.kind == "stdio" and one.sandbox for one in configured.servers.values()):
-        return note(name, "there is no sandbox to start them in", "sudo apt-get install bubblewrap")
-    return ok(name, f"{len(configured.servers)} configured")
-
-
 def examine() -> list[Finding]:
     """Return all findings, in the order in which a person should fix them."""
     seen = _on_linux() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
     libraries = [qt_and_python(), xlib_clash()]
-    workers = [ocr(), documents(), watchdog(), browser(), small_apps(), tool_servers()]
-    reach = [keys(), reachable(), search(), memory(), schedules(), notifications()]
-    return [*libraries, settings(), looks(), *seen, sandbox(), *workers, *reach]
+    workers = [ocr(), documents(), watchdog()]
+    reach = [keys(), reachable(), notifications()]
+    added = [check() for _, checks in loading.each(lambda feature: feature.checks()) for check in checks]
+    return [*libraries, settings(), looks(), *seen, sandbox(), *workers, *reach, *added, abilities()]
 
 
 def _on_linux() -> list[Finding]:

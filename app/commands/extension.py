@@ -14,10 +14,10 @@ from app.base import resources
 from app.base.errors import NeedsPerson, WispError
 from app.commands.gsettings import SHELL, Taken, change, gsettings, has_extension, run_no_more, taken
 from app.commands.keys import KEY_COMMANDS
-from app.commands.options import add_yes_option, is_agreed
 from app.desktop.keys import chord
 from app.desktop.wayland.bus import SessionBus
 from app.desktop.wayland.gnome import EXTENSION, accelerator, is_here
+from app.options import add_yes_option, is_agreed
 from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.store import load
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.commands.options import dead_display, is_at_hand, on_a_display, say_that_a_display_is_missing
+from app.options import dead_display, is_at_hand, on_a_display, say_that_a_display_is_missing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

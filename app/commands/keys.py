@@ -20,9 +20,9 @@ from app.base.errors import NeedsPerson, ToolMisuse
 from app.base.startup import own_command
 from app.base.values import dataclass
 from app.commands.gsettings import change, has_extension, run_at, taken
-from app.commands.options import add_yes_option, is_agreed
 from app.desktop.keys import chord
 from app.desktop.wayland.gnome import accelerator
+from app.options import add_yes_option, is_agreed
 from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.store import Settings, load
 

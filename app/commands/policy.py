@@ -13,12 +13,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from app import options as shared
 from app.agent.asking import way_on
 from app.agent.policy import Control, ControlWindow, Decision, Mode, Policy, Trust, Verdict
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse, WispError
 from app.base.values import replace
-from app.commands import options as shared
 from app.desktop.backends import Owner
 from app.desktop.choose import programs_here
 from app.desktop.programs import choose, owner_of

@@ -10,32 +10,25 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app import options as shared
 from app.base import paths
 from app.base.errors import NeedsPerson, WispError
 from app.base.texts import Phrase
-from app.commands import options as shared
-from app.commands.options import dead_display, is_at_hand, say_that_a_display_is_missing
+from app.features.feature import Ask
+from app.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings import catalog, store
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
 from app.ui.machine import Collection, CollectionEntry, MachineFinding, ModelServer, PresenceEntry, hear_no_key
 
 if TYPE_CHECKING:
-    import subprocess
-
     from app.assistant import Assistant
     from app.desktop.backends import App
-    from app.features.mcp.servers import McpServers
-    from app.features.schedule.agenda import Agenda
     from app.ui.presence import Presence
-
-_LOOK_AGAIN_S = 5.0
-_TRY_AGAIN_S = 60.0
-
 
 _NAME_CHARS = 40
 _RUNNING = "presence.lock"
@@ -132,10 +125,10 @@ class PresenceSwitch:
         return [PresenceEntry(one, name, one == paths.presence()) for one, name in store.names().items()]
 
     def show(self, presence: str, /) -> None:
-        from app.features.schedule import timer
+        from app.base.startup import start_wisp
 
         # One that runs already is opened by this, and the new process ends.
-        timer.start_run("presence", "start", *([presence] if presence else []))
+        start_wisp("presence", "start", *([presence] if presence else []))
 
 
 def _create(options: argparse.Namespace) -> int:
@@ -279,75 +272,6 @@ async def _tell_what_goes_on(
         presence.tell("info", sentence)
 
 
-async def _show_pinned(presence: Presence) -> None:
-    """Show the windows of the apps that the person keeps on the desktop."""
-    import asyncio
-    import importlib
-
-    library = await asyncio.to_thread(importlib.import_module, "app.features.apps.library")
-    try:
-        await library.AppLibrary().show_pinned()
-    except WispError as error:
-        presence.tell("info", error.for_people())
-
-
-async def watch_schedules(presence: Presence) -> None:
-    """Run due tasks while the presence runs. Report the result of each run, also of runs by other processes."""
-    import asyncio
-    import sqlite3
-
-    from app.assembly import agenda as open_agenda
-    from app.base.clock import SystemClock
-
-    clock = SystemClock()
-    agenda, starter, problem = open_agenda(clock), _Starter(), ""
-    try:
-        while True:
-            try:
-                await _look_after(presence, agenda, clock.wall(), starter)
-                problem = ""
-            except (WispError, OSError, sqlite3.Error) as error:  # because the file may be locked or full for a while
-                if str(error) != problem:
-                    presence.tell("warning", f"What is planned cannot run at the moment: {error}")
-                problem = str(error)
-            await asyncio.sleep(_TRY_AGAIN_S if problem else _LOOK_AGAIN_S)
-    finally:
-        agenda.close()
-
-
-class _Starter:
-    """Starts `wisp run-due`, one at a time and with a pause between, since it ends at once while another one works."""
-
-    def __init__(self) -> None:
-        self._run: subprocess.Popen[bytes] | None = None
-        self._not_before = 0.0
-
-    def start(self, due: float | None, now: float) -> None:
-        """Start a run in another process if a task is due. Blocks."""
-        from app.features.schedule import timer
-
-        is_running = self._run is not None and self._run.poll() is None
-        if not is_running and due is not None and max(due, self._not_before) <= now:
-            self._run = timer.start_run("run-due")
-            self._not_before = now + _TRY_AGAIN_S
-
-
-async def _look_after(presence: Presence, agenda: Agenda, now: float, starter: _Starter) -> None:
-    import asyncio
-
-    from PySide6.QtCore import QCoreApplication
-
-    due = await asyncio.to_thread(agenda.next_due)
-    await asyncio.to_thread(starter.start, due, now)
-    found = await asyncio.to_thread(agenda.inbox, only_unread=True)
-    unread = [item for item in found if item.kind in ("run", "reminder")]
-    for item in reversed(unread):
-        words = QCoreApplication.translate("Presence", "Reminder: {text}") if item.kind == "reminder" else "{text}"
-        presence.tell("info", words.format(text=f"{item.title}\n{item.body}".strip()), beside=True)
-    if unread:
-        await asyncio.to_thread(agenda.mark_read, unread)
-
-
 class _Later:
     """A collection whose module is imported only when the collection is first used."""
 
@@ -373,13 +297,23 @@ class _Later:
     def _make(self) -> Collection:
         if self._name == "finder":
             return Finder()
-        from app.commands.collection import collection
+        if self._name == "extras":
+            from app.features.extras import ExtraParts
+
+            return ExtraParts()
         from app.services.files.workspace import workspace_of
 
-        return collection(self._name, workspace_of(self._settings()), self._running)
+        ask = Ask(lambda: workspace_of(self._settings()), self._offered)
+        return next(made[self._name](ask) for made in _collections() if self._name in made)
 
-    def _running(self) -> McpServers | None:
-        return self._connected[-1].servers if self._connected else None
+    def _offered(self, kind: type[Any]) -> Any:
+        return self._connected[-1].offered(kind) if self._connected else None
+
+
+def _collections() -> list[Mapping[str, Callable[[Ask], Collection]]]:
+    from app.features import loading
+
+    return [made for _, made in loading.each(lambda feature: feature.collections())]
 
 
 _FOUND_PROGRAMS = 3
@@ -441,6 +375,7 @@ def _result(search: str) -> list[CollectionEntry]:
 
 
 def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
+    from app.features import loading
     from app.ui import application
     from app.ui.machine import Outside
 
@@ -456,7 +391,7 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
         logs.to_file()
         entry = await asyncio.to_thread(importlib.import_module, "app.assistant")
         assistant: Assistant = entry.assemble(reload() if connected else settings, curtain=curtain)
-        assistant.surface_answers.begin()
+        assistant.present()
         connected.append(assistant)
         return assistant
 
@@ -464,10 +399,11 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
         import asyncio
 
         running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence, welcome=welcome)))
-        running.append(asyncio.ensure_future(watch_schedules(presence)))
-        running.append(asyncio.ensure_future(_show_pinned(presence)))
+        running.extend(
+            asyncio.ensure_future(work) for _, work in loading.each(lambda feature: feature.accompany(presence.tell))
+        )
 
-    names = ("planned", "memory", "servers", "apps", "extras", "finder")
+    names = (*(name for made in _collections() for name in made), "extras", "finder")
     collections = {name: _Later(name, reload, connected) for name in names}
     outside = Outside(reload, ThisMachine(), welcome, collections, PresenceSwitch(), _hear_key)
     return application.run(connect, settings, outside, on_ready=go_on)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 
+from app import options as shared
 from app.assembly import commands_of
 from app.base.clock import SystemClock
 from app.base.texts import clip_line
-from app.commands import options as shared
 
 _LINE_CHARS = 100
 

@@ -24,13 +24,13 @@ from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
 
+from app import options as shared
 from app.agent.agent_events import AgentEvent, Notice
 from app.agent.calls import reach_of, side_by_side
 from app.assistant import Assistant, assembled
 from app.base import ids, logs, output, paths
 from app.base.startup import STOPPED, stop_on_signals
-from app.commands import options as shared
-from app.commands.options import on_a_display
+from app.options import on_a_display
 from app.protocol.call import Block, Media, ToolResult, tool_error
 from app.protocol.dialects.api import Pacing
 from app.protocol.dialects.choose import by_name

@@ -9,19 +9,16 @@ from __future__ import annotations
 import argparse
 import datetime
 
-from app.assembly import checkpoints, commands_of
+from app import options as shared
+from app.assembly import commands_of, undoables
 from app.base.clock import SystemClock
 from app.base.texts import named_in_short
-from app.commands import options as shared
-from app.features.looks.wallpaper import DesktopWallpaper, WallpaperChange
 from app.services.files.changes import Changes
-from app.services.files.checkpoints import Change
+from app.services.files.checkpoints import Change, standard_checkpoints
 from app.services.files.places import Workspace
 from app.services.files.workspace import workspace_of
 from app.services.processes.commands import Processes, Run
-from app.services.themes import Appearance, LookChange, titled
-from app.settings.catalog import NAME
-from app.tools.edit import newest_of
+from app.tools.edit import UndoableChange, newest_of
 
 _LISTED = 20
 
@@ -38,10 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    kept, looks, wallpaper = checkpoints(), Appearance(), DesktopWallpaper()
+    kept, others = standard_checkpoints(), undoables(has_screen=True)
     if options.list:
-        changed: list[Change | LookChange | WallpaperChange] = [*kept.changes(), *looks.listed(), *wallpaper.listed()]
-        listed = [_told(change) for change in sorted(changed, key=lambda one: one.at)[-_LISTED:]]
+        changes: list[Change | UndoableChange] = [*kept.changes()]
+        changes += [change for one in others for change in one.listed()]
+        listed = [_told(change) for change in sorted(changes, key=lambda one: one.at)[-_LISTED:]]
         listed += [
             f"set aside after {command.id} in {command.record.before.workspace}: {_names(command)}"
             for command in _processes(options).recent(_LISTED)
@@ -51,19 +49,19 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.command:
         return _put_back(options)
-    changes = Changes(Workspace(workspace_of(shared.settings_of(options))), kept)
-    if not options.turn and (newest := newest_of((looks, wallpaper), changes.newest_at(None), None)):
+    files = Changes(Workspace(workspace_of(shared.settings_of(options))), kept)
+    if not options.turn and (newest := newest_of(others, files.newest_at(None), None)):
         print(*(one.undo_newest(None) for one in newest), sep="\n")
         return 0
-    undone, problems = changes.restore(options.turn) if options.turn else changes.undo_newest()
-    others = [*looks.take_back(options.turn), *wallpaper.take_back(options.turn)] if options.turn else []
+    undone, problems = files.restore(options.turn) if options.turn else files.undo_newest()
+    told = [sentence for one in others for sentence in one.take_back(options.turn)] if options.turn else []
     for name in named_in_short([change.path for change in undone]):
         print(f"Took back: {name}")
     for problem in problems:
         print(f"Not taken back: {problem}")
-    for sentence in others:
+    for sentence in told:
         print(sentence)
-    is_done = bool(undone or others)
+    is_done = bool(undone or told)
     if not is_done and not problems:
         print("That turn changed nothing that can be taken back.")
     return int(bool(problems) or not is_done)
@@ -82,7 +80,7 @@ def _put_back(options: argparse.Namespace) -> int:
     problems: list[str] = []
     if command.record.deleted:
         workspace = Workspace(workspace_of(shared.settings_of(options)))
-        undone, problems = Changes(workspace, checkpoints()).restore(command.id)
+        undone, problems = Changes(workspace, standard_checkpoints()).restore(command.id)
         back = [change.path for change in undone]
     if command.record.set_aside or not command.record.deleted:
         named, unnamed = processes.put_back(command)
@@ -100,15 +98,7 @@ def _names(run: Run) -> str:
     return ", ".join(f"{now} (was {name})" for name, now in run.record.set_aside.items())
 
 
-def _told(change: Change | LookChange | WallpaperChange) -> str:
+def _told(change: Change | UndoableChange) -> str:
     at = datetime.datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M:%S")
-    match change:
-        case Change():
-            what = f"{change.tool}  {change.path}"
-        case LookChange() if change.changes(NAME):
-            what = f"name  {change.after[NAME.key]}"
-        case LookChange():
-            what = f"theme  {titled(change.after)}"
-        case WallpaperChange():
-            what = "picture behind all windows"
+    what = f"{change.tool}  {change.path}" if isinstance(change, Change) else change.what
     return f"{at}  {change.turn or '-'}  {what}"

@@ -9,7 +9,7 @@ from functools import wraps
 from pathlib import Path
 
 from app.base.errors import WispError
-from app.commands.findings import Finding, fail, note, ok
+from app.base.findings import Finding, fail, note, ok
 from app.desktop.capture import is_black
 from app.desktop.wayland import xkb
 from app.desktop.wayland.backend import desktop_listing, is_driven_by_portals, listing_of, portals_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from app.commands import options as shared
+from app import options as shared
 from app.commands import presence
 
 

@@ -31,7 +31,7 @@ from app.agent.agent_events import (
 )
 from app.agent.context import BegunCall, Remains
 from app.agent.prompt import cut_off, ending
-from app.agent.recording import ExportFormat, PastConversation, Spent, entry_of, event_of, message_of
+from app.agent.recording import ExportFormat, PastConversation, PastLine, Spent, entry_of, event_of, message_of
 from app.agent.session import Session
 from app.base import paths
 from app.base.clock import Clock
@@ -39,7 +39,6 @@ from app.base.errors import WispError
 from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.base.withheld import cleaned, without_secrets
-from app.features.memory.tools import PastLine
 from app.history.recorder import JournalRecord, holder
 from app.protocol.call import JsonValue, ToolCall
 from app.services import fact_search

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import binascii
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -197,3 +198,12 @@ def _says(key: str, /, **values: object) -> str:
 
 def _table() -> Mapping[str, Any]:
     return resources.table("images.toml", resources.Table)
+
+
+def shape_of(size: str) -> str:
+    """Return the shape for a size such as 1024x1792. The name of a shape stays; any other text is square."""
+    sides = re.fullmatch(r"\s*(\d{1,5})\s*[x:/]\s*(\d{1,5})\s*", size.casefold())
+    if not sides:
+        return size if size in SHAPES else SHAPES[0]
+    width, height = int(sides[1]), int(sides[2])
+    return SHAPES[0] if width == height else SHAPES[1] if width > height else SHAPES[2]

@@ -218,6 +218,11 @@ class LookChange:
     def changes(self, setting: Setting[str]) -> bool:
         return self.before[setting.key] != self.after[setting.key]
 
+    @property
+    def what(self) -> str:
+        """What was changed, for the person."""
+        return f"name  {self.after[NAME.key]}" if self.changes(NAME) else f"theme  {titled(self.after)}"
+
 
 _CHANGED_SINCE = "The theme or the name was changed by somebody else since; it is left as it is."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from app.base.translation import languages
@@ -29,6 +29,8 @@ class Setting(Generic[T]):
     def group(self) -> str:
         return self.key.partition(".")[0]
 
+
+AnySetting = Setting[bool] | Setting[int] | Setting[float] | Setting[str]
 
 PROVIDER = Setting(
     "model.provider",
@@ -92,13 +94,6 @@ FOCUS_CHAIN = Setting(
 MAX_SECONDS = Setting("chat.max_seconds", 1800.0, "Longest turn, in seconds.", minimum=1)
 MAX_TURN_TOKENS = Setting("chat.max_tokens", 2_000_000, "Most tokens of one turn, in and out.", minimum=1000)
 MAX_COST_USD = Setting("chat.max_cost_usd", 5.0, "Most money for one turn, in US dollars.", minimum=0)
-SERVER_START_S = Setting(
-    "chat.server_start_s",
-    300,
-    "How long a tool server (MCP) may take to start, in seconds; it is waited for while its process lives.",
-    minimum=5,
-    maximum=600,
-)
 
 NAME = Setting("presence.name", "Wisp", "What the assistant is called.")
 PERSONALITY = Setting(
@@ -206,39 +201,6 @@ KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine
 HISTORY_DAYS = Setting(
     "history.days", 90, "Days after which a conversation is deleted; 0 keeps all.", minimum=0, maximum=36_500
 )
-SEARCHERS = Setting(
-    "web.search",
-    "",
-    "Which search engines it asks, in this order, by their names in search.toml: searxng, brave, tavily, exa, "
-    "anthropic, openai, gemini, ddgs. Empty: all that are set up.",
-)
-VENDOR_SEARCH = Setting(
-    "web.vendor_search",
-    False,
-    "Search the web also by Claude, OpenAI or Gemini, whichever has a key here, before DuckDuckGo is tried. It reads "
-    "what is searched for. Each search costs an answer of its model and the maker's fee, which no limit here counts.",
-)
-SEARXNG = Setting(
-    "web.searxng",
-    "",
-    "The address of your own SearXNG, such as http://127.0.0.1:8888; it may be in your network.",
-    env="WISP_SEARXNG",
-)
-BROWSER_PROGRAM = Setting(
-    "browser.program",
-    "",
-    "The browser that pages are opened in: chromium, chrome, brave, edge, or the path of one. Empty: the first found.",
-)
-BROWSER_VISIBLE = Setting("browser.visible", False, "Show the window of the browser that pages are opened in.")
-BROWSER_DOWNLOADS = Setting(
-    "browser.downloads", "downloads", "The folder of the workspace that pages' downloads go to."
-)
-BROWSER_ATTACH = Setting(
-    "browser.attach",
-    "",
-    "The address of your own running browser, such as http://127.0.0.1:9222, or its profile folder. It is used only "
-    "after a question, until the task ends.",
-)
 IMAGES_MAKER = Setting(
     "images.maker", "", "Who draws pictures. Empty: the first one with a key.", choices=("", *image_makers())
 )
@@ -251,30 +213,24 @@ IMAGES_URL = Setting(
         "WISP_IMAGES_KEY may hold its key."
     ),
 )
-SURFACE_ENGINE = Setting(
-    "surfaces.engine",
-    "",
-    "What shows the apps that Wisp made: webengine (the small window engine) or chromium. Empty: the small window "
-    "engine if it is installed, else Chromium.",
-    choices=("", "webengine", "chromium"),
-)
-SURFACE_CALLS = Setting(
-    "surfaces.calls_an_hour", 60, "How often an app that Wisp made may ask Wisp for something.", minimum=0, maximum=1000
-)
-SURFACE_TOKENS = Setting(
-    "surfaces.tokens_an_hour",
-    50_000,
-    "Most tokens that the questions of such an app to the model may take, in and out; 0 answers none.",
-    minimum=0,
-    maximum=10_000_000,
-)
 WORKSPACE = Setting(
     "files.workspace",
     "",
     "The folder it works in; empty takes the folder it was started from, or ~/Wisp where that is a home folder.",
 )
 
-ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = (
+FEATURES_OFF = Setting(
+    "features.off",
+    "",
+    "Abilities that are left out: their tools, commands and pages are not there. wisp features lists their names.",
+)
+FEATURES_AGREED = Setting(
+    "features.agreed",
+    "",
+    "Packages of other people that may add abilities, because you said yes to them: wisp features allow NAME.",
+)
+
+_CORE: tuple[AnySetting, ...] = (
     PROVIDER,
     SCRIPT,
     MODEL,
@@ -290,7 +246,6 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     MAX_SECONDS,
     MAX_TURN_TOKENS,
     MAX_COST_USD,
-    SERVER_START_S,
     NAME,
     PERSONALITY,
     AVATAR,
@@ -319,21 +274,30 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     BACKEND,
     KEEP_HISTORY,
     HISTORY_DAYS,
-    SEARCHERS,
-    VENDOR_SEARCH,
-    SEARXNG,
-    BROWSER_PROGRAM,
-    BROWSER_VISIBLE,
-    BROWSER_DOWNLOADS,
-    BROWSER_ATTACH,
     IMAGES_MAKER,
     IMAGES_MODEL,
     IMAGES_URL,
-    SURFACE_ENGINE,
-    SURFACE_CALLS,
-    SURFACE_TOKENS,
     WORKSPACE,
+    FEATURES_OFF,
+    FEATURES_AGREED,
 )
+_known: dict[str, AnySetting] = {setting.key: setting for setting in _CORE}
+
+
+def every() -> tuple[AnySetting, ...]:
+    """Return all settings: Wisp's, and those that features have declared."""
+    return tuple(_known.values())
+
+
+def declare(settings: Sequence[AnySetting]) -> None:
+    """Make the settings of a feature known. One with the key of another is left out."""
+    for setting in settings:
+        _known.setdefault(setting.key, setting)
+
+
+def listed(names: str) -> tuple[str, ...]:
+    """Return the names in a setting that holds several, separated by commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def renewed(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base import own_files, paths
-from app.settings.catalog import ALL, NAME, Setting, T, renewed
+from app.settings.catalog import NAME, Setting, T, every, renewed
 from app.settings.providers import key_holders
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -26,9 +26,11 @@ class Settings:
         self._values = renewed(values or {})
         self._environment = dict(os.environ if environment is None else environment)
         self.problems: list[str] = []
-        self._chosen: dict[str, Any] = {setting.key: self._choose(setting) for setting in ALL}
+        self._chosen: dict[str, Any] = {setting.key: self._choose(setting) for setting in every()}
 
     def __getitem__(self, setting: Setting[T]) -> T:
+        if setting.key not in self._chosen:  # because its feature is switched off, or was declared since
+            self._chosen[setting.key] = self._choose(setting)
         value: T = self._chosen[setting.key]
         return value
 
@@ -53,7 +55,7 @@ class Settings:
 
 
 def _overridden(variable: str, changes: Mapping[str, Any]) -> bool:
-    return any(setting.env == variable and setting.key in changes for setting in ALL)
+    return any(setting.env == variable and setting.key in changes for setting in every())
 
 
 def checked(setting: Setting[Any], raw: Any) -> Any:
@@ -77,7 +79,7 @@ def _converted(setting: Setting[Any], raw: Any) -> Any:
             raise ValueError(f"{raw!r} is neither true nor false.")
         return word in _TRUE
     if kind is str:
-        return str(raw)
+        return ", ".join(map(str, raw)) if isinstance(raw, list) else str(raw)
     try:
         if not math.isfinite(float(raw)):
             raise ValueError
@@ -107,7 +109,7 @@ def load(environment: Mapping[str, str] | None = None, of: str | None = None) ->
         if not isinstance(table, dict)
     ]
     values = _by_key(tree)
-    known = {setting.key for setting in ALL}
+    known = {setting.key for setting in every()}
     problems += [f"{path}: there is no setting {key}; it is ignored.{_near(key)}" for key in values if key not in known]
     settings = Settings(values, environment)
     settings.problems[:0] = problems
@@ -126,7 +128,7 @@ def _by_key(tree: Mapping[str, Any]) -> dict[str, Any]:
 def _near(key: str) -> str:
     import difflib  # late, because only a wrong name needs it
 
-    found = difflib.get_close_matches(key, [setting.key for setting in ALL], 1)
+    found = difflib.get_close_matches(key, [setting.key for setting in every()], 1)
     return f" Did you mean {found[0]}?" if found else ""
 
 

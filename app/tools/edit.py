@@ -21,8 +21,29 @@ from app.tools.registry import Family, TurnContext
 _CARD_HEAD, _CARD_TAIL = 6_000, 2_000
 
 
+class UndoableChange(Protocol):
+    """A change of something else than a file. `at` is in seconds since 1970; `what` names it for the person."""
+
+    @property
+    def turn(self) -> str: ...
+
+    @property
+    def at(self) -> float: ...
+
+    @property
+    def what(self) -> str: ...
+
+
 class Undoable(Protocol):
     """Changes of something else than files, such as the theme. `turns` are those whose changes count, None for all."""
+
+    def listed(self) -> Sequence[UndoableChange]:
+        """Return the changes that can be undone, the oldest first."""
+        ...
+
+    def take_back(self, turn: str) -> list[str]:
+        """Undo what a turn (or one call of it, `turn/call`) changed. Returns a sentence about it; [] if nothing."""
+        ...
 
     def newest_at(self, turns: Collection[str] | None) -> float:
         """Return when the newest change was made, in seconds since 1970; 0 for never."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -16,13 +16,12 @@ from typing import Protocol
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.facts import Brought, Listed, Made
 from app.base.ids import unique
-from app.features.apps.store import DOC_PATH
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.files import searching
 from app.services.files.contents import MOST_LINES, Picture, WantedLines, look
 from app.services.files.moving import Moves, Step
-from app.services.files.places import Place, Workspace
+from app.services.files.places import DOC_PATH, Place, Workspace
 from app.services.files.reading import Slice
 from app.services.files.searching import FolderListing
 from app.tools.registry import Family, TurnContext
@@ -45,13 +44,14 @@ class SurfaceReader(Protocol):
 class Files:
     """The handlers that only read."""
 
-    def __init__(self, workspace: Workspace, surfaces: SurfaceReader | None = None) -> None:
+    def __init__(self, workspace: Workspace, surfaces: Callable[[], SurfaceReader | None] = lambda: None) -> None:
         self._workspace = workspace
         self._surfaces = surfaces
 
     async def read(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        if self._surfaces and call.text("path").startswith(DOC_PATH):
-            text = await self._surfaces.read(call.text("path").removeprefix(DOC_PATH), turn)
+        surfaces = self._surfaces() if call.text("path").startswith(DOC_PATH) else None
+        if surfaces:
+            text = await surfaces.read(call.text("path").removeprefix(DOC_PATH), turn)
             return ToolResult(
                 True, "read_file", {"path": call.text("path"), "text": text[:_CARD_CHARS]}, text, facts=(Brought(text),)
             )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Brought, ListedWindow, ListedWindows, WindowChanged, WindowEvent, said
@@ -18,8 +19,6 @@ from app.desktop.keys import chords
 from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
 from app.desktop.targets import Aim, Ambiguous, NotFound, Unplaced
 from app.desktop.verification import Patience, Receipt
-from app.features.apps.client import NoSuchSurface
-from app.features.apps.served_apps import SERVED_LINK
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
@@ -43,20 +42,37 @@ _DROP_DOWN = frozenset({"guake", "tilda", "yakuake"})
 """Terminals that keep their window and its command line while they are hidden."""
 
 
-OpenOwn = Callable[[str], Awaitable[tuple[str, str]]]
-"""Opens the app of Wisp's own with a name. Returns its name and sentences on its window.
+class NoSuchApp(ToolFailed):
+    """Raised where no app of Wisp's own is called so. Its text lists the names that are near, or is empty."""
 
-Raises NoSuchSurface if none is called so, and another WispError if its window does not open.
-"""
+    def __init__(self, near: Sequence[str]) -> None:
+        phrases = tuple(Phrase("{name!r}", {"name": name}) for name in near)
+        named = (
+            Phrase("{one} and {other}", dict(zip(("one", "other"), phrases, strict=True))) if len(near) > 1 else phrases
+        )
+        super().__init__(Phrase("Of Wisp's own apps: {names}.", {"names": named}) if near else "")
+
+
+class OwnApps(Protocol):
+    """The small apps that Wisp keeps, which are no programs."""
+
+    async def open_called(self, name: str, /) -> tuple[str, str]:
+        """Open the one with this name. Returns its name and sentences on its window.
+
+        Raises NoSuchApp if none is called so, and another WispError if its window does not open.
+        """
+        ...
 
 
 class WindowTools:
     """The handlers of the tools for programs and windows. Each runs on the desktop thread.
 
-    `sight` says what the present model can see. `own` opens the small apps that Wisp keeps, which are no programs.
+    `sight` says what the present model can see. `own` returns the small apps that Wisp keeps, or None.
     """
 
-    def __init__(self, desktop: Desktop, sight: ModelSight | None = None, own: OpenOwn | None = None) -> None:
+    def __init__(
+        self, desktop: Desktop, sight: ModelSight | None = None, own: Callable[[], OwnApps | None] = lambda: None
+    ) -> None:
         self._desktop = desktop
         self._sight = sight or ModelSight()
         self._own = own
@@ -71,11 +87,12 @@ class WindowTools:
 
     async def _opened_own(self, call: ToolCall, error: NoProgram) -> ToolResult:
         """Open the app of Wisp's own that is called so. Without one, raise the error, with the names that are near."""
-        if self._own is None:
+        own = self._own()
+        if own is None:
             raise error
         try:
-            name, told = await self._own(call.text("name"))
-        except NoSuchSurface as near:
+            name, told = await own.open_called(call.text("name"))
+        except NoSuchApp as near:
             values = {"program": error.why.what, "apps": near.why.what}
             raise ToolFailed(Phrase("{program} {apps}", values) if str(near) else error.why.what) from None
         payload: dict[str, JsonValue] = {"name": name, "title": name, "window": ""}
@@ -373,7 +390,7 @@ WINDOWS = Family(
                 ),
             ),
             examples=('<open_app name="calculator"/>',),
-            asked_as=SERVED_LINK,
+            asked_as="ui/open-link",
             effects_by_call=_effects_of_opening,
             aim=ScreenAim.PROGRAM,
             opens="name",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from app.base.errors import WispError
 from app.base.texts import Phrase
 from app.base.values import dataclass, field
 from app.settings.store import Settings
@@ -87,6 +88,11 @@ class Collection(Protocol):
         `unbegun`.
         """
         ...
+
+
+def no_such_action(action: str) -> WispError:
+    """Return the error of a collection that does not know the action."""
+    return WispError(f"There is no action {action!r} here.")
 
 
 @dataclass(frozen=True, slots=True)

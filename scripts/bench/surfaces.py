@@ -205,7 +205,7 @@ async def _ticked() -> int:
     from app.settings.store import Settings
 
     async with assembled(Settings({"model.provider": "offline"}, {}), without_screen=True) as assistant:
-        assistant.surface_answers.begin()
+        assistant.present()
         store, engine = (
             SurfaceStore(standard_folder(), Checkpoints(paths.data_dir() / "checkpoints")),
             SurfaceEngine(standard_folder()),

@@ -79,7 +79,8 @@ def _stage(
 ) -> Stage:
     """A session with these tools alone, in which every question gets the answer."""
     servers = world.servers
-    executor = Executor(REGISTRY, [Speech(), ToolDocs(REGISTRY.specs), McpTools(servers, apps)], SystemClock(), seed=1)
+    handlers = [Speech(), ToolDocs(REGISTRY.specs), McpTools(servers, lambda: apps)]
+    executor = Executor(REGISTRY, handlers, SystemClock(), seed=1)
     hints = ServerHints(servers, parts["provider"].declared_servers if "provider" in parts else tuple)
 
     async def remind(_said: str) -> Mapping[str, str]:
@@ -94,7 +95,7 @@ def _stage(
         executor=executor,
         policy=Policy(world.workspace, mode),
         remind=remind,
-        has_servers=lambda: servers.is_any,
+        untaught=lambda: () if servers.is_any else {spec.name for spec in MCP.tools},
         **parts,
     )
 

@@ -21,6 +21,7 @@ from app.features.looks.tools import LOOKS
 from app.features.mcp.tools import MCP
 from app.features.memory.tools import MEMORY
 from app.features.schedule.tools import SCHEDULES
+from app.features.web.settings import SEARCHERS
 from app.features.web.tools import WEB
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue
@@ -30,7 +31,6 @@ from app.protocol.spec import Param, ToolSpec
 from app.services.tasks import Checklist
 from app.services.themes import Appearance
 from app.settings import store
-from app.settings.catalog import SEARCHERS
 from app.settings.store import Settings
 from app.tools.conversation import SAY, TASKS, Speech, Tasks
 from app.tools.executor import Executor

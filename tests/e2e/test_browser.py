@@ -22,7 +22,7 @@ from app.base.errors import NeedsPerson
 from app.desktop.desktop import Desktop
 from app.features.browser import starting
 from app.features.browser.starting import BrowserWishes, program
-from app.features.browser.tools import BROWSER, Browsing
+from app.features.browser.tools import BROWSER, Browsing, JudgedElements
 from app.features.browser.transfers import PageFiles
 from app.protocol.call import Block, ToolCall, ToolResult
 from app.protocol.dialects.choose import NAMES, by_name
@@ -438,7 +438,7 @@ async def test_a_page_taints_the_turn_and_what_sends_is_asked(
     )
     replies = [_reply(dialect, number, registry.specs, **step) for number, step in enumerate(steps)]
     policy = Policy(tmp_path, Mode.ASK, surroundings=PolicyDeps(tools=known().specs))
-    inspector = DesktopInspector(cast(Desktop, None), here.browser)
+    inspector = DesktopInspector(cast(Desktop, None), lambda: JudgedElements(here.browser))
     kept: dict[str, Any] = {"registry": registry, "executor": executor, "policy": policy, "resolve": inspector}
     stage = Stage(tmp_path, *replies, "Done.", dialect=dialect, **kept)
     asked: list[str] = []

@@ -20,11 +20,12 @@ from app.assembly import registry
 from app.assistant import assemble
 from app.features.apps.client import SurfaceEngine
 from app.features.apps.store import SurfaceStore
+from app.features.web.settings import SEARXNG
 from app.protocol.call import ToolCall
 from app.protocol.dialects.choose import by_name
 from app.services.files.checkpoints import Checkpoints
 from app.settings import store as store_settings
-from app.settings.catalog import PROVIDER, SEARXNG
+from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
 from scripts.device import PersonsDevices
 from tests.e2e.conftest import Screen

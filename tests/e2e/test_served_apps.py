@@ -56,7 +56,7 @@ class Desk:
     async def use(self) -> str:
         """Use the server's tool as a model does. Returns what the model reads."""
         store = SurfaceStore(standard_folder(), Checkpoints(self.world.data / "checkpoints"))
-        tools = McpTools(self.world.servers, ServedApps(store, self.engine))
+        tools = McpTools(self.world.servers, lambda: ServedApps(store, self.engine))
         executor = Executor(Registry(MCP), [tools], SystemClock(), seed=1)
         call = Block("c", "use_mcp_tool", args={"server_name": self.entry.name, "tool_name": "get-time"})
         done = await executor.run(call, WrittenByThePerson(), TurnContext(admitted, turn_id="t1"))

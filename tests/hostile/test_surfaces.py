@@ -21,12 +21,12 @@ from app.base import paths
 from app.desktop.x11.virtual import VirtualDesktop
 from app.features.apps.chromium import CONTROL
 from app.features.apps.client import SurfaceEngine
+from app.features.apps.settings import SURFACE_ENGINE
 from app.features.apps.store import APP, Surface, SurfaceStore, Written, standard_folder
 from app.features.apps.webengine import is_installed
 from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints
 from app.settings import store as settings_store
-from app.settings.catalog import SURFACE_ENGINE
 from tests.support.waiting import eventually, until
 
 ENGINES = [

@@ -6,18 +6,20 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from app.assembly import registry
-from app.settings.catalog import ALL
+from app.features import loading
+from app.settings.catalog import every
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
-_BORDERS = ("app/tools/executor.py", "app/cli.py")
-"""Where errors of every kind are translated for the model and for the person."""
+_BORDERS = ("app/tools/executor.py", "app/cli.py", "app/features/loading.py", "app/features/opened.py")
+"""Where errors of every kind are translated for the model and the person, and where other people's code comes in."""
 
 _NAMES_TOOLS = (
-    *("app/tools/", "app/protocol/dialects/"),
+    *("app/tools/", "app/features/", "app/protocol/dialects/"),
     *("app/providers/anthropic/", "app/providers/offline/"),  # a vendor's tools and a sentence become calls by name
     "app/ui/cards/made.py",  # so does the press of a button
     "app/ui/gallery/",  # it shows made-up turns
@@ -57,7 +59,7 @@ def test_no_module_outside_the_tools_names_one() -> None:
 
 def test_every_setting_is_documented_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    names = [name for setting in ALL for name in (setting.key, setting.env) if name]
+    names = [name for setting in every() for name in (setting.key, setting.env) if name]
     assert [name for name in names if f"`{name}`" not in readme] == []
 
 
@@ -106,3 +108,11 @@ def test_help_loads_neither_qt_nor_the_desktop() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_every_feature_is_known_and_held_apart_from_the_others() -> None:
+    folders = {path.parent.name for path in (ROOT / "app" / "features").glob("*/__init__.py")}
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    lists = [one.get("modules") or one["forbidden_modules"] for one in contracts if one["id"] in ("features", "names")]
+    assert [folders, folders] == [{name.rpartition(".")[2] for name in names} for names in lists]
+    assert folders == set(loading.OWN)

@@ -16,21 +16,19 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
-from app.assembly import agenda, memory
 from app.base import paths
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson, ToolFailed
-from app.commands.collection import collection
-from app.commands.presence import watch_schedules
 from app.features.apps.library import AppLibrary
+from app.features.apps.settings import SURFACE_ENGINE
 from app.features.apps.store import APP, Written
 from app.features.mcp.servers import McpServers, standard_pins
-from app.features.memory.store import Fact
-from app.features.schedule.agenda import Agenda, Job
+from app.features.memory.store import Fact, standard_facts
+from app.features.schedule.agenda import Agenda, Job, standard_agenda
 from app.features.schedule.times import When
+from app.features.schedule.watching import watch_schedules
 from app.services.files.changes import ChangeOrigin
 from app.settings import store
-from app.settings.catalog import SURFACE_ENGINE
 from app.ui import translation
 from app.ui.bubble.rows import OfferRow
 from app.ui.pages.panels import CollectionPage
@@ -38,6 +36,7 @@ from app.ui.presence import Presence
 from app.ui.presenter.view import NoticeItem
 from app.ui.theme.appearance import Look
 from tests.support.mcp_world import a_world
+from tests.support.pages import collection
 from tests.support.signed_server import serve_signed
 from tests.support.waiting import until
 from tests.support.walls import needs_wall
@@ -50,7 +49,7 @@ DAILY = When("cron", "0 9 * * *", "Europe/Berlin")
 @pytest.fixture
 def planned(tmp_path: Path, own_data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agenda]:
     monkeypatch.setenv("PATH", str(tmp_path))  # so that no timer of this machine is set
-    made = agenda(SystemClock())
+    made = standard_agenda(SystemClock())
     yield made
     made.close()
 
@@ -139,7 +138,7 @@ def test_run_now_says_whether_it_has_begun(presence: Presence, planned: Agenda, 
 
 
 def test_facts_are_searched_changed_and_forgotten(qtbot: QtBot, presence: Presence, drive: Drive) -> None:
-    store = memory(SystemClock())
+    store = standard_facts(SystemClock())
     for text in ("The dentist is Dr. Ada", "The cat is called Mimi"):
         store.keep(Fact(0, "fact", text, "person", "", 0.0, "t1"))
 
@@ -314,7 +313,7 @@ def test_what_is_due_runs_while_the_presence_is_there_and_is_told(
         return [item.sentence for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
 
     async def person() -> None:
-        watching = asyncio.ensure_future(watch_schedules(presence))
+        watching = asyncio.ensure_future(watch_schedules(presence.tell))
         await until(lambda: any(sentence.startswith("Hello") for sentence in told()), limit_s=60)
         watching.cancel()
 
@@ -326,7 +325,7 @@ def test_what_is_due_runs_while_the_presence_is_there_and_is_told(
 def test_a_fault_of_the_schedules_is_said_once_and_does_not_end_the_watch(
     presence: Presence, planned: Agenda, drive: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.commands.presence._TRY_AGAIN_S", 0.01)
+    monkeypatch.setattr("app.features.schedule.watching._TRY_AGAIN_S", 0.01)
     file = paths.data_dir() / "agenda.db"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"no database" * 1000)
@@ -335,7 +334,7 @@ def test_a_fault_of_the_schedules_is_said_once_and_does_not_end_the_watch(
         return [item.sentence for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
 
     async def person() -> None:
-        watching = asyncio.ensure_future(watch_schedules(presence))
+        watching = asyncio.ensure_future(watch_schedules(presence.tell))
         await until(lambda: any("cannot run at the moment" in sentence for sentence in told()))
         file.unlink()
         planned.finish(planned.run_now(planned.add(Job("Weather", "look", DAILY, "/w")).id), "done", "Sunny.")

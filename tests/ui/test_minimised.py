@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
-from app.assembly import agenda as open_agenda
 from app.base.clock import SystemClock
-from app.commands.presence import watch_schedules
+from app.features.schedule.agenda import standard_agenda
+from app.features.schedule.watching import watch_schedules
 from app.ui.cards.card import CardRow
 from app.ui.gallery import samples
 from app.ui.orb.state import Orb
@@ -225,12 +225,12 @@ def test_closed_a_reminder_stands_beside_the_orb_until_the_bubble_opens(
     qtbot: QtBot, presence: Presence, drive: Drive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
-    agenda = open_agenda(SystemClock())
+    agenda = standard_agenda(SystemClock())
     agenda.post("reminder", "Drink some water", "")
     agenda.close()
 
     async def person() -> None:
-        watching = asyncio.ensure_future(watch_schedules(presence))
+        watching = asyncio.ensure_future(watch_schedules(presence.tell))
         caption = presence.stage.caption
         await until(caption.isVisible)
         assert caption.accessibleName() == "Reminder: Drink some water"

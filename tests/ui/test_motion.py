@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.base.geometry import Rect
-from app.commands.collection import collection
 from app.features.apps.library import AppLibrary
 from app.settings.store import Settings
 from app.ui import application
@@ -22,6 +21,7 @@ from app.ui.composer.home import HomeView
 from app.ui.gallery import samples
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
+from tests.support.pages import collection
 from tests.support.waiting import until
 from tests.ui.conftest import Drive, without_a_compositor
 from tests.ui.fake_agent import FakeAgent

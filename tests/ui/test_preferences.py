@@ -105,7 +105,7 @@ def _texts(widget: QWidget) -> list[str]:
 
 
 def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(window: SettingsWindow) -> None:
-    for setting in catalog.ALL:
+    for setting in catalog.every():
         editor = window.editor(setting.key)
         assert editor.accessibleName()
         assert editor.accessibleDescription() == fields.english_about(setting)
@@ -142,7 +142,7 @@ def test_what_is_always_allowed_is_listed_and_can_be_taken_back(qtbot: QtBot, st
 
 def test_every_setting_stands_on_exactly_one_page() -> None:
     placed = [setting.key for page in fields.pages() for setting in page.settings]
-    assert sorted(placed) == sorted(setting.key for setting in catalog.ALL)
+    assert sorted(placed) == sorted(setting.key for setting in catalog.every())
 
 
 def test_a_choice_is_written_as_soon_as_it_is_made(qtbot: QtBot, window: SettingsWindow) -> None:
@@ -183,7 +183,7 @@ def test_numbers_are_read_and_written_in_a_persons_units(
     editor.lineEdit().selectAll()
     qtbot.keyClicks(editor.lineEdit(), typed)
     qtbot.keyClick(editor.lineEdit(), Qt.Key.Key_Return)
-    assert store.load({})[next(setting for setting in catalog.ALL if setting.key == key)] == kept
+    assert store.load({})[next(setting for setting in catalog.every() if setting.key == key)] == kept
 
 
 def test_a_key_is_chosen_by_pressing_it(qtbot: QtBot, window: SettingsWindow) -> None:

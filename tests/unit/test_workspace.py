@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.options import add_workspace_option
+from app.options import add_workspace_option
 from app.services.files.workspace import why_moved, workspace_of
 from app.settings.store import Settings
 

@@ -27,18 +27,17 @@ from app.agent.policy.values import (
     Tier,
     Trust,
 )
+from app.base import resources
 from app.base.errors import ToolFailed, WispError
 from app.base.texts import Phrase
 from app.base.values import dataclass, field, replace
 from app.desktop.backends import Owner
 from app.desktop.elements import SECRET
-from app.features.apps.store import DOC_PATH
-from app.features.skills.store import shipped_names
 from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import HARMLESS, PASSING, Effect, Gesture, ScreenAim, ToolSpec
 from app.services.files import document_kinds, origins, places, survey
 from app.services.files.document_kinds import DocumentKind
-from app.services.files.places import Workspace, Zone
+from app.services.files.places import DOC_PATH, Workspace, Zone
 from app.services.sandbox.layout import CommandClass
 from app.tools.acts import menu_entries_of
 
@@ -406,7 +405,7 @@ def source_of(act: Action, spec: ToolSpec) -> str:
         return "workspace" if Consequence.FOREIGN in act.kinds else ""
     if source == "skill":
         name = str(act.arguments.get("name", ""))
-        return source if name and name not in shipped_names() else ""
+        return source if name and name not in resources.folders("skills") else ""
     if source == "memory":
         return "conversation" if act.arguments.get("in") == "conversations" else ""
     if source == "command" and not act.kinds.intersection(_LEAVING):

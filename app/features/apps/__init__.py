@@ -1,0 +1,68 @@
+"""Small apps that the model writes. A page comes in as text through the tools and is kept in a folder of its own; a
+worker shows it in a window without any way out, and what the page asks of Wisp is answered as a stranger's wish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.features.apps.settings import ALL
+from app.features.feature import Ask, Feature, OpenFeature, Room, Tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from app.base.findings import Finding
+    from app.tools.registry import Family
+    from app.ui.machine import Collection
+
+
+class AppsFeature(Feature):
+    name = "apps"
+    about = "small apps that it writes"
+    commands = {  # noqa: RUF012
+        "apps": "the apps that Wisp has made: `list`, `open NAME`, `rename NAME NEW`, `pin NAME`, `delete NAME` …"
+    }
+    settings = ALL
+
+    def families(self) -> Sequence[Family]:
+        from app.features.apps.tools import SURFACES
+
+        return (SURFACES,)
+
+    def open(self, room: Room, /) -> OpenFeature:
+        from app.features.apps.conversation import opened
+
+        return opened(room)
+
+    def collections(self) -> Mapping[str, Callable[[Ask], Collection]]:
+        from app.features.apps.library import AppLibrary
+
+        return {"apps": lambda _ask: AppLibrary()}
+
+    def checks(self) -> Sequence[Callable[[], Finding]]:
+        from app.features.apps.check import small_apps
+
+        return (small_apps,)
+
+    def named(self) -> Sequence[tuple[str, str]]:
+        from app.features.apps.store import SurfaceStore, standard_folder
+        from app.services.files.checkpoints import standard_checkpoints
+
+        return [(one.id, one.name) for one in SurfaceStore(standard_folder(), standard_checkpoints()).all()]
+
+    async def accompany(self, tell: Tell, /) -> None:
+        import asyncio
+        import importlib
+
+        from app.base.errors import WispError
+
+        library = await asyncio.to_thread(importlib.import_module, "app.features.apps.library")
+        try:
+            await library.AppLibrary().show_pinned()
+        except WispError as error:
+            tell("info", error.for_people())
+
+
+FEATURE = AppsFeature()

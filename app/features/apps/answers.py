@@ -29,7 +29,7 @@ from app.base.values import dataclass
 from app.features.apps.bridge import SurfaceWish
 from app.features.apps.client import SurfaceEngine
 from app.features.apps.served_apps import SERVED_LINK, SERVED_MESSAGE, SERVED_TOOL
-from app.features.looks.drawings import shape_of
+from app.features.apps.settings import SURFACE_CALLS, SURFACE_TOKENS
 from app.features.mcp.pins import named_tool
 from app.features.mcp.servers import McpServers
 from app.features.web.search import SearchWish, WebSearch
@@ -38,10 +38,9 @@ from app.protocol.call import Block, JsonValue, Media, ToolCall, ToolResult
 from app.protocol.message import ImagePart, Message, Part, Role, TextPart
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
 from app.providers.api import Provider, Request
-from app.providers.images import PictureMaker
+from app.providers.images import PictureMaker, shape_of
 from app.services.files import contents
 from app.services.web.pages import Pages
-from app.settings.catalog import SURFACE_CALLS, SURFACE_TOKENS
 from app.settings.store import Settings
 from app.tools.executor import Executor
 from app.tools.registry import Audit, Registry, TurnContext, admitted

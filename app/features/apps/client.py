@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from app.features.apps.served_apps import ServedApp, keep
 from app.features.apps.store import PAGE, Surface, SurfaceStore
 from app.features.apps.webengine import installed_engines
 from app.services.files.changes import ChangeOrigin
+from app.tools.windows import NoSuchApp
 
 _KEPT = (
     *("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "TMPDIR", "SYSTEMROOT", "LD_LIBRARY_PATH"),
@@ -47,17 +48,6 @@ _SHOWN = {
 }
 _ANSWER_S = 60.0
 _TRIES = 3
-
-
-class NoSuchSurface(ToolFailed):
-    """Raised where no surface is called so. Its text lists the names that are near; it is empty if none is."""
-
-    def __init__(self, near: Sequence[str]) -> None:
-        phrases = tuple(Phrase("{name!r}", {"name": name}) for name in near)
-        named = (
-            Phrase("{one} and {other}", dict(zip(("one", "other"), phrases, strict=True))) if len(near) > 1 else phrases
-        )
-        super().__init__(Phrase("Of Wisp's own apps: {names}.", {"names": named}) if near else "")
 
 
 class SurfaceEngine:
@@ -93,14 +83,14 @@ class SurfaceEngine:
     async def open_called(self, store: SurfaceStore, name: str) -> tuple[str, str]:
         """Show the surface with this name. Returns its name and sentences on its window.
 
-        Raises NoSuchSurface if none is called so, and another WispError if it cannot be shown.
+        Raises NoSuchApp if none is called so, and another WispError if it cannot be shown.
         """
         found = await asyncio.to_thread(store.all)
         called = [one for one in found if one.name.casefold() == name.strip().casefold()]
         if not called:
             names = {one.name.casefold(): one.name for one in found}
             near = difflib.get_close_matches(name.strip().casefold(), names, n=2)
-            raise NoSuchSurface([names[one] for one in near])
+            raise NoSuchApp([names[one] for one in near])
         if len(called) > 1:
             ids = " and ".join(repr(one.id) for one in called)
             what = Phrase("Several apps are called {name!r}.", {"name": called[0].name})

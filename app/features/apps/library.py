@@ -9,17 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 
-from app.assembly import checkpoints
 from app.base import ids
 from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.base.paths import free, state_dir
-from app.base.texts import Phrase, clip_line
+from app.base.texts import clip_line
 from app.features.apps.client import SurfaceEngine
+from app.features.apps.pinning import keep_on_desktop
 from app.features.apps.store import PICTURE, Surface, SurfaceStore, standard_folder
 from app.features.apps.webengine import installed_engines
-from app.features.looks.wallpaper import keep_on_desktop
-from app.services.extras import Extra, installer, named
+from app.features.extras import act_on_extra, extra_line
+from app.services.extras import installer, named
 from app.services.files.changes import ChangeOrigin
+from app.services.files.checkpoints import standard_checkpoints
 from app.services.svg import SvgRenderer, sanitise
 from app.ui.machine import CollectionEntry
 
@@ -35,7 +36,7 @@ class AppLibrary:
     """The apps and shortcuts, the newest first. The presence lists them, and the person opens or changes them there."""
 
     def __init__(self) -> None:
-        self.store = SurfaceStore(standard_folder(), checkpoints())
+        self.store = SurfaceStore(standard_folder(), standard_checkpoints())
         self.engine = SurfaceEngine(standard_folder())
         self._pictures: dict[tuple[str, str], asyncio.Future[bytes]] = {}
         # A thread of its own, because a drawing by a model may take long and must hold up nothing else.
@@ -136,32 +137,6 @@ class AppLibrary:
         """Close the window of a surface, and delete it."""
         await self.engine.tell(surface.id, "close")
         await asyncio.to_thread(self.store.delete, surface, own_origin("delete"))
-
-
-async def act_on_extra(action: str, key: str) -> str:
-    """Begin to `get` the extra of that key, or `stop` loading it; `late` where that is over. Raises WispError."""
-    if action == "get":
-        installer().begin(named(key))
-        return action
-    return action if await installer().stop(named(key)) else "late"
-
-
-def extra_line(extra: Extra, title: str = "") -> CollectionEntry:
-    """Return the line of an extra: what it is, its size, and how far it is."""
-    from PySide6.QtCore import QCoreApplication  # late, because commands without windows list apps, too
-
-    state, size = installer().state(extra), {"size": str(extra.load_mb), "disk": str(extra.disk_mb)}
-    below = {
-        "there": [Phrase("installed"), Phrase(extra.about)],
-        "missing": [Phrase("{size} MB to load, {disk} MB on the disk", size), Phrase(extra.about)],
-        "loading": [Phrase("{loaded} of {size} MB loaded", {**size, "loaded": str(state.loaded_mb)})],
-        "installing": [Phrase("is being installed")],
-        "failed": [state.said or Phrase(extra.about)],
-    }[state.stage]
-    actions = {"missing": ("get",), "failed": ("get",), "loading": ("stop",), "installing": ("stop",)}
-    words = QCoreApplication.translate("Collection", title or extra.title)
-    name = f"{words} ({extra.load_mb} MB)" if title else words
-    return CollectionEntry(extra.id, name, tuple(below), tuple(below), actions.get(state.stage, ()), is_fixed=True)
 
 
 def _entry(surface: Surface, picture: bytes) -> CollectionEntry:

@@ -32,8 +32,6 @@ PAGE, DOC, STATE, PICTURE = "index.html", "surface.md", "state.json", "thumbnail
 _PINNED = "pinned"
 """The empty file of a surface whose window is kept on the desktop."""
 VERSIONS = "versions"
-DOC_PATH = "doc:"
-"""A path that begins so names the description of a surface, by its id."""
 APP, SHORTCUT = "app", "widget"
 """The kinds, as ids begin."""
 MOST_SURFACES = 200

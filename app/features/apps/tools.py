@@ -18,10 +18,11 @@ from app.base.values import replace
 from app.features.apps import page, served_apps, state
 from app.features.apps.client import SurfaceEngine
 from app.features.apps.menu import HAS_MENU
-from app.features.apps.store import APP, DOC_PATH, SHORTCUT, Surface, SurfaceStore, Written
+from app.features.apps.store import APP, SHORTCUT, Surface, SurfaceStore, Written
 from app.protocol.call import JsonValue, ToolCall, ToolResult, question_result
 from app.protocol.spec import Close, Effect, Execute, Param, RareFamily, ToolSpec, ValueType
 from app.services.files.changes import ChangeOrigin
+from app.services.files.places import DOC_PATH
 from app.tools.registry import Family, TurnContext
 
 TEMPLATES = ("timer", "todo", "converter", "habits")
@@ -218,7 +219,7 @@ class SurfaceHints:
     def __init__(self, store: SurfaceStore) -> None:
         self._store = store
 
-    async def __call__(self) -> Mapping[str, str]:
+    async def __call__(self, _said: str = "") -> Mapping[str, str]:
         if self._store.is_empty:
             return {}
         found = await asyncio.to_thread(self._store.all)

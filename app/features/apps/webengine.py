@@ -30,9 +30,9 @@ from app.features.apps.chromium import (
     program,
     settings,
 )
+from app.features.apps.settings import SURFACE_ENGINE
 from app.services.extras import is_there
 from app.settings import store as settings_store
-from app.settings.catalog import SURFACE_ENGINE
 
 _ANSWER_S, _START_S, _END_S = 10.0, 30.0, 5.0
 _SAID_BYTES = 2_000

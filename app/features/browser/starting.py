@@ -17,8 +17,8 @@ from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.features.browser.elements import settings as known_settings
+from app.features.browser.settings import BROWSER_ATTACH, BROWSER_DOWNLOADS, BROWSER_PROGRAM, BROWSER_VISIBLE
 from app.services.web import addresses
-from app.settings.catalog import BROWSER_ATTACH, BROWSER_DOWNLOADS, BROWSER_PROGRAM, BROWSER_VISIBLE
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page, Playwright

@@ -10,12 +10,14 @@ import asyncio
 import difflib
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from app.agent.agent_events import AgentEvent, TurnEnded
+from app.agent.policy import Control, ControlWindow
 from app.base import ids, resources
 from app.base.errors import ToolMisuse
 from app.base.facts import Seen
@@ -535,3 +537,29 @@ BROWSER = Family(
         ),
     ),
 )
+
+
+class JudgedElements:
+    """Tells the gate which elements of pages the policy is judging, described as the desktop would."""
+
+    def __init__(self, browser: BrowserSession) -> None:
+        self._browser = browser
+
+    def element(self, call_id: str) -> Control | None:
+        """Return the element that the call would act on; None if it acts on no page."""
+        if call_id not in self._browser.judged:
+            return None
+        element, host = self._browser.judged[call_id]
+        return Control(role=element.role, name=element.name, window=ControlWindow(title=host, host=host))
+
+
+def leave_after_turn(browser: BrowserSession) -> Callable[[AgentEvent], None]:
+    """Return what disconnects from the person's own browser when the turn that used it ends."""
+    leaving: set[asyncio.Future[None]] = set()
+
+    def hear(event: AgentEvent) -> None:
+        if isinstance(event, TurnEnded) and browser.is_attached:
+            leaving.add(task := asyncio.ensure_future(browser.close()))
+            task.add_done_callback(leaving.discard)
+
+    return hear

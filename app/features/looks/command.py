@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from app.commands import options as shared
+from app import options as shared
 from app.features.looks.wallpaper import DesktopWallpaper
 from app.services.themes import Appearance, LookChange, look_problems, titled
 from app.settings import store, tokens

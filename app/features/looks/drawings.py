@@ -32,6 +32,7 @@ _LONGEST_PX, _DESKTOP_PX = 1024, 2560
 _MOST_BYTES = 40_000_000
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}
 _MOST_ALIKE = 1000
+_DRAFT_PX = 512
 
 
 class Drawings:
@@ -174,15 +175,6 @@ def _kind(data: bytes) -> str:
     return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else "image/png"
 
 
-def shape_of(size: str) -> str:
-    """Return the shape for a size such as 1024x1792. The name of a shape stays; any other text is square."""
-    sides = re.fullmatch(r"\s*(\d{1,5})\s*[x:/]\s*(\d{1,5})\s*", size.casefold())
-    if not sides:
-        return size if size in SHAPES else SHAPES[0]
-    width, height = int(sides[1]), int(sides[2])
-    return SHAPES[0] if width == height else SHAPES[1] if width > height else SHAPES[2]
-
-
 def _effects_of_drawing(_call: ToolCall) -> frozenset[Effect]:
     return frozenset({Effect.NETWORK, Effect.WRITES})
 
@@ -243,3 +235,21 @@ DRAWING = Family(
         ),
     ),
 )
+
+
+class DraftDrawer:
+    """Draws what there is of an SVG that the model still writes."""
+
+    def __init__(self, renderer: SvgRenderer) -> None:
+        self._renderer = renderer
+
+    async def draw(self, text: str) -> Media | None:
+        """Return the picture; None if nothing of it can be drawn yet."""
+        try:
+            return await asyncio.to_thread(self._drawn, text)
+        except (ToolMisuse, ToolFailed):
+            return None
+
+    def _drawn(self, text: str) -> Media:
+        data, width, height = self._renderer.draw(svg.sanitise(text, is_whole=False), _DRAFT_PX)
+        return Media(data, "image/png", width, height)

@@ -1,7 +1,7 @@
 """Set the picture behind all windows, by a program of the desktop or on X11's root window, and restore the old one.
 
-Each change is kept in a file with what was there before, so that a later start of Wisp can undo it as well. Windows can
-be kept in front of the picture and behind all other windows. Everything here blocks.
+Each change is kept in a file with what was there before, so that a later start of Wisp can undo it as well. Everything
+here blocks.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ class WallpaperChange:
     at: float
     before: Mapping[str, str]
     after: Mapping[str, str]
+
+    @property
+    def what(self) -> str:
+        """What was changed, for the person."""
+        return "picture behind all windows"
 
 
 class DesktopWallpaper:
@@ -305,7 +310,7 @@ def _is_there(display: Display, pixmap: int) -> bool:
 def _on_display(name: str | None) -> Iterator[Display]:
     """Open X11's display. Raises NeedsPerson without one."""
     if not name:
-        raise NeedsPerson(_says("no_manager"))
+        raise NeedsPerson(_says("none"))
     from Xlib.display import Display
     from Xlib.error import DisplayError
 
@@ -318,53 +323,6 @@ def _on_display(name: str | None) -> Iterator[Display]:
         display.sync()
     finally:
         display.close()
-
-
-_PINNED = ("_NET_WM_STATE_BELOW", "_NET_WM_STATE_SKIP_TASKBAR", "_NET_WM_STATE_SKIP_PAGER")
-_OF_A_PAGER = 2
-_EVERY_WORKSPACE = 0xFFFFFFFF
-
-
-def keep_on_desktop(instance: str, *, is_kept: bool, environment: Mapping[str, str] | None = None) -> str:
-    """Keep the window whose class begins with `instance` on all workspaces behind the others, or no longer.
-
-    Returns what was done. Raises ToolFailed if there is no such window, NeedsPerson where no window manager can do it.
-    """
-    from Xlib import X, Xatom
-    from Xlib.protocol.event import ClientMessage
-
-    with _on_display((environment if environment is not None else os.environ).get("DISPLAY")) as display:
-        root = display.screen().root
-        window = next((one for one in _clients(display) if _instance(one).split(".")[0] == instance), None)
-        if window is None:
-            raise ToolFailed(_says("no_window"))
-        states = [display.intern_atom(name) for name in _PINNED]
-        shown = root.get_full_property(display.intern_atom("_NET_CURRENT_DESKTOP"), Xatom.CARDINAL)
-        workspace = _EVERY_WORKSPACE if is_kept else int(shown.value[0]) if shown else 0
-        wishes = [("_NET_WM_STATE", (int(is_kept), state, 0)) for state in states]
-        for name, values in [*wishes, ("_NET_WM_DESKTOP", (workspace, _OF_A_PAGER, 0))]:
-            data = (32, [*values, _OF_A_PAGER, 0])
-            message = ClientMessage(window=window, client_type=display.intern_atom(name), data=data)
-            root.send_event(message, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
-    return _says("pinned" if is_kept else "unpinned")
-
-
-def _clients(display: Display) -> list[Any]:
-    from Xlib import X
-
-    found = display.screen().root.get_full_property(display.intern_atom("_NET_CLIENT_LIST"), X.AnyPropertyType)
-    if found is None:
-        raise NeedsPerson(_says("no_manager"))
-    return [display.create_resource_object("window", number) for number in found.value]
-
-
-def _instance(window: Any) -> str:
-    from Xlib.error import XError
-
-    try:
-        return str((window.get_wm_class() or ("",))[0])
-    except XError:  # because a window may close at any time
-        return ""
 
 
 def _shown(display: Display) -> int:

@@ -1,0 +1,65 @@
+"""Tool servers (MCP): programs and services that add tools. They are configured by the person, started by a worker in a
+sandbox, and pinned as they were agreed to; the model learns their tools, and each call goes through the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.features.feature import Ask, Feature, OpenFeature, Room
+from app.features.mcp.settings import ALL, SERVER_START_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from app.base.findings import Finding
+    from app.tools.registry import Family
+    from app.ui.machine import Collection
+
+
+class ToolServerFeature(Feature):
+    name = "mcp"
+    about = "tool servers (MCP)"
+    commands = {"mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have"}  # noqa: RUF012
+    settings = ALL
+
+    def families(self) -> Sequence[Family]:
+        from app.features.mcp.tools import MCP
+
+        return (MCP,)
+
+    def open(self, room: Room, /) -> OpenFeature:
+        from app.features.apps.client import ServedApps
+        from app.features.mcp.declared import Declaring
+        from app.features.mcp.prompts import PromptCommands
+        from app.features.mcp.servers import McpServers
+        from app.features.mcp.tools import MCP, McpTools, ServerHints
+
+        servers = McpServers(room.workspace.folder, room.clock, start_s=room.settings[SERVER_START_S])
+        prompts, declaring = PromptCommands(servers), Declaring(servers)
+        names = frozenset(spec.name for spec in MCP.tools)
+        return OpenFeature(
+            handlers=(McpTools(servers, lambda: room.offered(ServedApps)),),
+            offers={McpServers: servers},
+            remind=ServerHints(servers, declaring.declared_servers),
+            expand=prompts.expand,
+            completions=prompts.known,
+            untaught=lambda: () if servers.is_any else names,
+            around=declaring.around,
+            close=servers.close,
+        )
+
+    def collections(self) -> Mapping[str, Callable[[Ask], Collection]]:
+        from app.features.mcp.page import ToolServers
+        from app.features.mcp.servers import McpServers
+
+        return {"servers": lambda ask: ToolServers(ask.workspace(), lambda: ask.offered(McpServers))}
+
+    def checks(self) -> Sequence[Callable[[], Finding]]:
+        from app.features.mcp.check import tool_servers
+
+        return (tool_servers,)
+
+
+FEATURE = ToolServerFeature()

@@ -13,17 +13,17 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from app import options as shared
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson
 from app.base.texts import clip_line
-from app.commands import options as shared
 from app.features.mcp import imports, reach
 from app.features.mcp.configuration import at_home, entry_of
 from app.features.mcp.servers import McpServers, standard_pins
+from app.features.mcp.settings import SERVER_START_S
 from app.features.mcp.sign_in import forget_sign_in
 from app.services.files.workspace import workspace_of
 from app.settings import store
-from app.settings.catalog import SERVER_START_S
 
 _LINE_CHARS = 120
 _ADDRESS = ("http://", "https://")

@@ -163,3 +163,19 @@ def _described(value: Any, *, is_names: bool = False) -> Any:
             for name, inner in value.items()
         }
     return [_described(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
+class Declaring:
+    """Puts `DeclaredServerTools` around the provider of a conversation."""
+
+    def __init__(self, servers: McpServers) -> None:
+        self._servers = servers
+        self._provider: DeclaredServerTools | None = None
+
+    def around(self, provider: Provider, /, *, is_native: bool) -> Provider:
+        self._provider = DeclaredServerTools(provider, self._servers, is_native=is_native)
+        return self._provider
+
+    def declared_servers(self) -> Collection[str]:
+        """Return the names of the servers whose tools are declared. Blocks."""
+        return self._provider.declared_servers() if self._provider else ()

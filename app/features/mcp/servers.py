@@ -35,10 +35,10 @@ from app.features.mcp.configuration import (
 from app.features.mcp.hub import Hub, Message, ServerFault, explained
 from app.features.mcp.pins import Pins, Review, ServedPrompt, ServedTool, fit_prompts, fit_tools
 from app.features.mcp.questions import ServerAnswer, ServerQuestion, answer_of
+from app.features.mcp.settings import SERVER_START_S
 from app.features.mcp.sign_in import OpenAddress, SignIns
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import Before, Period, Sandbox
-from app.settings.catalog import SERVER_START_S
 
 PINS_FILE = "mcp-agreed.json"
 _LONGEST_WAIT_S = 60.0

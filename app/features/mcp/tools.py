@@ -95,7 +95,7 @@ class _NotAllowed(Exception):
 class McpTools:
     """The handlers of the tools for MCP servers. `servers` are those of this conversation; `apps` shows their pages."""
 
-    def __init__(self, servers: McpServers, apps: ServedApps | None = None) -> None:
+    def __init__(self, servers: McpServers, apps: Callable[[], ServedApps | None] = lambda: None) -> None:
         self._servers = servers
         self._apps = apps
         # What a server asked in the middle of a call, and how often the person had spoken by then.
@@ -155,10 +155,11 @@ class McpTools:
         if answer.question is not None:
             return await self._asked(entry, tool, answer.question, turn)
         result = await _result(call.name, entry, answer, {"tool_name": tool.name})
-        if self._apps is None or not answer.whole or not result.ok:
+        apps = self._apps()
+        if apps is None or not answer.whole or not result.ok:
             return result
         app = ServedApp(entry.name, tool.name, arguments, answer.whole, entry.pin, entry.fingerprint)
-        shown, surface = await self._apps.show(
+        shown, surface = await apps.show(
             app, partial(self._page, entry, tool, turn), ChangeOrigin(turn.turn_id, call.name)
         )
         card: dict[str, JsonValue] = {"id": surface.id} if surface else {}
@@ -265,7 +266,7 @@ class ServerHints:
         self._servers = servers
         self._declared = declared
 
-    async def __call__(self) -> Mapping[str, str]:
+    async def __call__(self, _said: str = "") -> Mapping[str, str]:
         if not self._servers.is_any:
             return {}
         return {"Tool servers (list_mcp_tools, use_mcp_tool)": await asyncio.to_thread(self._text)}

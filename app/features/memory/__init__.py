@@ -1,0 +1,57 @@
+"""What Wisp remembers about the person. Facts and rules come in through its tools and its page; the ones that fit go
+into each pass of the model. They are kept in `memory.db`, and leave it only when the person forgets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.features.feature import Ask, Feature, OpenFeature, Room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from app.base.findings import Finding
+    from app.tools.registry import Family
+    from app.ui.machine import Collection
+
+
+class Memory(Feature):
+    name = "memory"
+    about = "it remembers facts and rules about you"
+    commands = {"memory": "what is remembered about you: `list`, `export`, `forget`"}  # noqa: RUF012
+
+    def families(self) -> Sequence[Family]:
+        from app.features.memory.tools import MEMORY
+
+        return (MEMORY,)
+
+    def open(self, room: Room, /) -> OpenFeature:
+        from app.features.memory.store import standard_facts
+        from app.features.memory.tools import MemoryTools, Reminders
+
+        store = standard_facts(room.clock)
+
+        async def close() -> None:
+            store.close()
+
+        return OpenFeature(
+            handlers=(MemoryTools(store, room.past),),
+            remind=Reminders(store),
+            take_back=store.take_back,
+            close=close,
+        )
+
+    def collections(self) -> Mapping[str, Callable[[Ask], Collection]]:
+        from app.features.memory.page import RememberedFacts
+
+        return {"memory": lambda _ask: RememberedFacts()}
+
+    def checks(self) -> Sequence[Callable[[], Finding]]:
+        from app.features.memory.check import memory
+
+        return (memory,)
+
+
+FEATURE = Memory()

@@ -7,13 +7,12 @@ import dataclasses
 import json
 from collections.abc import Sequence
 
-from app.assembly import memory as open_memory
+from app import options as shared
 from app.base import ids
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.texts import counted
-from app.commands import options as shared
-from app.features.memory.store import Fact, FactStore
+from app.features.memory.store import Fact, FactStore, standard_facts
 
 _LISTED = 50
 
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    memory = open_memory(SystemClock())
+    memory = standard_facts(SystemClock())
     try:
         if options.what == "export":
             print(_exported(memory.all()[::-1], as_json=options.json))

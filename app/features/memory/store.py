@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import Phrase
@@ -318,3 +319,8 @@ def _prepare(db: sqlite3.Connection) -> None:
         db.execute("create table if not exists profile (fact integer primary key)")
         db.execute(fact_search.TABLE)
         db.execute(f"pragma user_version = {_VERSION}")
+
+
+def standard_facts(clock: Clock) -> FactStore:
+    """Return the facts about this person, which all sessions share."""
+    return FactStore(paths.data_dir() / "memory.db", clock)

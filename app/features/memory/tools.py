@@ -6,13 +6,12 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Protocol
 
+from app.agent.recording import PastWords
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Brought
 from app.base.ids import unique
 from app.base.texts import Phrase, clip_line, plain, unquoted
-from app.base.values import dataclass
 from app.base.withheld import without_secrets
 from app.features.memory.store import Fact, FactStore
 from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run
@@ -42,24 +41,6 @@ _RULE = "rule"
 _MOST_ASKED = 3
 """The question names so many facts; what is shown below it holds more of them, and each whole."""
 _SHOWN_CHARS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class PastLine:
-    """A line from a past conversation."""
-
-    conversation: str
-    title: str
-    date: str
-    text: str
-
-
-class PastWords(Protocol):
-    """Searches past conversations."""
-
-    async def said(self, words: str, limit: int) -> Sequence[PastLine]:
-        """Return the past lines that fit the words best. Raise WispError if the journal cannot be read."""
-        ...
 
 
 class MemoryTools:

@@ -1,0 +1,65 @@
+"""What is to be done later. Tasks and reminders come in through the tools, `wisp schedule` and small apps, and are kept
+in `agenda.db`; a timer of the session or the presence runs them by `wisp run-due`, and the inbox tells what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.features.feature import Ask, Feature, OpenFeature, Room, Tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from app.base.findings import Finding
+    from app.tools.registry import Family
+    from app.ui.machine import Collection
+
+
+class Schedule(Feature):
+    name = "schedule"
+    about = "doing tasks later, and reminders"
+    commands = {  # noqa: RUF012
+        "schedule": "what is to be done later: `list`, `add`, `remove`, `run`, `inbox`",
+        "run-due": "run what is due now; the timer of the session starts it",
+    }
+
+    def families(self) -> Sequence[Family]:
+        from app.features.schedule.tools import SCHEDULES
+
+        return (SCHEDULES,)
+
+    def open(self, room: Room, /) -> OpenFeature:
+        from app.agent.policy.unattended import check_names
+        from app.features.schedule.agenda import standard_agenda
+        from app.features.schedule.tools import ScheduleTools
+        from app.services.notifications import DeviceNotifier
+
+        kept = standard_agenda(room.clock)
+
+        async def close() -> None:
+            kept.close()
+
+        devices = DeviceNotifier(room.now, room.key_of)
+        return OpenFeature(
+            handlers=(ScheduleTools(kept, room.workspace.folder, check_names, devices=devices),), close=close
+        )
+
+    def collections(self) -> Mapping[str, Callable[[Ask], Collection]]:
+        from app.features.schedule.page import PlannedTasks
+
+        return {"planned": lambda _ask: PlannedTasks()}
+
+    def checks(self) -> Sequence[Callable[[], Finding]]:
+        from app.features.schedule.check import schedules
+
+        return (schedules,)
+
+    async def accompany(self, tell: Tell, /) -> None:
+        from app.features.schedule.watching import watch_schedules
+
+        await watch_schedules(tell)
+
+
+FEATURE = Schedule()

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 import psutil
 
+from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import plain
@@ -380,3 +381,8 @@ def _prepare(db: sqlite3.Connection) -> None:
         for column in ("until", "waits_for") if version in (1, 2) else ():
             db.execute(f"alter table jobs add column {column} text not null default ''")
         db.execute("pragma user_version = 3")
+
+
+def standard_agenda(clock: Clock) -> Agenda:
+    """Return the schedules and the inbox, which all sessions of this person share."""
+    return Agenda(paths.data_dir() / "agenda.db", clock)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import time
 
+from app import options as shared
 from app.agent.policy.unattended import check_names
-from app.assembly import agenda as open_agenda
 from app.base.clock import SystemClock
 from app.base.texts import clip_line, plain
-from app.commands import options as shared
 from app.features.schedule import timer
-from app.features.schedule.agenda import Agenda, Job
+from app.features.schedule.agenda import Agenda, Job, standard_agenda
 from app.features.schedule.run_due import carry_out, show
 from app.features.schedule.times import clock_time, read, read_back, read_hour, zone_name
 from app.features.schedule.tools import find_job, line_of
@@ -51,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    agenda = open_agenda(SystemClock())
+    agenda = standard_agenda(SystemClock())
     try:
         return _done(agenda, options)
     finally:
@@ -65,7 +64,7 @@ def _done(agenda: Agenda, options: argparse.Namespace) -> int:
         print(f"Removed: {plain(agenda.remove(find_job(agenda, options.id).id).title)[0]}")
         timer.set_for(agenda.next_due())
     elif options.what == "run":
-        item, code = carry_out(agenda, agenda.run_now(options.id))
+        item, code = carry_out(agenda, agenda.run_now(options.id), options.assemble)
         show(item)
         return code
     elif options.what == "inbox":

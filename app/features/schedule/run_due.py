@@ -15,8 +15,6 @@ from collections.abc import Sequence
 
 from app.agent.agent_events import AgentEvent, Outcome, ToolFinished, TurnEnded
 from app.agent.policy.unattended import check_names, command_to_add
-from app.assembly import agenda as open_agenda
-from app.assistant import assembled
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.facts import Failed, NotAllowed, first
@@ -24,12 +22,13 @@ from app.base.startup import STOPPED, stop_on_signals
 from app.base.texts import clip_line, plain
 from app.base.translation import words_in
 from app.base.withheld import without_secrets
-from app.commands.options import is_at_hand, on_a_display
 from app.desktop.choose import why_occupied
+from app.features.feature import Assemble
 from app.features.schedule import timer
-from app.features.schedule.agenda import Agenda, DueRun, InboxItem, Job
+from app.features.schedule.agenda import Agenda, DueRun, InboxItem, Job, standard_agenda
 from app.features.schedule.times import spoken
 from app.features.schedule.tools import reminded_of
+from app.options import is_at_hand, on_a_display
 from app.providers.offline.wording import language_of
 from app.services.notifications import DesktopNotification, DesktopNotifier, DeviceNotifier
 from app.settings import store
@@ -47,8 +46,8 @@ def add_arguments(_parser: argparse.ArgumentParser) -> None:
     """Do nothing: this command has no arguments."""
 
 
-def run(_options: argparse.Namespace) -> int:
-    agenda = open_agenda(SystemClock())
+def run(options: argparse.Namespace) -> int:
+    agenda = standard_agenda(SystemClock())
     try:
         while True:
             for item in agenda.give_up_waiting():
@@ -56,7 +55,7 @@ def run(_options: argparse.Namespace) -> int:
             due = agenda.claim(_why_occupied() if agenda.is_screen_wanted() else "")
             if due is None:
                 break
-            show(carry_out(agenda, due)[0])
+            show(carry_out(agenda, due, options.assemble)[0])
         timer.set_for(agenda.next_due())
     finally:
         agenda.close()
@@ -76,7 +75,7 @@ def show(item: InboxItem) -> None:
     print(plain(f"{item.title}\n{item.body}")[0].rstrip())
 
 
-def carry_out(agenda: Agenda, due: DueRun) -> tuple[InboxItem, int]:
+def carry_out(agenda: Agenda, due: DueRun, assemble: Assemble) -> tuple[InboxItem, int]:
     """Run a claimed job to its end. Return the inbox message about it, and the code with which `wisp do` would exit.
 
     A reminder begins no turn: the person agreed to be told its words, whatever these ask for.
@@ -89,7 +88,7 @@ def carry_out(agenda: Agenda, due: DueRun) -> tuple[InboxItem, int]:
         title = ""
         try:
             with on_a_display(needed=True):
-                outcome, told = asyncio.run(_turn(due))
+                outcome, told = asyncio.run(_turn(due, assemble))
         except WispError as error:
             outcome, told = "failed", error.for_people(words_in(language_of(due.job.task)))
     item = agenda.finish(due, outcome, told[:_BODY_CHARS], title)
@@ -112,7 +111,7 @@ async def _notify(item: InboxItem) -> None:
             print(problem, file=sys.stderr)
 
 
-async def _turn(due: DueRun) -> tuple[str, str]:
+async def _turn(due: DueRun, assemble: Assemble) -> tuple[str, str]:
     """Return the outcome, and what came of the run."""
     refused: list[ToolFinished] = []
 
@@ -122,7 +121,7 @@ async def _turn(due: DueRun) -> tuple[str, str]:
 
     check_names(due.job.allowed)
     settings = store.load().with_values(trust__mode="ask", files__workspace=due.job.workspace)
-    async with assembled(settings, allowed=due.job.allowed) as assistant:
+    async with assemble(settings, allowed=due.job.allowed) as assistant:
         assistant.subscribe(note)
         stop_on_signals(assistant.stop)
         ended = await assistant.send(due.job.task, read_before=due.job.tainted_by)

@@ -6,7 +6,6 @@ import datetime
 import os
 import shutil
 import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -94,22 +93,6 @@ def _ahead(at: float) -> float:
 def _unit() -> str:
     """Return the name of this presence's unit. Each presence has its own."""
     return f"{_NAME}-{paths.presence()}" if paths.presence() else _NAME
-
-
-def start_run(*arguments: str) -> subprocess.Popen[bytes]:
-    """Start another Wisp process that runs all due schedules, or one. It continues after this process ends."""
-    command, folder = own_command()
-    started = subprocess.Popen(
-        [*command, *arguments],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # so that the run goes on when this Wisp or its terminal ends
-    )
-    # Somebody has to wait for it: otherwise it stays in the list of processes as a zombie.
-    threading.Thread(target=started.wait, daemon=True).start()
-    return started
 
 
 def _systemctl(*words: str) -> bool:

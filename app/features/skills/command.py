@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from app import options as shared
 from app.base.texts import clip_line
-from app.commands import options as shared
 from app.features.skills import store as skills
 from app.features.skills.store import Skills
 from app.services.files.workspace import workspace_of

@@ -12,7 +12,6 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 from app.base import paths, resources
@@ -22,6 +21,7 @@ from app.base.values import dataclass
 from app.services import fact_search
 from app.services.files import origins, places
 
+_SHIPPED = "skills"
 FILE = "SKILL.md"
 MOST_LISTED = 40
 CATALOGUE_CHARS = 250
@@ -155,13 +155,7 @@ def _known_as(name: str) -> str:
 
 def shipped() -> Path:
     """Return the folder of the skills that come with Wisp."""
-    return resources.path("skills")
-
-
-@cache
-def shipped_names() -> frozenset[str]:
-    """Return the names of the skills that come with Wisp. No other skill may have such a name."""
-    return frozenset(folder.name for folder in shipped().iterdir() if folder.is_dir())
+    return resources.path(_SHIPPED)
 
 
 def own_folder() -> Path:
@@ -175,7 +169,7 @@ def add(source: Path) -> Skill:
     skill = read(source, "person")
     name = re.sub(r"[^\w]+|_+", "-", skill.name.lower()).strip("-")[:_NAME_CHARS].strip("-")
     target = own_folder() / name
-    if not name or name in shipped_names() or target.exists():
+    if not name or name in resources.folders(_SHIPPED) or target.exists():
         what = "A skill called {name!r} is there already: rename the new one in its {file}."
         raise WispError(Phrase(what, {"name": name, "file": FILE}))
     if any(one.is_symlink() for one in source.rglob("*")):

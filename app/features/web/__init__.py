@@ -1,0 +1,44 @@
+"""Searching the web and reading pages, without a browser. The model asks by two tools; the search engines that the
+person set up answer, and `services/web` fetches pages behind the walls for addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.features.feature import Feature, OpenFeature, Room
+from app.features.web.settings import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.base.findings import Finding
+    from app.tools.registry import Family
+
+
+class WebFeature(Feature):
+    name = "web"
+    about = "searching the web and reading pages"
+    settings = ALL
+
+    def families(self) -> Sequence[Family]:
+        from app.features.web.tools import WEB
+
+        return (WEB,)
+
+    def open(self, room: Room, /) -> OpenFeature:
+        from app.features.web.search import WebSearch
+        from app.features.web.tools import Web
+        from app.services.web.pages import Pages
+
+        pages, search = Pages(own_ports=room.processes.open_ports), WebSearch(room.now, room.key_of)
+        return OpenFeature(handlers=(Web(pages, search, room.workspace),))
+
+    def checks(self) -> Sequence[Callable[[], Finding]]:
+        from app.features.web.check import search
+
+        return (search,)
+
+
+FEATURE = WebFeature()

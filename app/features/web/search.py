@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.texts import Phrase, clip_line
 from app.base.values import dataclass, replace
+from app.features.web.settings import SEARCHERS, SEARXNG, VENDOR_SEARCH
 from app.services.extras import is_there
 from app.services.web.addresses import read, why_refused
-from app.settings.catalog import BASE_URL, SEARCHERS, SEARXNG, VENDOR_SEARCH
+from app.settings.catalog import BASE_URL
 from app.settings.providers import SearchRow, providers, searchers
 from app.settings.store import Settings
 

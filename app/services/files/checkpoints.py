@@ -17,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
+from app.base import paths
 from app.base.errors import ToolFailed
 from app.base.ids import unique
 from app.base.texts import Phrase
@@ -217,3 +218,8 @@ class Checkpoints:
             raise ToolFailed(
                 f"The list of changes for undo cannot be used ({error}), so nothing was changed."
             ) from error
+
+
+def standard_checkpoints() -> Checkpoints:
+    """Return the store of old file contents, which makes changes undoable. All sessions of this person share it."""
+    return Checkpoints(paths.data_dir() / "checkpoints")

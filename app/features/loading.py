@@ -1,0 +1,118 @@
+"""Which features there are: Wisp's own, and those of other packages that the person agreed to.
+
+A package of somebody else names its features as entry points of the group `wisp.features`. Its code runs inside Wisp,
+so nothing of it is imported before the person has said yes to the package, once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import TypeVar
+
+from app.base.values import dataclass
+from app.features.feature import Feature
+from app.settings import catalog, store
+from app.settings.catalog import FEATURES_AGREED, FEATURES_OFF, listed
+
+T = TypeVar("T")
+OWN = ("web", "browser", "mcp", "memory", "skills", "schedule", "apps", "looks")
+"""Wisp's own, in the order in which their tools are taught."""
+GROUP = "wisp.features"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """Another package with features. `names` are those of its features."""
+
+    name: str
+    version: str
+    about: str
+    names: tuple[str, ...]
+
+
+_problems: dict[str, str] = {}
+
+
+def problems() -> dict[str, str]:
+    """Return what went wrong with features since the start of this process, by their names."""
+    return dict(_problems)
+
+
+@cache
+def everything() -> tuple[Feature, ...]:
+    """Return Wisp's own features and those of the packages that the person agreed to, switched on or not.
+
+    Their settings are known from then on. One that does not load is left out: `problems` tells why.
+    """
+    found = [*_own(), *_of_packages(listed(store.load()[FEATURES_AGREED]))]
+    for feature in found:
+        catalog.declare(feature.settings)
+    return tuple(found)
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """Return the features that are switched on."""
+    off = listed(store.load()[FEATURES_OFF])
+    return tuple(feature for feature in everything() if feature.name not in off)
+
+
+def each(asked: Callable[[Feature], T]) -> Iterator[tuple[Feature, T]]:
+    """Yield each feature that is switched on, with what it answers. One that raises is left out from then on."""
+    for feature in features():
+        if feature.name in _problems:
+            continue
+        try:
+            answer = asked(feature)
+        except Exception as error:
+            note_problem(feature.name, error)
+        else:
+            yield feature, answer
+
+
+def note_problem(name: str, error: Exception) -> None:
+    """Leave a feature out from now on, and keep why."""
+    _log.error("The feature %s failed.", name, exc_info=error)
+    _problems[name] = f"{type(error).__name__}: {error}"
+
+
+def packages() -> tuple[Package, ...]:
+    """Return the installed packages that have features, agreed to or not. Imports nothing of them."""
+    from importlib import metadata  # late: it takes a tenth of a second, and only few starts need it
+
+    by_name: dict[str, Package] = {}
+    for point in metadata.entry_points(group=GROUP):
+        if point.dist is not None:
+            before = by_name.get(point.dist.name)
+            names = (*(before.names if before else ()), point.name)
+            about = point.dist.metadata["Summary"] or ""
+            by_name[point.dist.name] = Package(point.dist.name, point.dist.version, about, names)
+    return tuple(by_name.values())
+
+
+def _own() -> list[Feature]:
+    return [importlib.import_module(f"app.features.{name}").FEATURE for name in OWN]
+
+
+def _of_packages(agreed: Sequence[str]) -> Iterator[Feature]:
+    if not agreed:
+        return
+    from importlib import metadata
+
+    for point in metadata.entry_points(group=GROUP):
+        if point.dist is None or point.dist.name not in agreed:
+            continue
+        try:
+            feature = point.load()
+            if not isinstance(feature, Feature):
+                raise TypeError(f"{point.value} is no Feature.")
+            if feature.name in OWN:
+                raise ValueError(f"Wisp itself has a feature {feature.name!r}.")
+        except Exception as error:
+            note_problem(point.name, error)
+        else:
+            yield feature

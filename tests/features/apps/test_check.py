@@ -1,0 +1,28 @@
+"""What `wisp doctor` says of small apps."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.base.findings import CheckVerdict
+from app.features.apps import check
+
+
+@pytest.mark.parametrize(
+    ("engines", "why", "verdict", "detail"),
+    [
+        (("webengine", "chromium"), "", CheckVerdict.OK, "small window engine"),
+        (("chromium", "webengine"), "no libnss3", CheckVerdict.OK, "chromium"),
+        (("webengine", "chromium"), "no libnss3", CheckVerdict.NOTE, "(no libnss3); /usr/bin/chromium shows them"),
+        (("webengine",), "no libnss3", CheckVerdict.NOTE, "(no libnss3)"),
+        ((), "", CheckVerdict.NOTE, "nothing here"),
+    ],
+)
+def test_the_doctor_names_what_shows_small_apps_and_an_engine_that_does_not_load(
+    monkeypatch: pytest.MonkeyPatch, engines: tuple[str, ...], why: str, verdict: CheckVerdict, detail: str
+) -> None:
+    monkeypatch.setattr(check, "installed_engines", lambda: engines)
+    monkeypatch.setattr(check, "why_unusable", lambda: why)
+    monkeypatch.setattr(check, "program", lambda: "/usr/bin/chromium")
+    found = check.small_apps()
+    assert (found.verdict, detail in found.detail, bool(found.fix)) == (verdict, True, verdict is not CheckVerdict.OK)
