@@ -32,6 +32,7 @@ from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import Sandbox
 from app.services.tasks import Checklist
 from app.services.themes import Appearance
+from app.services.web.pages import Pages
 from app.settings.catalog import COMMAND_SANDBOX, LANGUAGE, MODE, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
 from app.settings.store import Settings
 from app.tools.computer import COMPUTER, Computer
@@ -44,6 +45,7 @@ from app.tools.registry import DOCS, Registry, ToolDocs
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
 from app.tools.subagent import GOALS, Goals
+from app.tools.viewing import VIEWING, Viewing
 from app.tools.watching import WATCHING, Watching
 from app.tools.windows import WINDOWS, OwnApps, WindowTools
 
@@ -52,7 +54,7 @@ def registry() -> Registry:
     """Return the registry of all tools, those of the features included. Opens no service."""
     families = [
         *(SAY, DOCS, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
-        *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, TASKS),
+        *(FILES, EDITS, SEARCH, CODE, VIEWING, ARRANGEMENTS, COMMANDS, WAITS, TASKS),
     ]
     tools = Registry(*families)
     for feature, added in loading.each(lambda feature: feature.families()):
@@ -77,21 +79,23 @@ def undoables(*, has_screen: bool) -> list[Undoable]:
 
 
 def looking(desktop: Desktop, workspace: Path) -> Look:
-    """Return what tells the offline provider which programs, windows and things of Wisp's own there are now."""
+    """Return what tells the offline provider which programs, windows, tools and things of Wisp's own there are now."""
+    tools = frozenset(spec.name for spec in registry())
 
     async def look() -> World:
-        return await desktop.glance(_seen, str(workspace))
+        return await desktop.glance(_seen, str(workspace), tools)
 
     return look
 
 
-async def _seen(controller: DesktopController, workspace: str) -> World:
+async def _seen(controller: DesktopController, workspace: str, tools: frozenset[str]) -> World:
     windows = [window for window in controller.backend.windows.all() if not window.is_own]
     own = loading.each(lambda feature: feature.named())
     return World(
         programs=names_of(controller.backend.apps.installed()),
         windows=tuple((window.title, window.app) for window in windows),
         apps=tuple(one for _, named in own for one in named),
+        tools=tools,
         workspace=workspace,
     )
 
@@ -131,6 +135,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Arrangements(Moves(workspace, standard_checkpoints())),
         Searches(workspace),
         Code(workspace),
+        Viewing(Pages(own_ports=processes.open_ports), workspace),
         Commands(workspace, processes, clock, own.conversation.is_yolo),
         Waits(workspace, processes, clock),
         Tasks(own.conversation, own.checklist, Appearance()),

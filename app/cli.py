@@ -121,6 +121,11 @@ def _module(name: str) -> Any:
 
 
 def _unknown(words: Sequence[str], known: Mapping[str, _Command]) -> str:
+    from app.features import loading
+
+    off = next((feature.name for feature in loading.everything() if words[0] in feature.commands), "")
+    if off:
+        return f"{words[0]} is switched off. To have it again: wisp features on {off}"
     near = difflib.get_close_matches(words[0], known, n=1)
     task = " ".join(words) if len(words) > 1 else f"open {words[0]}"
     meant = f"wisp {near[0]}" if near else f'wisp do "{task}"'

@@ -21,7 +21,13 @@ T = TypeVar("T")
 Table = dict[str, Any]
 """The type of a table that the caller checks further."""
 _ENGLISH = "en"
+_WORDS = ("languages/", "offline/")
+"""Where features may add words. No rule of what may happen is there."""
 """The language whose words are whole. Another one has its own in place of them."""
+
+
+_added: list[Path] = []
+"""Folders of features with words of their own."""
 
 
 class DamagedResource(ValueError):
@@ -39,6 +45,22 @@ def text(name: str) -> str:
         return path(name).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise DamagedResource(f"{path(name)} is not UTF-8: {error}") from error
+
+
+def add_words(folder: Path) -> None:
+    """Let the tables in `languages` and `offline` have the entries of such tables in this folder, too.
+
+    What is shipped stays as it is: no entry of it is replaced.
+    """
+    if folder not in _added:
+        _added.append(folder)
+        _table.cache_clear()
+        in_language.cache_clear()
+
+
+def added(name: str) -> list[str]:
+    """Return the texts of a file of words in the folders that features added. Raises as `text` does."""
+    return [(folder / name).read_text(encoding="utf-8") for folder in _added if (folder / name).is_file()]
 
 
 @cache
@@ -62,7 +84,10 @@ def folders(name: str) -> frozenset[str]:
 @cache
 def _table(name: str, shape: Hashable) -> object:
     try:
-        return shaped(tomllib.loads(text(name)), cast(type[object], shape), str(path(name)))
+        whole = tomllib.loads(text(name))
+        for more in added(name) if name.startswith(_WORDS) else ():
+            whole = tomllib.loads(more) | whole
+        return shaped(whole, cast(type[object], shape), str(path(name)))
     except tomllib.TOMLDecodeError as error:
         raise DamagedResource(f"{path(name)}: {error}") from error
 

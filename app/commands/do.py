@@ -188,6 +188,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _planned(task: str, settings: Settings) -> dict[str, object]:
     """Return the calls that a sentence becomes without a model, or the answer, or why nothing is done."""
+    from app.assembly import registry
     from app.desktop.choose import programs_here
     from app.desktop.programs import names_of
     from app.features import loading
@@ -197,6 +198,7 @@ def _planned(task: str, settings: Settings) -> dict[str, object]:
     there = world.World(
         names_of(programs_here().installed()),
         apps=tuple(one for _, named in own for one in named),
+        tools=frozenset(spec.name for spec in registry()),
         workspace=str(workspace_of(settings)),
     )
     return plans.shown(task, there)

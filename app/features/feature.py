@@ -154,8 +154,8 @@ class Feature:
     """What one ability adds to Wisp.
 
     `name` is its name in `features.off`, `about` a line for people. `commands` are the names of its commands, each with
-    a line about it. `settings` are its settings. `words` is the folder with its words: `en/tools.toml` and others as in
-    `resources/languages`; None if they are there.
+    a line about it. `settings` are its settings. `words` is the folder with its words, laid out as `resources`:
+    `languages/en/tools.toml` for its tools, `offline/en.yaml`, `acts.toml` and `phrases.toml` for its sentences.
     """
 
     name: ClassVar[str]

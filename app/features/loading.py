@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TypeVar
 
+from app.base import resources
 from app.base.values import dataclass
 from app.features.feature import Feature
 from app.settings import catalog, store
@@ -51,6 +52,8 @@ def everything() -> tuple[Feature, ...]:
     found = [*_own(), *_of_packages(listed(store.load()[FEATURES_AGREED]))]
     for feature in found:
         catalog.declare(feature.settings)
+        if feature.words is not None:
+            resources.add_words(feature.words)
     return tuple(found)
 
 

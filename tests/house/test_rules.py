@@ -112,7 +112,8 @@ def test_help_loads_neither_qt_nor_the_desktop() -> None:
 
 def test_every_feature_is_known_and_held_apart_from_the_others() -> None:
     folders = {path.parent.name for path in (ROOT / "app" / "features").glob("*/__init__.py")}
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
     lists = [one.get("modules") or one["forbidden_modules"] for one in contracts if one["id"] in ("features", "names")]
     assert [folders, folders] == [{name.rpartition(".")[2] for name in names} for names in lists]
     assert folders == set(loading.OWN)

@@ -5,6 +5,7 @@ worker shows it in a window without any way out, and what the page asks of Wisp 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.features.apps.settings import ALL
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class AppsFeature(Feature):
     name = "apps"
     about = "small apps that it writes"
+    words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
         "apps": "the apps that Wisp has made: `list`, `open NAME`, `rename NAME NEW`, `pin NAME`, `delete NAME` …"
     }

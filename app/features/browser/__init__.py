@@ -5,6 +5,7 @@ elements by one tool; a proxy of Wisp's own judges every address, and downloads 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.base import paths
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class BrowserFeature(Feature):
     name = "browser"
     about = "opening web pages in a browser of its own"
+    words = Path(__file__).parent / "words"
     settings = ALL
 
     def families(self) -> Sequence[Family]:

@@ -5,6 +5,7 @@ sets the picture behind all windows; every change of a look can be undone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.features.feature import Feature, OpenFeature, Room
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 class LooksFeature(Feature):
     name = "looks"
     about = "changing how it looks, drawing, and the picture behind all windows"
+    words = Path(__file__).parent / "words"
     commands = {"theme": "how Wisp looks: `list`, `set NAME`, `reset`"}  # noqa: RUF012
 
     def families(self) -> Sequence[Family]:

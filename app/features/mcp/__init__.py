@@ -5,6 +5,7 @@ sandbox, and pinned as they were agreed to; the model learns their tools, and ea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.features.feature import Ask, Feature, OpenFeature, Room
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class ToolServerFeature(Feature):
     name = "mcp"
     about = "tool servers (MCP)"
+    words = Path(__file__).parent / "words"
     commands = {"mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have"}  # noqa: RUF012
     settings = ALL
 

@@ -5,6 +5,7 @@ into each pass of the model. They are kept in `memory.db`, and leave it only whe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.features.feature import Ask, Feature, OpenFeature, Room
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 class Memory(Feature):
     name = "memory"
     about = "it remembers facts and rules about you"
+    words = Path(__file__).parent / "words"
     commands = {"memory": "what is remembered about you: `list`, `export`, `forget`"}  # noqa: RUF012
 
     def families(self) -> Sequence[Family]:

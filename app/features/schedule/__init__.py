@@ -5,6 +5,7 @@ in `agenda.db`; a timer of the session or the presence runs them by `wisp run-du
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.features.feature import Ask, Feature, OpenFeature, Room, Tell
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 class Schedule(Feature):
     name = "schedule"
     about = "doing tasks later, and reminders"
+    words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
         "schedule": "what is to be done later: `list`, `add`, `remove`, `run`, `inbox`",
         "run-due": "run what is due now; the timer of the session starts it",

@@ -5,6 +5,7 @@ of the model learns the names of those that fit; the model reads one by its tool
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.features.feature import Feature, OpenFeature, Room
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 class SkillFeature(Feature):
     name = "skills"
     about = "playbooks for kinds of work"
+    words = Path(__file__).parent / "words"
     commands = {"skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`"}  # noqa: RUF012
 
     def families(self) -> Sequence[Family]:

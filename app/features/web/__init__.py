@@ -5,6 +5,7 @@ person set up answer, and `services/web` fetches pages behind the walls for addr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.features.feature import Feature, OpenFeature, Room
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 class WebFeature(Feature):
     name = "web"
     about = "searching the web and reading pages"
+    words = Path(__file__).parent / "words"
     settings = ALL
 
     def families(self) -> Sequence[Family]:
@@ -33,7 +35,7 @@ class WebFeature(Feature):
         from app.services.web.pages import Pages
 
         pages, search = Pages(own_ports=room.processes.open_ports), WebSearch(room.now, room.key_of)
-        return OpenFeature(handlers=(Web(pages, search, room.workspace),))
+        return OpenFeature(handlers=(Web(pages, search),))
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
         from app.features.web.check import search

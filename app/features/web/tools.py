@@ -1,8 +1,7 @@
-"""Search the web, read pages and look at pictures. The results mark their content as other people's words."""
+"""Search the web and read pages. The results mark their content as other people's words."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 import secrets
 from collections.abc import Sequence
@@ -12,11 +11,9 @@ from app.base.errors import ToolMisuse
 from app.base.facts import Brought, Failed
 from app.base.texts import Phrase
 from app.features.web.search import AGES, MOST_HITS, Hit, SearchAnswer, SearchWish, WebSearch
-from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
+from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
-from app.services.files.contents import Picture, WantedLines, look
-from app.services.files.places import Workspace
-from app.tools.registry import PICTURES, Family, TurnContext
+from app.tools.registry import Family, TurnContext
 
 if TYPE_CHECKING:
     from app.services.web.pages import Pages, WebPage
@@ -30,12 +27,11 @@ _HITS = 8
 
 
 class Web:
-    """The handlers of web_fetch, web_search and view_image. `pages` fetches through the network guard."""
+    """The handlers of web_fetch and web_search. `pages` fetches through the network guard."""
 
-    def __init__(self, pages: Pages, engines: WebSearch, workspace: Workspace) -> None:
+    def __init__(self, pages: Pages, engines: WebSearch) -> None:
         self._pages = pages
         self._engines = engines
-        self._workspace = workspace
 
     async def search(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         query = " ".join(call.text("query").split())
@@ -55,20 +51,6 @@ class Web:
         payload: dict[str, JsonValue] = {"query": query, "engine": found.engine, "results": hits, "failures": failures}
         brought = Brought("\n".join(_lines(found.hits)))
         return ToolResult(True, "web_search", payload, _listed(found), facts=(brought,))
-
-    async def view(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        url, path = call.text("url"), call.text("path")
-        if bool(url) == bool(path):
-            raise ToolMisuse("Give either url or path.")
-        if path:
-            place = self._workspace.locate(path)
-            seen = await asyncio.to_thread(look, self._workspace, place, WantedLines(most=1))
-            if not isinstance(seen, Picture):
-                raise ToolMisuse(f"{place.shown} is no picture: read_file reads it.")
-            return _attached(seen, place.shown, {"path": place.shown})
-        address, picture = await self._pages.picture(url)
-        await turn.audit("page_fetched", {"url": url})
-        return _attached(picture, address, {"url": address})
 
     async def fetch(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         url, start = call.text("url"), call.integer("start", 0)
@@ -112,13 +94,6 @@ def _lines(hits: Sequence[Hit]) -> list[str]:
     return lines
 
 
-def _attached(seen: Picture, name: str, place: dict[str, JsonValue]) -> ToolResult:
-    label = f"{name} ({seen.original_width}x{seen.original_height})"
-    media = Media(seen.data, seen.media_type, seen.width, seen.height, label)
-    payload = {**place, "width": seen.original_width, "height": seen.original_height}
-    return ToolResult(True, "view_image", payload, f"The picture {label} is attached.", (media,))
-
-
 def _shown(page: WebPage, start: int) -> ToolResult:
     end = min(start + _MOST_CHARS, len(page.text))
     part = page.text[start:end]
@@ -136,12 +111,6 @@ def _shown(page: WebPage, start: int) -> ToolResult:
     is_there = page.status < 400
     failed = Failed(Phrase("The server answered with status {status}.", {"status": str(page.status)}))
     return ToolResult(is_there, "web_fetch", payload, echo, facts=(Brought(echo),) if is_there else (failed,))
-
-
-def _effects_of_view(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects: network for an address, reading for a file."""
-    found = {Effect.NETWORK} if call.has("url") else set()
-    return frozenset(found | ({Effect.READS} if call.has("path") or not found else set()))
 
 
 WEB = Family(
@@ -165,20 +134,6 @@ WEB = Family(
             ),
             examples=('<web_search query="clock museum hours"/>',),
             taint="web",
-        ),
-        ToolSpec(
-            name="view_image",
-            description="Look at a picture: a file, or one of the public web by its address.",
-            effect=Effect.READS,
-            execute=Web.view,
-            attrs=(
-                Param("path", description="a file"),
-                Param("url", description="or http:// or https://", aliases=("src",)),
-            ),
-            examples=('<view_image path="photo.jpg"/>',),
-            rare=PICTURES,
-            taint="outside",
-            effects_by_call=_effects_of_view,
         ),
         ToolSpec(
             name="web_fetch",

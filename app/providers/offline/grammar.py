@@ -54,13 +54,13 @@ class Grammar:
     """The templates and word lists of one language."""
 
     def __init__(self, language: str) -> None:
-        text = (resources.path("offline") / f"{language}.yaml").read_text(encoding="utf-8")
+        file = f"offline/{language}.yaml"
+        texts = [resources.text(file), *resources.added(file)]
         self.language = language
-        kinds = {kind for kind, _ in _SLOT.findall(text)}
-        text = _SLOT.sub(rf"{{\1:\1{_KIND}\2}}", text)
-        self.words: Mapping[str, Any] = yaml.load(
-            text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-        )  # which takes “yes”, “on” and numbers as the words that they are
+        kinds = {kind for text in texts for kind, _ in _SLOT.findall(text)}
+        self.words, *added = (_read(text) for text in texts)
+        for more in added:
+            self.words["intents"] = {**more["intents"], **self.words["intents"]}
         told = {name: self.words[name] for name in ("language", "intents", "expansion_rules")}
         self._intents = Intents.from_dict({**told, "lists": {kind: self._list(kind) for kind in kinds}})
         self.between, self.strong = (_words_of(self.words["between"]), _words_of(self.words["strong"]))
@@ -174,6 +174,14 @@ def grammars() -> tuple[Grammar, ...]:
     """Return all languages, English first."""
     names = sorted(file.stem for file in resources.path("offline").glob("*.yaml"))
     return tuple(Grammar(name) for name in sorted(names, key=lambda name: name != ENGLISH))
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Return the templates, in which a slot names its kind and the argument. “yes”, “on” and numbers stay words."""
+    made: dict[str, Any] = yaml.load(
+        _SLOT.sub(rf"{{\1:\1{_KIND}\2}}", text), Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    )
+    return made
 
 
 def grammar_of(language: str) -> Grammar:

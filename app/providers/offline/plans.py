@@ -80,7 +80,11 @@ def understood(wish: str, world: World) -> Understood:
     if not is_deed(first.intent):
         return Talk(first.intent, first.arguments)
     steps = planned(read, world)
-    return steps if isinstance(steps, Refusal) else Plan(steps)
+    if isinstance(steps, Refusal):
+        return steps
+    if world.tools and any(step.tool not in world.tools for step in steps):
+        return Refusal("left_out", wish)
+    return Plan(steps)
 
 
 def shown(wish: str, world: World) -> dict[str, object]:
