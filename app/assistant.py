@@ -39,6 +39,7 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
 from app.desktop.verification import Patience
+from app.features import loading
 from app.features.feature import Room
 from app.features.opened import OpenFeatures
 from app.history.archive import Journal, PastSaid, journal_of
@@ -185,8 +186,8 @@ class Assistant:
         self._own.features.present()
 
     async def from_before(self) -> list[str]:
-        """Return a sentence for each command of an earlier start that still runs or has ended meanwhile, and for each
-        conversation that was interrupted.
+        """Return a sentence for each command of an earlier start that still runs or has ended meanwhile, for each
+        conversation that was interrupted, and for each ability that does not work.
         """
         told = [
             f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
@@ -196,6 +197,7 @@ class Assistant:
         told += [f"A command has ended meanwhile.{left_behind(run)}" for run in late]
         with suppress(WispError):  # because the first turn reports a journal that cannot be read
             told += [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
+        told += [f"{name} does not work and is left out: {why}" for name, why in loading.problems().items()]
         return told
 
     async def commands(self) -> list[str]:

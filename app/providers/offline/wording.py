@@ -61,6 +61,9 @@ def language_of(said: str) -> str:
     return next((language for word in words for language, own in languages.items() if word in own), "")
 
 
+_ENGLISH_FILE = "offline/phrases.toml"
+
+
 class Phrasebook:
     """The sentences of one language."""
 
@@ -71,7 +74,9 @@ class Phrasebook:
 
     def table(self, name: str) -> Mapping[str, Any]:
         """Return the sentences about one subject, given its name in the phrases file."""
-        table: Mapping[str, Any] = resources.table(f"offline/{self._file}.toml", resources.Table)[name]
+        own = resources.table(f"offline/{self._file}.toml", resources.Table)
+        # A feature of another package need not have them in each language.
+        table: Mapping[str, Any] = own[name] if name in own else resources.table(_ENGLISH_FILE, resources.Table)[name]
         return table
 
     def _what(self, step: PlannedCall) -> str:

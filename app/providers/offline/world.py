@@ -15,8 +15,8 @@ class World:
     """What is there. An empty tuple means that nothing is known of its kind, so that any name may be meant.
 
     `programs` are the names of installed programs, `windows` the title and program of each open window, the one in
-    front first, `apps` the id and name of each small app that Wisp made, `tools` the names of all tools. `has_part`: the
-    person attached a part of the screen to the wish.
+    front first, `apps` the id and name of each small app that Wisp made, `tools` the names of all tools. `has_part`:
+    the person attached a part of the screen to the wish.
     """
 
     programs: tuple[str, ...] = ()
