@@ -21,7 +21,8 @@ from tests.support.programs import chosen, private_defaults
 DATA = Path(__file__).parent / "data"
 
 # Everything else of the environment is dropped: nobody's keys, folders, display or language change a result.
-_KEPT = ("CI", "COLUMNS", "LD_LIBRARY_PATH", "TERM", "TMPDIR")
+# Which features are switched off, so that the suite can be run without one.
+_KEPT = ("WISP_FEATURES_OFF", "CI", "COLUMNS", "LD_LIBRARY_PATH", "TERM", "TMPDIR")
 _KEPT_FAMILIES = ("NVPL_BLAS_", "OPENBLAS_", "PYTEST_", "WISP_TEST_")
 _OWN = {
     "LC_ALL": "C.UTF-8",

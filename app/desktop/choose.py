@@ -1,4 +1,4 @@
-"""Choose the backend for this machine. No other module asks which system this is."""
+"""Choose the backend for this machine. Elsewhere the system counts only where its own calls differ."""
 
 from __future__ import annotations
 

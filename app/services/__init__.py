@@ -1,1 +1,4 @@
-"""Services that need no screen: files, processes, memory, schedules and more. They know no protocol and no model."""
+"""What tools need beside the screen: files, processes, the sandbox, the web behind its walls, the journal, themes,
+notifications. In come plain values, out go plain values and files on the disk. They know no protocol, no model and no
+desktop.
+"""

@@ -223,6 +223,7 @@ FEATURES_OFF = Setting(
     "features.off",
     "",
     "Abilities that are left out: their tools, commands and pages are not there. wisp features lists their names.",
+    env="WISP_FEATURES_OFF",
 )
 FEATURES_AGREED = Setting(
     "features.agreed",

@@ -1,7 +1,7 @@
-"""Decide whether a call may run: the person decides which programs Wisp may use, and walls never fall.
-
-`call_analysis` reads what a call comes to, `decision` decides, `policy` adds the person's rules and lasting
-grants. What this promises is in SECURITY.md.
+"""Decide whether a call may run: the person decides which programs Wisp may use, and walls never fall. In comes a call
+with the controls that it would act on; `call_analysis.py` reads what it comes to, `decision.py` decides, `policy.py`
+adds the person's rules and lasting grants. Out goes a verdict: allow, ask or deny, with the rule that said so. What
+this promises is in SECURITY.md.
 """
 
 from app.agent.policy.policy import Policy
