@@ -379,6 +379,15 @@ if sys.platform != "win32":
             os.close(end)
         return high[0], high[1]
 
+    def _ending_with_parent() -> list[str]:
+        """Return the words that let a program be killed when the worker ends, however that ends.
+
+        A browser whose X server has gone may stop in the middle of its crash, and its other processes then use the
+        processor for ever.
+        """
+        setpriv = shutil.which("setpriv")
+        return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+
     def _spawned(words: list[str], reads: int, writes: int, said: Path) -> int:
         """Start the browser with its pipes and return its pid. Not by subprocess, since it wants them as 3 and 4."""
         actions = [
@@ -389,7 +398,8 @@ if sys.platform != "win32":
             (os.POSIX_SPAWN_DUP2, writes, 4),
         ]
         try:
-            return os.posix_spawn(words[0], words, os.environ, file_actions=actions)
+            whole = [*_ending_with_parent(), *words]
+            return os.posix_spawn(whole[0], whole, os.environ, file_actions=actions)
         except OSError as error:
             raise ToolFailed(f"{words[0]} cannot be started ({error.strerror}).") from error
         finally:
