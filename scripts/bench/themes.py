@@ -82,9 +82,9 @@ def child(rounds: int) -> None:
     from app.settings import catalog, tokens
     from app.settings.store import Settings
     from app.ui import application
-    from app.ui.gallery import samples
     from app.ui.presence import Presence
     from app.ui.theme.appearance import DesktopWishes, look_of
+    from tests.support.gallery import samples
 
     process, calm = application.make_application(), {catalog.REDUCED_MOTION.key: True}
     look = look_of(process, Settings(calm, {}))
