@@ -449,10 +449,10 @@ async def assembled(
 class WatchdogClient:
     """The watchdog of one assistant. It tells the watchdog about the session, and the person what the watchdog did."""
 
-    def __init__(self, session: Session, desktop: Desktop, guard: WatchdogProcess | None = None) -> None:
+    def __init__(self, session: Session, desktop: Desktop) -> None:
         self._session = session
         self._is_real = desktop.name != "headless"
-        self._guard = guard or WatchdogProcess(self._report)
+        self._guard = WatchdogProcess(self._report)
         self._listeners: list[Listener] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_running = False

@@ -45,7 +45,6 @@ COMMANDS = {
     "extension": "on GNOME: install the extension of the Shell that tells Wisp where windows lie",
     "help": "`help words`: the sentences that are understood without a model",
     "features": "abilities that can be left out: `list`, `on NAME`, `off NAME`, and `allow` those of other packages",
-    "gallery": "all states and cards of the presence with sample data",
 }
 _FORMER = {"surface": "apps"}
 """What a command was called before. Entries in menus of programs still hold it."""

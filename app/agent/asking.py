@@ -86,9 +86,9 @@ def of_needs(needs: Sequence[Need], act: Action, trust: Trust, language: str = "
     )
 
 
-def of_tier(tier: Tier, language: str = "") -> str:
+def of_tier(tier: Tier) -> str:
     """Return what a program of this tier can do for whoever uses it; "" for an ordinary one."""
-    return str(words_in(language, "words")["tiers"].get(tier.value, ""))
+    return str(words_in("", "words")["tiers"].get(tier.value, ""))
 
 
 def way_on(needs: Sequence[Need]) -> tuple[str, ...]:

@@ -129,10 +129,10 @@ class DesktopApart(ABC):
 
     # --- processes
 
-    def start_bus(self, variables: Mapping[str, str] | None = None) -> str:
+    def start_bus(self) -> str:
         """Start a bus. Returns its address."""
         command = ("dbus-daemon", "--session", "--nofork", "--nopidfile", "--nosyslog", "--print-address={fd}")
-        return self.told(command, variables)
+        return self.told(command)
 
     def start_accessibility(self) -> None:
         launcher = next(path for path in LAUNCHERS if os.path.exists(path))
@@ -159,12 +159,12 @@ class DesktopApart(ABC):
         self._children.append(child)
         return child
 
-    def told(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> str:
+    def told(self, command: Sequence[str]) -> str:
         """Start a server that writes one line to the descriptor `{fd}` when it is ready. Returns the line."""
         reading, writing = os.pipe()
         with os.fdopen(reading, "rb") as answers:
             try:
-                self.spawn([part.format(fd=writing) for part in command], variables, writing)
+                self.spawn([part.format(fd=writing) for part in command], fd=writing)
             finally:
                 os.close(writing)
             line = answers.readline().decode().strip()

@@ -183,7 +183,7 @@ class ToolCall:
         assert isinstance(value, (int, float)), name
         return float(value)
 
-    def flag(self, name: str, default: bool = False) -> bool:  # noqa: FBT001, FBT002 - mirrors dict.get
-        value = self.arguments.get(name, default)
+    def flag(self, name: str) -> bool:
+        value = self.arguments.get(name, False)
         assert isinstance(value, bool), name
         return value

@@ -27,6 +27,7 @@ MOST_BYTES = 500_000
 _MOST_ELEMENTS = 20_000
 _MOST_USES = 4
 _DEEPEST = 200
+_KEPT_S = 20.0
 _LIMIT_S = 20.0
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|webp|gif);base64,[A-Za-z0-9+/=\s]*")
@@ -97,11 +98,10 @@ def sanitise(text: str, *, is_whole: bool = True) -> SafeDrawing:
 class SvgRenderer:
     """Draws SVGs in processes of their own. Any thread may call it; each call blocks.
 
-    To start such a process takes longer than to draw, so one of them waits `kept_s` seconds for the next drawing.
+    To start such a process takes longer than to draw, so one of them waits for the next drawing.
     """
 
-    def __init__(self, kept_s: float = 20.0) -> None:
-        self._kept_s = kept_s
+    def __init__(self) -> None:
         self._lock = Lock()
         self._waiting: subprocess.Popen[bytes] | None = None
         self._timer = Timer(0, self.close)
@@ -134,7 +134,7 @@ class SvgRenderer:
             before, self._waiting = self._waiting, process
             self._timer.cancel()
             if process is not None:
-                self._timer = Timer(self._kept_s, self.close)
+                self._timer = Timer(_KEPT_S, self.close)
                 self._timer.daemon = True
                 self._timer.start()
         return before

@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -143,9 +143,8 @@ class WatchdogProcess:
     If no process can be started, that is logged, and Wisp works without it.
     """
 
-    def __init__(self, report: Report, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, report: Report) -> None:
         self._report = report
-        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._beating: asyncio.TimerHandle | None = None
 
@@ -157,7 +156,7 @@ class WatchdogProcess:
             self._process = subprocess.Popen(
                 worker_command("watchdog", str(os.getpid())),
                 cwd=_ROOT,
-                env={**(self._environment or os.environ), "PYTHONPATH": str(_ROOT)},
+                env={**os.environ, "PYTHONPATH": str(_ROOT)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

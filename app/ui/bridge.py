@@ -150,11 +150,10 @@ class Inbox(QObject):
     """The events of this frame, for what reacts to moments rather than to states."""
     _arrived = Signal(object)
 
-    def __init__(self, presenter: Presenter, frame_ms: int, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, presenter: Presenter, frame_ms: int) -> None:
         super().__init__()
         self.view = View()
         self.presenter = presenter
-        self._now = now
         self._waiting: list[agent.AgentEvent] = []
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -181,7 +180,7 @@ class Inbox(QObject):
         self._timer.stop()
         if not events:
             return
-        view, now = self.view, self._now()
+        view, now = self.view, time.monotonic()
         for event in events:
             view = self.presenter.after(view, event, now)
         self._become(view)

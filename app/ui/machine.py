@@ -127,7 +127,7 @@ class NoPresences:
 
 
 class NoMachine:
-    """A machine without any results: for the gallery, and for runs that check nothing."""
+    """A machine without any results: for runs that check nothing."""
 
     async def findings(self) -> Sequence[MachineFinding]:
         return ()

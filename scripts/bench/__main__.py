@@ -4,7 +4,7 @@ One run on a private desktop of 1920x1080 with galculator, mousepad and Chromium
 is a median and a 95th percentile, beside what the same machine needs at the very least (`floor`), measured in the same
 run, and the aim. `shown` and `exact` say how often the picture showed the effect and the text was there when the call
 was back. Exit code 1 where one did not. The name of another measurement as first argument runs that one: `scripts/bench
-browser --help`.
+presence --help`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.accessibility.bus import Bus
 from app.desktop.elements import Element
 from scripts.bench import parser, stop
-from scripts.bench.screen import ready, scene
+from scripts.bench.scene import ready, scene
 from tests.support.co_process import CoProcess
 from tests.support.fixture_window import FixtureWindow
 
@@ -463,7 +463,7 @@ def _main() -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         os.environ.update({"HOME": home, "WISP_DATA_DIR": home})
         if on_scene:
-            with scene() as (environment, _):
+            with scene() as environment:
                 has_failed = asyncio.run(_on_the_scene(on_scene, environment, options.repeat))
         for part, rows in (("parser", _parse), ("stop", lambda: _stops(options.stops))):
             for row in rows() if part in options.only else ():  # type: ignore[operator]

@@ -222,7 +222,7 @@ def turns() -> dict[str, Any]:
     from PySide6.QtCore import QTimer
 
     application, presence = _open()
-    from app.ui.gallery import samples
+    from tests.support.gallery import samples
 
     found: dict[str, Any] = {}
     count = 0

@@ -155,10 +155,10 @@ def pieces(folder: Path) -> None:
     from app.settings import tokens
     from app.settings.store import Settings
     from app.ui import application
-    from app.ui.gallery import board
     from app.ui.preferences.window import SettingsWindow
     from app.ui.theme import drawing
     from scripts.pictures import themes
+    from tests.support.gallery import board
 
     process = application.make_application()
     made = board.boards()

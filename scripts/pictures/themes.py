@@ -28,11 +28,11 @@ from app.settings import tokens
 from app.settings.catalog import SCHEME, THEME
 from app.settings.store import Settings
 from app.ui import application
-from app.ui.gallery import board
 from app.ui.orb.state import Orb
 from app.ui.preferences.window import SettingsWindow
 from app.ui.theme import appearance, theme
 from scripts.pictures import surfaces
+from tests.support.gallery import board
 
 _FOLDER = Path(__file__).resolve().parents[2] / "resources" / "pictures"
 _FACE = (1704, 1256)

@@ -1,9 +1,4 @@
-"""The cases of the projects that defined these tools, as far as they concern files, edits and tasks.
-
-Of `tool_semantics.json` not here: what belongs to the loop and to completion (their own tests), and two families that
-contradict our commands on purpose. `shell_sanitise` refuses shell syntax, because its project runs no shell; ours does,
-and the policy judges. `long_running` guesses from a name how long a command may take; ours is never ended by a guess.
-"""
+"""The cases of the projects that defined these tools, as far as they concern files, edits and tasks."""
 
 from __future__ import annotations
 

@@ -22,7 +22,6 @@ _NAMES_TOOLS = (
     *("app/tools/", "app/features/", "app/protocol/dialects/"),
     *("app/providers/anthropic/", "app/providers/offline/"),  # a vendor's tools and a sentence become calls by name
     "app/ui/cards/made.py",  # so does the press of a button
-    "app/ui/gallery/",  # it shows made-up turns
 )
 
 

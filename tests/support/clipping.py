@@ -30,11 +30,11 @@ from PySide6.QtWidgets import (
 from app.settings.store import Settings
 from app.ui import application, eventloop, translation
 from app.ui.bubble.rows import AnswerButton, lines_of
-from app.ui.gallery.board import boards
 from app.ui.machine import NoMachine
 from app.ui.preferences.window import SettingsWindow
 from app.ui.theme.appearance import look_of
 from app.ui.welcome import WelcomeWindow
+from tests.support.gallery.board import boards
 from tests.support.waiting import until
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -17,12 +17,12 @@ from app.base.errors import Remedy
 from app.base.geometry import Point, Rect
 from app.settings import catalog, store
 from app.ui import application
-from app.ui.gallery import samples
 from app.ui.machine import NoMachine, Outside
 from app.ui.presence import Presence
 from app.ui.presenter.view import NoticeItem, Offer
 from app.ui.system.system import crash_folder
 from app.ui.windows.floating import PointRequest
+from tests.support.gallery import samples
 from tests.support.waiting import until
 from tests.ui.fake_agent import FakeAgent
 

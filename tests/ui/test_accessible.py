@@ -29,8 +29,6 @@ from pytestqt.qtbot import QtBot
 from app.settings.store import Settings
 from app.ui.buttons import BarChoice, PushButton
 from app.ui.cards.card import CardRow
-from app.ui.gallery import samples
-from app.ui.gallery.board import pages, past
 from app.ui.machine import CollectionEntry, MachineFinding, ModelServer, NoMachine
 from app.ui.pages.pages import SearchedPage
 from app.ui.preferences.sections import FindingsList
@@ -39,6 +37,8 @@ from app.ui.presence import Presence
 from app.ui.presenter import offers
 from app.ui.theme.appearance import Look
 from app.ui.welcome import WelcomeWindow
+from tests.support.gallery import samples
+from tests.support.gallery.board import pages, past
 from tests.support.observer import Seen, observe
 from tests.support.waiting import until
 from tests.ui.conftest import Drive

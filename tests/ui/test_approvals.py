@@ -27,10 +27,10 @@ from app.protocol.spec import Effect, ScreenAim
 from app.settings import tokens
 from app.ui.approvals.devices import WITNESS
 from app.ui.approvals.row import ApprovalRow, Choices
-from app.ui.gallery import samples
 from app.ui.presence import Presence
 from app.ui.theme import drawing, theme
 from scripts.device import PersonsDevices
+from tests.support.gallery import samples
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand

@@ -17,11 +17,11 @@ from app.ui.bubble.speech import NoticeRow
 from app.ui.cards.card import CardRow, FoldRow
 from app.ui.cards.contents import BrowserView, SourceLink
 from app.ui.cards.picture import CodeView, FilmStrip, PictureView
-from app.ui.gallery import samples
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card, ShownPicture
 from app.ui.theme.appearance import Look
 from app.ui.windows.overlays import PictureWindow
+from tests.support.gallery import samples
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
 

@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 
 from app.commands.presence import Finder
 from app.ui.composer.intake import searched
-from app.ui.gallery import samples
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
+from tests.support.gallery import samples
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent

@@ -1,5 +1,5 @@
 """The gallery looks as it did when somebody last looked at it. After a change that is meant:
-`python -m tests.support.gallery`, and look at the pictures that have changed."""
+`python -m tests.support.gallery.pictures`, and look at the pictures that have changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from tests.support.gallery import REFERENCE, difference, taken
+from tests.support.gallery.pictures import REFERENCE, difference, taken
 
 pytestmark = pytest.mark.long
 

@@ -20,12 +20,12 @@ from app.ui.approvals.devices import WITNESS, Devices, EveryPress, InputFilter
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.rows import OfferRow
 from app.ui.buttons import BarChoice
-from app.ui.gallery import samples
 from app.ui.machine import NoMachine, Outside
 from app.ui.presence import Presence
 from app.ui.presenter.view import NoticeItem
 from app.ui.system.hotkey import Hotkey
 from scripts.device import PersonsDevices
+from tests.support.gallery import samples
 from tests.support.waiting import until, within
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, hand_now, has_keys

@@ -16,9 +16,9 @@ from app.base.clock import SystemClock
 from app.features.schedule.agenda import standard_agenda
 from app.features.schedule.watching import watch_schedules
 from app.ui.cards.card import CardRow
-from app.ui.gallery import samples
 from app.ui.orb.state import Orb
 from app.ui.presence import Presence
+from tests.support.gallery import samples
 from tests.support.observer import observe
 from tests.support.waiting import until
 from tests.ui.conftest import Drive

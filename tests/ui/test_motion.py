@@ -18,9 +18,9 @@ from app.settings.store import Settings
 from app.ui import application
 from app.ui.buttons import BarChoice
 from app.ui.composer.home import HomeView
-from app.ui.gallery import samples
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
+from tests.support.gallery import samples
 from tests.support.pages import collection
 from tests.support.waiting import until
 from tests.ui.conftest import Drive, without_a_compositor

@@ -13,11 +13,11 @@ from pytestqt.qtbot import QtBot
 from app.agent import agent_events
 from app.agent.recording import ExportFormat, PastConversation
 from app.ui.bubble.speech import AskedRow
-from app.ui.gallery import samples
 from app.ui.pages import pages
 from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
 from app.ui.presence import Presence
 from app.ui.presenter.view import Asked, TurnOutcome
+from tests.support.gallery import samples
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, MemoryArchive

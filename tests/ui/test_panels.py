@@ -17,7 +17,6 @@ from app.base.geometry import Point, Rect
 from app.base.translation import words_in
 from app.ui import translation
 from app.ui.composer import home
-from app.ui.gallery import board, samples
 from app.ui.machine import PresenceEntry
 from app.ui.orb.state import Orb
 from app.ui.presence import Presence
@@ -27,6 +26,7 @@ from app.ui.system.tray import Actions, Tray, menu_for
 from app.ui.theme.appearance import Look
 from app.ui.windows.curtain import X11Curtain, XConnection
 from app.ui.windows.overlays import PictureWindow, RingWindow
+from tests.support.gallery import board, samples
 
 
 def test_a_second_start_summons_the_first(qtbot: QtBot, qapp: QApplication) -> None:

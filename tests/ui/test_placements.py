@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.base.geometry import Rect, Size
 from app.settings.store import Settings
-from app.ui.gallery import samples
 from app.ui.machine import NoMachine
 from app.ui.orb.window import OrbWindow
 from app.ui.preferences.window import SettingsWindow
@@ -20,6 +19,7 @@ from app.ui.presence import Presence
 from app.ui.theme.theme import Theme
 from app.ui.welcome import WelcomeWindow
 from app.ui.windows.orb_placement import OrbPlacement, first_place, snapped
+from tests.support.gallery import samples
 from tests.support.waiting import until
 from tests.ui.conftest import Drive, without_a_compositor
 from tests.ui.fake_agent import FakeAgent

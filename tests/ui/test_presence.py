@@ -30,13 +30,13 @@ from app.ui.cards.card import CardRow
 from app.ui.cards.contents import ChecklistRow
 from app.ui.cards.picture import CommandRow
 from app.ui.composer.attachments import Chip
-from app.ui.gallery import samples
 from app.ui.orb.state import Orb
 from app.ui.presence import Presence
 from app.ui.presenter.view import Asked, NoticeItem, Offer
 from app.ui.theme.appearance import Look
 from app.ui.theme.motion import Step
 from scripts.device import PersonsDevices
+from tests.support.gallery import samples
 from tests.support.waiting import until
 from tests.ui.conftest import Drive, without_a_compositor
 from tests.ui.fake_agent import FakeAgent, center_of, hand, has_keys

@@ -208,8 +208,7 @@ class DesktopWallpaper:
         return [name for name in names if name.endswith(means["ending"])]
 
     def _write(self, means: Mapping[str, Any], place: str, value: str) -> None:
-        for command in means["write"]:
-            self._ran(means["name"], command, {"name": place, "value": value, "quoted": json.dumps(value)})
+        self._ran(means["name"], means["write"], {"name": place, "value": value, "quoted": json.dumps(value)})
 
     def _ran(self, name: str, command: list[str], given: Mapping[str, str]) -> str:
         """Run a command of the table, with `given` filled in. Returns its output."""

@@ -27,7 +27,7 @@ from app.protocol.message import (
     Role,
     TextPart,
 )
-from app.protocol.payload import DEFAULT_LIMITS, Limits
+from app.protocol.payload import DEFAULT_LIMITS
 from app.protocol.spec import Param, ToolSpec
 
 
@@ -45,9 +45,8 @@ class NativeDialect:
     name = "native"
     pacing = Pacing.WHOLE_MESSAGE
 
-    def __init__(self, guide: str = "", limits: Limits = DEFAULT_LIMITS, in_full: frozenset[str] | None = None) -> None:
+    def __init__(self, guide: str = "", in_full: frozenset[str] | None = None) -> None:
         self._guide = guide
-        self._limits = limits
         self._in_full = in_full
         self._introductions = Introductions(docs.batch)
 
@@ -76,7 +75,7 @@ class NativeDialect:
         return self._in_full is not None and spec.name not in self._in_full
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
-        return read_xml(specs, self._limits, has_read=has_read, elsewhere=ELSEWHERE)
+        return read_xml(specs, DEFAULT_LIMITS, has_read=has_read, elsewhere=ELSEWHERE)
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
         """Return the calls as text. Only transcripts use it, because vendors receive calls as parts of a message."""

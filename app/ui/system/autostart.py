@@ -33,9 +33,9 @@ class DesktopFile:
     """The autostart entry of Linux desktops: a file in the XDG format (freedesktop.org's Autostart and Desktop Entry
     specifications)."""
 
-    def __init__(self, command: list[str], folder: Path | None = None) -> None:
+    def __init__(self, command: list[str]) -> None:
         config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        self.path = (folder or config / "autostart") / f"{_NAME}.desktop"
+        self.path = config / "autostart" / f"{_NAME}.desktop"
         self._command = command
 
     def is_there(self) -> bool:

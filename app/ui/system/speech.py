@@ -139,12 +139,12 @@ if TYPE_CHECKING:
 
 
 class QtEngine:
-    """Speaks through one of Qt's engines. `name` is Qt's (`mock` makes no sound); "" takes the system's engine.
+    """Speaks through the system's engine, by Qt.
 
     Raises ValueError with a sentence for the person if nothing can be spoken.
     """
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self) -> None:
         tr = QCoreApplication.translate
         try:
             from PySide6.QtTextToSpeech import QTextToSpeech
@@ -155,7 +155,7 @@ class QtEngine:
             raise ValueError(missing) from None
         self.finished: Callable[[], None] = _nothing
         self._state = QTextToSpeech.State
-        made = QTextToSpeech(name) if name else QTextToSpeech()
+        made = QTextToSpeech()
         if made.state() is self._state.Error or not QTextToSpeech.availableEngines():
             silent = tr(
                 "Speech", "There is no voice here. On Linux, install speech-dispatcher and a voice such as espeak-ng."
@@ -233,13 +233,13 @@ def play(name: str) -> None:
         process.startDetached()
 
 
-def chime(events: Sequence[agent.AgentEvent], sound: Play = play) -> None:
+def chime(events: Sequence[agent.AgentEvent]) -> None:
     """Play one sound if a turn in these events is done, or another if Wisp needs the person; none for a step."""
     ends = [event.outcome for event in events if isinstance(event, agent.TurnEnded)]
     if agent.Outcome.WAITING in ends or any(isinstance(event, agent.ApprovalWanted) for event in events):
-        sound("needs-you")
+        play("needs-you")
     elif any(end in _DONE for end in ends):
-        sound("done")
+        play("done")
 
 
 def _nothing() -> None:

@@ -281,8 +281,8 @@ def pixmap(name: str, size: int, color: Color, ratio: float) -> QPixmap:
     return picture
 
 
-def icon(name: str, size: int, color: Color, ratio: float = 2.0) -> QIcon:
-    return QIcon(pixmap(name, size, color, ratio))
+def icon(name: str, size: int, color: Color) -> QIcon:
+    return QIcon(pixmap(name, size, color, 2.0))
 
 
 _MIRRORED = Qt.LayoutDirection.RightToLeft

@@ -38,8 +38,8 @@ from app.protocol.message import CallClosed
 from app.settings.store import Settings
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Registry, TurnContext, admitted
-from scripts.bench.memory import filled, opened_with, questions
 from tests.conftest import DATA
+from tests.support.facts import filled, opened_with, questions
 from tests.support.stage import Stage
 from tests.support.waiting import eventually
 

@@ -35,7 +35,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     ("words", "meant"),
     [
         (["calculater"], 'wisp do "open calculater"'),
-        (["galery"], "wisp gallery"),
+        (["shedule"], "wisp schedule"),
         (["open", "the", "editor"], 'wisp do "open the editor"'),
     ],
 )
@@ -170,7 +170,7 @@ def test_an_address_of_the_settings_that_is_none_goes_nowhere(
     assert "'nonsense' in model.base_url is no address" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [[], ["presence"], ["welcome"], ["gallery"], ["--provider", "offline"]])
+@pytest.mark.parametrize("words", [[], ["presence"], ["welcome"], ["--provider", "offline"]])
 def test_windows_need_a_display(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,7 +180,7 @@ def test_windows_need_a_display(
     assert "there is no display here" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [[], ["welcome"], ["gallery"]])
+@pytest.mark.parametrize("words", [[], ["welcome"]])
 def test_a_display_that_does_not_answer_is_named(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

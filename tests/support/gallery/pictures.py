@@ -1,7 +1,8 @@
 """Pictures of the gallery, small and blurred, and how far two of them are apart.
 
 What is compared is where things are and what colour they have, by tiles of eight by eight pixels: how a font is
-smoothed does not count, a line that is missing does. `python -m tests.support.gallery` takes the reference pictures.
+smoothed does not count, a line that is missing does. `python -m tests.support.gallery.pictures` takes the reference
+pictures.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
-REFERENCE = Path(__file__).resolve().parents[1] / "data" / "gallery"
-_ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = Path(__file__).resolve().parents[2] / "data" / "gallery"
+_ROOT = Path(__file__).resolve().parents[3]
 _TILE = 8
-_FONTS = Path(__file__).resolve().parents[1] / "data" / "fonts.conf"
+_FONTS = Path(__file__).resolve().parents[2] / "data" / "fonts.conf"
 _TAKE = """
 import sys
 from pathlib import Path
 from app.ui import application
-from app.ui.gallery import board
+from tests.support.gallery import board
 application.make_application()
 board.shoot(board.boards(Path(sys.argv[2]) if sys.argv[2] else None, reduced=True), Path(sys.argv[1]))
 """

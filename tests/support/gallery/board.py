@@ -11,14 +11,12 @@ from typing import TypeVar
 from PySide6.QtCore import QEventLoop, QPoint, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QInputMethodEvent, QPainter, QPaintEvent
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QScrollArea, QTabWidget, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.agent.agent_events import Selected, Way
 from app.agent.recording import PastConversation, Spent
-from app.settings import tokens
 from app.ui.bubble.window import BubbleWindow
 from app.ui.composer.attachments import Attached
-from app.ui.gallery import samples
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.pages.listing import Page
@@ -26,13 +24,13 @@ from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
 from app.ui.pages.rewrite import RewritePage, difference
 from app.ui.presenter.view import Card, News
 from app.ui.presenter.wording import folded
-from app.ui.system.instance import Interrupts
 from app.ui.theme import drawing, theme
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Floating, WindowDeps
 from app.ui.windows.overlays import CaptionWindow
 from app.ui.windows.stage import RowMaker
+from tests.support.gallery import samples
 
 _HOUR_S = 3600
 _SAMPLES = (
@@ -223,7 +221,6 @@ class Board(QWidget):
 
 
 PLAIN = {scheme: ("", scheme) for scheme in theme.SCHEMES}
-EVERY = PLAIN | {f"{kind}-{scheme}": (kind, scheme) for kind in tokens.THEMES for scheme in theme.SCHEMES}
 """Themes and schemes by the names of their boards."""
 
 
@@ -243,22 +240,6 @@ def boards(
         board.setPalette(drawing.palette(look))
         made[name] = board
     return made
-
-
-def show(application: QApplication, made: Mapping[str, Board]) -> int:
-    """Show the boards in one window, each on a tab, until the person closes it. Returns the exit code."""
-    window = QTabWidget()
-    window.setWindowTitle("Wisp gallery")
-    for scheme, board in made.items():
-        scroll = QScrollArea()
-        scroll.setWidget(board)
-        window.addTab(scroll, scheme)
-    largest = max((board.size() for board in made.values()), key=lambda size: size.height())
-    window.resize(largest.boundedTo(application.primaryScreen().availableSize()))
-    window.show()
-    application.setQuitOnLastWindowClosed(True)
-    with Interrupts(application, application.quit) as interrupts:
-        return interrupts.exit_code(application.exec())
 
 
 def shoot(made: Mapping[str, Board], folder: Path) -> list[Path]:
