@@ -405,7 +405,8 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
 
     names = (*(name for made in _collections() for name in made), "extras", "finder")
     collections = {name: _Later(name, reload, connected) for name in names}
-    outside = Outside(reload, ThisMachine(), welcome, collections, PresenceSwitch(), _hear_key)
+    kinds = loading.card_kinds()
+    outside = Outside(reload, ThisMachine(), welcome, collections, PresenceSwitch(), kinds, _hear_key)
     return application.run(connect, settings, outside, on_ready=go_on)
 
 

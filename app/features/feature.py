@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from app.tools.edit import Undoable
     from app.tools.pictures import ModelSight
     from app.tools.registry import Family
+    from app.ui.cards.kinds import CardKind
     from app.ui.machine import Collection as Listing
 
 T = TypeVar("T")
@@ -181,6 +182,10 @@ class Feature:
 
     def collections(self) -> Mapping[str, Callable[[Ask], Listing]]:
         """Return what makes the lists on its pages, by the names of the pages."""
+        return {}
+
+    def cards(self) -> Mapping[str, CardKind]:
+        """Return its kinds of cards, by the names that the words of tools have for them (`kind`)."""
         return {}
 
     def checks(self) -> Sequence[Callable[[], Finding]]:

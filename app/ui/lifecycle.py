@@ -288,7 +288,8 @@ def run(
     quit_when: Awaitable[object] | None,
 ) -> int:
     """Run the presence until the person quits or `quit_when` is done. Returns the exit code."""
-    presence = Presence(parts.look, translation.words, parts.orb, parts.outside.collections, parts.outside.presences)
+    outside = parts.outside
+    presence = Presence(parts.look, translation.words, parts.orb, outside.collections, outside.presences, outside.kinds)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

@@ -9,6 +9,7 @@ from app.base.errors import WispError
 from app.base.texts import Phrase
 from app.base.values import dataclass, field
 from app.settings.store import Settings
+from app.ui.cards.kinds import CardKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +156,12 @@ def hear_no_key(_keys: str, _pressed: Callable[[], None], _lost: Callable[[str],
 class Outside:
     """What the presence needs besides its agent. `reload` reads the current settings; `welcome`: greet the person at
     the start; `collections` are the lists of stored things by name, such as `planned`, `memory` and `servers`;
-    `presences` are those that the person can switch to."""
+    `presences` are those that the person can switch to; `kinds` are the features' kinds of cards by name."""
 
     reload: Callable[[], Settings]
     machine: Machine
     welcome: bool = False
     collections: Mapping[str, Collection] = field(default_factory=dict)
     presences: Presences = field(default_factory=NoPresences)
+    kinds: Mapping[str, CardKind] = field(default_factory=dict)
     hear_key: HearKey = hear_no_key

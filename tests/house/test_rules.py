@@ -21,7 +21,6 @@ _BORDERS = ("app/tools/executor.py", "app/cli.py", "app/features/loading.py", "a
 _NAMES_TOOLS = (
     *("app/tools/", "app/features/", "app/protocol/dialects/"),
     *("app/providers/anthropic/", "app/providers/offline/"),  # a vendor's tools and a sentence become calls by name
-    "app/ui/cards/made.py",  # so does the press of a button
     "app/ui/gallery/",  # it shows made-up turns
 )
 
@@ -112,7 +111,9 @@ def test_help_loads_neither_qt_nor_the_desktop() -> None:
 
 def test_every_feature_is_known_and_held_apart_from_the_others() -> None:
     folders = {path.parent.name for path in (ROOT / "app" / "features").glob("*/__init__.py")}
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
     lists = [one.get("modules") or one["forbidden_modules"] for one in contracts if one["id"] in ("features", "names")]
     assert [folders, folders] == [{name.rpartition(".")[2] for name in names} for names in lists]
     assert folders == set(loading.OWN)

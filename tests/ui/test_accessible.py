@@ -40,8 +40,8 @@ from app.ui.presenter import offers
 from app.ui.theme.appearance import Look
 from app.ui.welcome import WelcomeWindow
 from tests.support.observer import Seen, observe
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, MemoryArchive
 
 _ROLELESS = frozenset({"filler", "panel", "unknown", "invalid", "client widget", "frame", "drawing area"})

@@ -37,10 +37,10 @@ from app.ui.presenter.view import NoticeItem
 from app.ui.theme.appearance import Look
 from tests.support.mcp_world import a_world
 from tests.support.pages import collection
+from tests.support.presence import Drive
 from tests.support.signed_server import serve_signed
 from tests.support.waiting import until
 from tests.support.walls import needs_wall
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
 
 DAILY = When("cron", "0 9 * * *", "Europe/Berlin")

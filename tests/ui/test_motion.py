@@ -22,8 +22,9 @@ from app.ui.gallery import samples
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
 from tests.support.pages import collection
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive, without_a_compositor
+from tests.ui.conftest import without_a_compositor
 from tests.ui.fake_agent import FakeAgent
 
 pytestmark = without_a_compositor

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from app.base.findings import Finding
     from app.tools.registry import Family
+    from app.ui.cards.kinds import CardKind
     from app.ui.machine import Collection
 
 
@@ -40,6 +41,11 @@ class AppsFeature(Feature):
         from app.features.apps.library import AppLibrary
 
         return {"apps": lambda _ask: AppLibrary()}
+
+    def cards(self) -> Mapping[str, CardKind]:
+        from app.features.apps.cards import AppCard
+
+        return {"app": AppCard()}
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
         from app.features.apps.check import small_apps

@@ -477,7 +477,7 @@ class RowMaker(QObject):
         for old in (self._newest, key):
             widget = rows.get(old)
             if isinstance(widget, CardRow) and old not in self._chosen:
-                widget.set_open(is_open=old == key or widget.is_of_something_made)
+                widget.set_open(is_open=old == key or widget.stays_open)
         self._newest = key
 
     def make(self, row: Row) -> RowWidget:
@@ -509,7 +509,7 @@ class RowMaker(QObject):
         return _QUIET[type(row)](self._theme, self._ticker)
 
     def _card(self, row: Card) -> CardRow:
-        is_open = self._chosen.get(row.key, row.key == self._newest or row.made is not None)
+        is_open = self._chosen.get(row.key, row.key == self._newest or row.content is not None)
         card = CardRow(self._theme, self._ticker, is_open=is_open)
         card.toggled.connect(lambda key: self._toggle_card(key, card))
         return card
