@@ -289,7 +289,15 @@ def run(
 ) -> int:
     """Run the presence until the person quits or `quit_when` is done. Returns the exit code."""
     outside = parts.outside
-    presence = Presence(parts.look, translation.words, parts.orb, outside.collections, outside.presences, outside.kinds)
+    presence = Presence(
+        parts.look,
+        translation.words,
+        parts.orb,
+        collections=outside.collections,
+        presences=outside.presences,
+        kinds=outside.kinds,
+        pages=outside.pages,
+    )
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

@@ -20,7 +20,7 @@ from app.ui.approvals.devices import WITNESS
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
 from app.ui.cards.kinds import CardActions, CardKind
 from app.ui.composer.attachments import Attached, pictures, sent
-from app.ui.machine import Collection, NoPresences, Presences
+from app.ui.machine import Collection, ListPage, NoPresences, Presences
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import offers, presenter
@@ -106,12 +106,14 @@ class Presence(QObject):
         collections: Mapping[str, Collection] = MappingProxyType({}),
         presences: Presences = NoPresences(),  # noqa: B008 - it holds nothing
         kinds: Mapping[str, CardKind] = MappingProxyType({}),
+        pages: Sequence[ListPage] = (),
     ) -> None:
         super().__init__()
         roles.install()
         self._look = look
         self._collections = collections
         self._kinds = kinds
+        self._pages = pages
         self.inbox = Inbox(presenter.Presenter(words, kinds), look.theme.ms("frame"))
         self.inbox.view_changed.connect(self._show_view)
         self.inbox.events_shown.connect(self._note_moments)
@@ -141,7 +143,7 @@ class Presence(QObject):
 
     def _staged(self, orb: OrbWindow | None) -> Stage:
         """Create the stage with the windows, and connect its signals to what the presence does."""
-        stage = Stage(self._look, orb)
+        stage = Stage(self._look, orb, self._pages)
         stage.said.connect(self.send)
         stage.left.connect(self.close)
         stage.unfolded.connect(self.unfold)
@@ -183,7 +185,7 @@ class Presence(QObject):
         if self._panels is None:
             from app.ui.pages.panels import Panels
 
-            self._panels = Panels(self._look, self.stage, self.inbox, self._background, self._collections)
+            self._panels = Panels(self._look, self.stage, self.inbox, self._background, self._collections, self._pages)
             self._panels.agent = self._agent
         return self._panels
 
@@ -438,7 +440,7 @@ class Presence(QObject):
             case Choose():
                 self.send(intent.words, (), "")
             case Mend(remedy=Remedy.EXTRA):
-                self.panels.get_engine()
+                self.panels.get_extra()
             case Mend():
                 self.mending_wanted.emit(intent.remedy)
             case TakeBackTurn() if self._agent is not None:

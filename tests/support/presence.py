@@ -17,6 +17,7 @@ from app.ui.cards.kinds import CardKind
 from app.ui.machine import Collection
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
+from tests.support.pages import list_pages
 from tests.support.waiting import within
 from tests.ui.fake_agent import FakeAgent
 
@@ -79,7 +80,7 @@ def presence(
     every_press_counts: None,
     nothing_left_open: None,
 ) -> Iterator[Presence]:
-    made = Presence(still, collections=collections, kinds=kinds)
+    made = Presence(still, collections=collections, kinds=kinds, pages=list_pages())
     made.show()
     yield made
     made.close()

@@ -40,6 +40,7 @@ from app.ui.presenter import offers
 from app.ui.theme.appearance import Look
 from app.ui.welcome import WelcomeWindow
 from tests.support.observer import Seen, observe
+from tests.support.pages import list_pages
 from tests.support.presence import Drive
 from tests.support.waiting import until
 from tests.ui.fake_agent import FakeAgent, MemoryArchive
@@ -88,7 +89,7 @@ class Machine(NoMachine):
 
 @pytest.fixture
 def presence(still: Look) -> Iterator[Presence]:
-    made = Presence(still, collections=dict.fromkeys(_COLLECTIONS, Kept()))
+    made = Presence(still, collections=dict.fromkeys(_COLLECTIONS, Kept()), pages=list_pages())
     made.show()
     yield made
     made.close()
