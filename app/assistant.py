@@ -21,7 +21,6 @@ from app.agent.agent_events import (
 )
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
 from app.agent.inspection import DesktopInspector, PageInspector
-from app.agent.made import Drafts, LivePictures
 from app.agent.policy import Tier
 from app.agent.prompt import MachineFacts, ending
 from app.agent.recording import Archive, KeptFirst
@@ -165,17 +164,6 @@ class Assistant:
         media, echo = tuple(done.llm_media), done.llm_echo
         show(showable(ToolFinished(block.call_id, tool, done.ok, done.event, done.payload, echo, media, took)))
         return done.ok
-
-    async def surface_picture(self, surface_id: str) -> Media | None:
-        """Return what the window of a small app shows now; None while it is closed."""
-        windows = self.offered(LivePictures)
-        seen = await windows.look(surface_id) if windows else None
-        return Media(seen[0], "image/jpeg", seen[1], seen[2], surface_id) if seen else None
-
-    async def drawing_so_far(self, text: str) -> Media | None:
-        """Return how an SVG looks that the model still writes; None if nothing of it can be drawn yet."""
-        drafts = self.offered(Drafts)
-        return await drafts.draw(text) if drafts else None
 
     def offered(self, kind: type[T]) -> T | None:
         """Return what a feature of this conversation offers under this type; None if none does."""

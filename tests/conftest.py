@@ -18,6 +18,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from app.features import loading
 from tests.support.programs import chosen, private_defaults
 
+pytest_plugins = ("tests.support.presence",)
 DATA = Path(__file__).parent / "data"
 
 # Everything else of the environment is dropped: nobody's keys, folders, display or language change a result.

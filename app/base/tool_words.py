@@ -16,6 +16,9 @@ _GENERIC = "generic"
 _OBJECT_CHARS = 80
 _FIELD_CHARS = 60
 
+PLAIN_KINDS = ("row", "text", "terminal", "wait", "browser", "web")
+"""The kinds of cards that no feature brings."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verbs:

@@ -10,7 +10,8 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,20 @@ from app import options as shared
 from app.base import paths
 from app.base.errors import NeedsPerson, WispError
 from app.base.texts import Phrase
-from app.features.feature import Ask
 from app.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings import catalog, store
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
-from app.ui.machine import Collection, CollectionEntry, MachineFinding, ModelServer, PresenceEntry, hear_no_key
+from app.ui.machine import (
+    Ask,
+    Collection,
+    CollectionEntry,
+    ListPage,
+    MachineFinding,
+    ModelServer,
+    PresenceEntry,
+    hear_no_key,
+)
 
 if TYPE_CHECKING:
     from app.assistant import Assistant
@@ -275,10 +284,8 @@ async def _tell_what_goes_on(
 class _Later:
     """A collection whose module is imported only when the collection is first used."""
 
-    def __init__(self, name: str, settings: Callable[[], Settings], connected: Sequence[Assistant]) -> None:
-        self._name = name
-        self._settings = settings
-        self._connected = connected
+    def __init__(self, make: Callable[[], Collection]) -> None:
+        self._make = make
         self._made: Collection | None = None
 
     async def entries(self, search: str) -> Sequence[CollectionEntry]:
@@ -294,26 +301,37 @@ class _Later:
             self._made = await asyncio.to_thread(self._make)
         return self._made
 
-    def _make(self) -> Collection:
-        if self._name == "finder":
-            return Finder()
-        if self._name == "extras":
-            from app.features.extras import ExtraParts
 
-            return ExtraParts()
-        from app.services.files.workspace import workspace_of
+def _extras(_ask: Ask) -> Collection:
+    from app.features.extras import ExtraParts
 
-        ask = Ask(lambda: workspace_of(self._settings()), self._offered)
-        return next(made[self._name](ask) for made in _collections() if self._name in made)
-
-    def _offered(self, kind: type[Any]) -> Any:
-        return self._connected[-1].offered(kind) if self._connected else None
+    return ExtraParts()
 
 
-def _collections() -> list[Mapping[str, Callable[[Ask], Collection]]]:
+_EXTRAS = ListPage("extras", Phrase("Extras"), Phrase("Search extras"), _extras)
+
+
+def _pages() -> list[ListPage]:
+    """Return the pages of all features, in the order of the menu, and that of the extras."""
     from app.features import loading
 
-    return [made for _, made in loading.each(lambda feature: feature.collections())]
+    declared = [page for _, pages in loading.each(lambda feature: feature.collections()) for page in pages]
+    return [*sorted(declared, key=lambda page: page.rank), _EXTRAS]
+
+
+def _collections(
+    pages: Sequence[ListPage], settings: Callable[[], Settings], connected: Sequence[Assistant]
+) -> dict[str, Collection]:
+    """Return the lists of the pages by name, and the finder. Each is made when it is first used."""
+
+    def workspace() -> Path:
+        from app.services.files.workspace import workspace_of
+
+        return workspace_of(settings())
+
+    ask = Ask(workspace, lambda kind: connected[-1].offered(kind) if connected else None)
+    makes: dict[str, Callable[[], Collection]] = {page.name: partial(page.make, ask) for page in pages}
+    return {name: _Later(make) for name, make in {**makes, "finder": Finder}.items()}
 
 
 _FOUND_PROGRAMS = 3
@@ -403,9 +421,17 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
             asyncio.ensure_future(work) for _, work in loading.each(lambda feature: feature.accompany(presence.tell))
         )
 
-    names = (*(name for made in _collections() for name in made), "extras", "finder")
-    collections = {name: _Later(name, reload, connected) for name in names}
-    outside = Outside(reload, ThisMachine(), welcome, collections, PresenceSwitch(), _hear_key)
+    pages = _pages()
+    outside = Outside(
+        reload,
+        ThisMachine(),
+        welcome,
+        collections=_collections(pages, reload, connected),
+        presences=PresenceSwitch(),
+        kinds=loading.card_kinds(),
+        pages=pages,
+        hear_key=_hear_key,
+    )
     return application.run(connect, settings, outside, on_ready=go_on)
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from app.tools.edit import Undoable
     from app.tools.pictures import ModelSight
     from app.tools.registry import Family
-    from app.ui.machine import Collection as Listing
+    from app.ui.cards.kinds import CardKind
+    from app.ui.machine import ListPage
 
 T = TypeVar("T")
 
@@ -179,8 +180,12 @@ class Feature:
         module: Any = importlib.import_module(f"{package}.{'command' if name == first else name.replace('-', '_')}")
         return module  # type: ignore[no-any-return]
 
-    def collections(self) -> Mapping[str, Callable[[Ask], Listing]]:
-        """Return what makes the lists on its pages, by the names of the pages."""
+    def collections(self) -> Sequence[ListPage]:
+        """Return its pages, which list stored things."""
+        return ()
+
+    def cards(self) -> Mapping[str, CardKind]:
+        """Return its kinds of cards, by the names that the words of tools have for them (`kind`)."""
         return {}
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
@@ -197,11 +202,3 @@ class Feature:
 
     async def accompany(self, tell: Tell, /) -> None:
         """Run while the presence runs. It is cancelled at the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a list on a page may ask: the folder of the workspace, and what the conversation's features offer."""
-
-    workspace: Callable[[], Path]
-    offered: Callable[[type[Any]], Any]

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from app.base import resources
 from app.base.values import dataclass
 from app.features.feature import Feature
 from app.settings import catalog, store
 from app.settings.catalog import FEATURES_AGREED, FEATURES_OFF, listed
+from app.ui.cards.kinds import CardActions, CardContent, CardKind, Offered
+
+if TYPE_CHECKING:
+    from app.protocol.call import Media
 
 T = TypeVar("T")
 OWN = ("web", "browser", "mcp", "memory", "skills", "schedule", "apps", "looks")
@@ -75,6 +79,50 @@ def each(asked: Callable[[Feature], T]) -> Iterator[tuple[Feature, T]]:
             note_problem(feature.name, error)
         else:
             yield feature, answer
+
+
+def card_kinds() -> dict[str, CardKind]:
+    """Return the kinds of cards of all features, by their names. Of two with one name, the first counts."""
+    kinds: dict[str, CardKind] = {}
+    for feature, made in each(lambda feature: feature.cards()):
+        kinds = {name: _Guarded(feature.name, kind) for name, kind in made.items()} | kinds
+    return kinds
+
+
+class _Guarded(CardKind):
+    """A kind of card whose faults cost its own cards alone: from the first one on they stay as they are."""
+
+    def __init__(self, feature: str, kind: CardKind) -> None:
+        self._feature = feature
+        self._kind = kind
+        self.is_live, self.is_drawn = kind.is_live, kind.is_drawn
+
+    def shown(self, payload: Mapping[str, object], /) -> CardContent | None:
+        try:
+            return None if self._feature in _problems else self._kind.shown(payload)
+        except Exception as error:
+            note_problem(self._feature, error)
+            return None
+
+    async def press(self, button: str, content: CardContent, does: CardActions, /) -> None:
+        await self._kind.press(button, content, does)  # whose faults the presence tells the person
+
+    async def renewed(self, content: CardContent, offered: Offered, /) -> CardContent:
+        try:
+            return content if self._feature in _problems else await self._kind.renewed(content, offered)
+        except Exception as error:
+            note_problem(self._feature, error)
+            return content
+
+    def rested(self, content: CardContent, /) -> CardContent:
+        return self._kind.rested(content)
+
+    async def draft(self, text: str, offered: Offered, /) -> Media | None:
+        try:
+            return None if self._feature in _problems else await self._kind.draft(text, offered)
+        except Exception as error:
+            note_problem(self._feature, error)
+            return None
 
 
 def note_problem(name: str, error: Exception) -> None:

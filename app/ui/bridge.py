@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -15,7 +15,9 @@ from app.agent.recording import Archive
 from app.base.errors import WispError
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
+from app.ui.translation import words
 
+T = TypeVar("T")
 Listener = Callable[[agent.AgentEvent], None]
 
 
@@ -98,12 +100,8 @@ class Agent(Protocol):
         """Run one call that the person chose with a button; `show` gets its events. Return whether it worked."""
         ...
 
-    async def surface_picture(self, surface_id: str, /) -> agent.Media | None:
-        """Return what the window of a small app shows now; None while it is closed."""
-        ...
-
-    async def drawing_so_far(self, text: str, /) -> agent.Media | None:
-        """Return how an SVG looks that the model still writes; None if nothing of it can be drawn yet."""
+    def offered(self, kind: type[T], /) -> T | None:
+        """Return what a feature of the conversation offers under this type; None if none does."""
         ...
 
     async def picture(self, *, at_full_size: bool = False) -> agent.Media:
@@ -231,4 +229,4 @@ async def _told(work: Coroutine[Any, Any, None], tell: Tell) -> None:
     try:
         await work
     except WispError as error:
-        tell("error", error.for_people())
+        tell("error", error.for_people(words))

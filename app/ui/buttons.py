@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
@@ -294,6 +294,8 @@ class Header(QWidget):
         self._theme = theme
         self._name = name
         self.choices: list[ChoiceChip] = []
+        self.pages: Mapping[str, str] = {}
+        """The titles of the pages that list stored things, by name, in the order of the menu."""
         self._orb = Orb.IDLE
         self._running = False
         self._using: tuple[str, ...] = ()
@@ -342,14 +344,10 @@ class Header(QWidget):
             "history": tr("Bubble", "Conversations"),
             "news": self.more.accessibleName().replace(tr("Bubble", "More"), tr("Bubble", "What happened")),
             "usage": tr("Bubble", "Usage"),
-            "apps": tr("Collection", "Apps"),
-            "planned": tr("Collection", "Planned"),
-            "memory": tr("Collection", "Memory"),
-            "servers": tr("Collection", "Tool servers"),
-            "extras": tr("Collection", "Extras"),
+            **self.pages,
         }
-        for page, words in pages.items():
-            made.addAction(words, partial(self.page_wanted.emit, page))
+        for page, title in pages.items():
+            made.addAction(title, partial(self.page_wanted.emit, page))
         made.addSeparator()
         made.addAction(tr("Bubble", "Mark a part of the screen (Ctrl+M)"), self.region_wanted.emit)
         made.addAction(tr("Bubble", "Rewrite the selection (Ctrl+R)"), self.rewrite_wanted.emit)

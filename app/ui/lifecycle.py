@@ -288,7 +288,16 @@ def run(
     quit_when: Awaitable[object] | None,
 ) -> int:
     """Run the presence until the person quits or `quit_when` is done. Returns the exit code."""
-    presence = Presence(parts.look, translation.words, parts.orb, parts.outside.collections, parts.outside.presences)
+    outside = parts.outside
+    presence = Presence(
+        parts.look,
+        translation.words,
+        parts.orb,
+        collections=outside.collections,
+        presences=outside.presences,
+        kinds=outside.kinds,
+        pages=outside.pages,
+    )
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from app.base.errors import WispError
 from app.base.texts import Phrase
 from app.base.values import dataclass, field
 from app.settings.store import Settings
+from app.ui.cards.kinds import CardKind, Offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,35 @@ class Collection(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a list on a page may ask: the folder of the workspace, and what the conversation's features offer."""
+
+    workspace: Callable[[], Path]
+    offered: Offered
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """A page that lists stored things, with its texts, and what makes its list.
+
+    `search` names the field to search in, `nothing` is the sentence for an empty list. `change` names the action by
+    which the person changes an entry's title; None if they may not. `delete` is asked before an entry is deleted; None
+    for the question about what nothing brings back. `extra` is the part of Wisp without which the entries cannot be
+    shown: the list's action `get` gets it. In the menu, pages with a lower `rank` come first.
+    """
+
+    name: str
+    title: Phrase
+    search: Phrase
+    make: Callable[[Ask], Collection]
+    nothing: Phrase | None = None
+    change: Phrase | None = None
+    delete: Phrase | None = None
+    extra: str = ""
+    rank: int = 50
+
+
 def no_such_action(action: str) -> WispError:
     """Return the error of a collection that does not know the action."""
     return WispError(f"There is no action {action!r} here.")
@@ -154,12 +185,14 @@ def hear_no_key(_keys: str, _pressed: Callable[[], None], _lost: Callable[[str],
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What the presence needs besides its agent. `reload` reads the current settings; `welcome`: greet the person at
-    the start; `collections` are the lists of stored things by name, such as `planned`, `memory` and `servers`;
-    `presences` are those that the person can switch to."""
+    the start; `collections` are the lists of stored things by the names of their `pages`, and `finder`;
+    `presences` are those that the person can switch to; `kinds` are the features' kinds of cards by name."""
 
     reload: Callable[[], Settings]
     machine: Machine
     welcome: bool = False
     collections: Mapping[str, Collection] = field(default_factory=dict)
     presences: Presences = field(default_factory=NoPresences)
+    kinds: Mapping[str, CardKind] = field(default_factory=dict)
+    pages: Sequence[ListPage] = ()
     hear_key: HearKey = hear_no_key

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,17 @@ from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from app.agent import agent_events as agent
-from app.base.errors import Remedy
+from app.base.errors import Remedy, WispError
 from app.base.texts import ENGLISH, Translations
 from app.ui.approvals.devices import WITNESS
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
+from app.ui.cards.kinds import CardActions, CardKind
 from app.ui.composer.attachments import Attached, pictures, sent
-from app.ui.machine import Collection, NoPresences, Presences
+from app.ui.machine import Collection, ListPage, NoPresences, Presences
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import offers, presenter
-from app.ui.presenter.cards import place_of, pressed_name
+from app.ui.presenter.cards import place_of, pressed_name, replaced, with_content
 from app.ui.presenter.view import (
     Card,
     Choose,
@@ -31,9 +33,9 @@ from app.ui.presenter.view import (
     KeepTurn,
     Mend,
     OpenPicture,
+    PressCard,
     SaveGuide,
     TakeBackTurn,
-    UseMade,
     View,
 )
 from app.ui.system.tray import Actions, menu_for
@@ -78,7 +80,7 @@ async def _turn(agent: Agent, *, text: str, attached: tuple[Attached, ...], own:
 
 if TYPE_CHECKING:
     from app.ui.bubble.window import BubbleWindow
-    from app.ui.cards.made import MadeThings
+    from app.ui.cards.live import LiveCards
     from app.ui.composer.window import ComposerView
     from app.ui.pages.panels import Panels
     from app.ui.windows.curtain import XConnection
@@ -103,19 +105,23 @@ class Presence(QObject):
         orb: OrbWindow | None = None,
         collections: Mapping[str, Collection] = MappingProxyType({}),
         presences: Presences = NoPresences(),  # noqa: B008 - it holds nothing
+        kinds: Mapping[str, CardKind] = MappingProxyType({}),
+        pages: Sequence[ListPage] = (),
     ) -> None:
         super().__init__()
         roles.install()
         self._look = look
         self._collections = collections
-        self.inbox = Inbox(presenter.Presenter(words), look.theme.ms("frame"))
+        self._kinds = kinds
+        self._pages = pages
+        self.inbox = Inbox(presenter.Presenter(words, kinds), look.theme.ms("frame"))
         self.inbox.view_changed.connect(self._show_view)
         self.inbox.events_shown.connect(self._note_moments)
         self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit, presences)
         self._background = BackgroundTasks(self.tell, self._tell_bug)
         self.turns = Turns(self.tell, self._background)
         self._panels: Panels | None = None
-        self._things: MadeThings | None = None
+        self._cards: LiveCards | None = None
         self._asked = ""
         self._lent_at: int | None = None
         """The number of presses when the person last sent a message from the bubble, which then lends its keyboard."""
@@ -137,7 +143,7 @@ class Presence(QObject):
 
     def _staged(self, orb: OrbWindow | None) -> Stage:
         """Create the stage with the windows, and connect its signals to what the presence does."""
-        stage = Stage(self._look, orb)
+        stage = Stage(self._look, orb, self._pages)
         stage.said.connect(self.send)
         stage.left.connect(self.close)
         stage.unfolded.connect(self.unfold)
@@ -179,17 +185,49 @@ class Presence(QObject):
         if self._panels is None:
             from app.ui.pages.panels import Panels
 
-            self._panels = Panels(self._look, self.stage, self.inbox, self._background, self._collections)
+            self._panels = Panels(self._look, self.stage, self.inbox, self._background, self._collections, self._pages)
             self._panels.agent = self._agent
         return self._panels
 
     @property
-    def things(self) -> MadeThings:
-        if self._things is None:
-            from app.ui.cards.made import MadeThings
+    def cards(self) -> LiveCards:
+        if self._cards is None:
+            from app.ui.cards.live import LiveCards
 
-            self._things = MadeThings(self)
-        return self._things
+            self._cards = LiveCards(
+                self._kinds,
+                self.inbox,
+                agent=lambda: self._agent,
+                is_open=lambda: self.is_open,
+                actions=self._actions_on,
+                begin=self.in_background,
+            )
+        return self._cards
+
+    def _actions_on(self, card: Card) -> CardActions:
+        """Return what a press on the card may do."""
+        from app.ui.cards.live import copy_picture
+
+        return CardActions(
+            perform=self._perform,
+            tell=partial(self.tell, "info"),
+            attach=self._attach,
+            save_copy=self.panels.save_copy,
+            carry_out=self.panels.carry_out,
+            copy_picture=partial(copy_picture, card=card),
+            show=lambda content: self.inbox.change(lambda view: replaced(view, with_content(card, content))),
+            offered=lambda kind: self._agent and self._agent.offered(kind),
+        )
+
+    async def _perform(self, tool: str, arguments: Mapping[str, Any], /, *, is_shown: bool = True) -> bool:
+        """Run a tool as the person's own act."""
+        if self._agent is None:
+            raise WispError(QCoreApplication.translate("Panels", "Wisp is still starting. Try again in a moment."))
+        return await self._agent.perform(tool, arguments, self.inbox.receive if is_shown else _unshown)
+
+    def _attach(self, file: Path) -> None:
+        self.open()
+        self.composer.files_offered.emit([file])
 
     @property
     def session(self) -> Agent | None:
@@ -402,7 +440,7 @@ class Presence(QObject):
             case Choose():
                 self.send(intent.words, (), "")
             case Mend(remedy=Remedy.EXTRA):
-                self.panels.get_engine()
+                self.panels.get_extra()
             case Mend():
                 self.mending_wanted.emit(intent.remedy)
             case TakeBackTurn() if self._agent is not None:
@@ -414,8 +452,8 @@ class Presence(QObject):
                 self.stage.open_picture(intent.picture)
             case SaveGuide():
                 self.panels.save_guide(intent.steps)
-            case UseMade():
-                self.things.use(intent.use, intent.card)
+            case PressCard():
+                self.cards.press(intent)
 
     # -- showing
 
@@ -442,7 +480,7 @@ class Presence(QObject):
             return
         if self.stage.is_open:
             self.stage.fill(view)
-            self.things.follow(view)
+            self.cards.follow(view)
         elif view.attended:
             self._show_bubble()
 
@@ -452,7 +490,7 @@ class Presence(QObject):
             return
         self.stage.show_bubble(self.inbox.view, writes=writes)
         if self.inbox.view.items:
-            self.things.follow(self.inbox.view)
+            self.cards.follow(self.inbox.view)
 
     def _menu(self, place: QPoint) -> None:
         menu = drawing.Menu(self.theme, self.orb)
@@ -475,6 +513,10 @@ class Presence(QObject):
 
 def _nothing() -> None:
     """Do nothing. It stands for the function that ends the subscription, while there is none."""
+
+
+def _unshown(_event: agent.AgentEvent) -> None:
+    """Ignore the events of a call that needs no card."""
 
 
 def _share(view: View) -> float | None:

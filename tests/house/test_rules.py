@@ -21,7 +21,6 @@ _BORDERS = ("app/tools/executor.py", "app/cli.py", "app/features/loading.py", "a
 _NAMES_TOOLS = (
     *("app/tools/", "app/features/", "app/protocol/dialects/"),
     *("app/providers/anthropic/", "app/providers/offline/"),  # a vendor's tools and a sentence become calls by name
-    "app/ui/cards/made.py",  # so does the press of a button
 )
 
 

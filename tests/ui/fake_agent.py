@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
@@ -23,6 +23,7 @@ from app.desktop.x11.windows import X11Windows
 from app.ui.bridge import Listener
 
 _ARRANGED_S = 10.0
+T = TypeVar("T")
 
 
 class MemoryArchive:
@@ -90,10 +91,7 @@ class FakeAgent:
         self.screen = b""
         self.reopened: list[str] = []
         self.performed: list[tuple[str, dict[str, Any]]] = []
-        self.looked_at: list[str] = []
-        self.windows: dict[str, Media] = {}
-        self.drafts: list[str] = []
-        self.drawn = asyncio.Queue[Media | None]()
+        self.offers: dict[type[Any], object] = {}
         self._listeners: list[Listener] = []
         self._released = asyncio.Event()
 
@@ -143,13 +141,9 @@ class FakeAgent:
         show(agent.ToolFinished("by-hand", tool, True, tool, {"title": "done"}))
         return True
 
-    async def surface_picture(self, surface_id: str) -> Media | None:
-        self.looked_at.append(surface_id)
-        return self.windows.get(surface_id)
-
-    async def drawing_so_far(self, text: str) -> Media | None:
-        self.drafts.append(text)
-        return await self.drawn.get()
+    def offered(self, kind: type[T]) -> T | None:
+        found: Any = self.offers.get(kind)
+        return found  # type: ignore[no-any-return]
 
     async def picture(self, *, at_full_size: bool = False) -> Media:
         return Media(self.screen if at_full_size else b"", "image/png", 1280, 800, "the screen")

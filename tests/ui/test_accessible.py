@@ -40,8 +40,9 @@ from app.ui.welcome import WelcomeWindow
 from tests.support.gallery import samples
 from tests.support.gallery.board import pages, past
 from tests.support.observer import Seen, observe
+from tests.support.pages import list_pages
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, MemoryArchive
 
 _ROLELESS = frozenset({"filler", "panel", "unknown", "invalid", "client widget", "frame", "drawing area"})
@@ -88,7 +89,7 @@ class Machine(NoMachine):
 
 @pytest.fixture
 def presence(still: Look) -> Iterator[Presence]:
-    made = Presence(still, collections=dict.fromkeys(_COLLECTIONS, Kept()))
+    made = Presence(still, collections=dict.fromkeys(_COLLECTIONS, Kept()), pages=list_pages())
     made.show()
     yield made
     made.close()

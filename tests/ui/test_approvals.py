@@ -31,8 +31,8 @@ from app.ui.presence import Presence
 from app.ui.theme import drawing, theme
 from scripts.device import PersonsDevices
 from tests.support.gallery import samples
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand
 
 _ROOM = 344

@@ -20,8 +20,8 @@ from app.ui.composer.field import ComposerField
 from app.ui.composer.window import ComposerView
 from app.ui.presence import Presence
 from app.ui.windows.region import RegionWindow
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
 
 

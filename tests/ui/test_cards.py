@@ -22,8 +22,8 @@ from app.ui.presenter.view import Card, ShownPicture
 from app.ui.theme.appearance import Look
 from app.ui.windows.overlays import PictureWindow
 from tests.support.gallery import samples
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 
 Made = Callable[[Sequence[agent_events.AgentEvent], str], CardRow]
 

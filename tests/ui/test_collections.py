@@ -36,11 +36,11 @@ from app.ui.presence import Presence
 from app.ui.presenter.view import NoticeItem
 from app.ui.theme.appearance import Look
 from tests.support.mcp_world import a_world
-from tests.support.pages import collection
+from tests.support.pages import collection, list_pages
+from tests.support.presence import Drive
 from tests.support.signed_server import serve_signed
 from tests.support.waiting import until
 from tests.support.walls import needs_wall
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
 
 DAILY = When("cron", "0 9 * * *", "Europe/Berlin")
@@ -57,7 +57,7 @@ def planned(tmp_path: Path, own_data_folder: Path, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def presence(still: Look, tmp_path: Path, own_data_folder: Path) -> Iterator[Presence]:
     kept = {name: collection(name, tmp_path) for name in ("planned", "memory", "servers")}
-    made = Presence(still, collections=kept)
+    made = Presence(still, collections=kept, pages=list_pages())
     made.show()
     yield made
     made.close()
@@ -194,9 +194,8 @@ def test_a_running_server_shows_its_tools_and_its_last_words_and_is_switched_off
             dies = {"search": [{"stderr": "out of paper"}, {"die": 3}]}
             told = {"tools": [{"name": "search"}, {"name": "add"}], "calls": dies}
             entry = world.entry(told, "notes")
-            presence = Presence(
-                still, collections={"servers": collection("servers", world.workspace, lambda: world.servers)}
-            )
+            servers = collection("servers", world.workspace, lambda: world.servers)
+            presence = Presence(still, collections={"servers": servers}, pages=list_pages())
             presence.show()
             try:
                 page = await opened(presence, "Tool servers", "notes")
@@ -352,7 +351,7 @@ async def test_apps_stand_with_their_pictures_and_are_renamed_and_taken_out_of_t
     library = AppLibrary()
     svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><circle r="60" fill="#00ff00"/></svg>'
     library.store.create(APP, "Meals", Written("<html></html>", "Counts.", svg), ChangeOrigin("t", "create_app"))
-    presence = Presence(still, collections={"apps": library})
+    presence = Presence(still, collections={"apps": library}, pages=list_pages())
     presence.show()
     try:
         page = await opened(presence, "Apps", "Meals")
@@ -418,7 +417,7 @@ def test_one_press_after_a_failure_begins_to_get_what_shows_apps_and_its_line_sa
     monkeypatch.setenv("PATH", str(own_data_folder))  # so that there is no Chromium
     monkeypatch.setattr(sys, "frozen", True, raising=False)  # a Wisp that cannot take anything in
     store.save(SURFACE_ENGINE, "chromium")
-    presence, agent = Presence(still, collections={"apps": AppLibrary()}), FakeAgent()
+    presence, agent = Presence(still, collections={"apps": AppLibrary()}, pages=list_pages()), FakeAgent()
     presence.show()
     lacks = {"tag": "launch_app", "reason": "Nothing shows apps.", "needs_person": True, "remedy": "extra"}
 

@@ -14,8 +14,8 @@ from app.ui.composer.field import ComposerField
 from app.ui.composer.home import rest_of
 from app.ui.presence import Presence
 from tests.support.observer import observe
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
 
 _LETTER = "Send Anna the letter"

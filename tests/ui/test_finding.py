@@ -16,8 +16,8 @@ from app.ui.composer.intake import searched
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
 from tests.support.gallery import samples
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
 
 ENTRY = "[Desktop Entry]\nType=Application\nName={name}\nExec=/usr/bin/touch {made}\n"

@@ -26,8 +26,8 @@ from app.ui.presenter.view import NoticeItem
 from app.ui.system.hotkey import Hotkey
 from scripts.device import PersonsDevices
 from tests.support.gallery import samples
+from tests.support.presence import Drive
 from tests.support.waiting import until, within
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, hand_now, has_keys
 
 _SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)

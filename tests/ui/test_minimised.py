@@ -20,8 +20,8 @@ from app.ui.orb.state import Orb
 from app.ui.presence import Presence
 from tests.support.gallery import samples
 from tests.support.observer import observe
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand
 
 _PRESS = """

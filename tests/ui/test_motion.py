@@ -21,9 +21,10 @@ from app.ui.composer.home import HomeView
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
 from tests.support.gallery import samples
-from tests.support.pages import collection
+from tests.support.pages import collection, list_pages
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive, without_a_compositor
+from tests.ui.conftest import without_a_compositor
 from tests.ui.fake_agent import FakeAgent
 
 pytestmark = without_a_compositor
@@ -37,7 +38,7 @@ def presence(qapp: QApplication, tmp_path: Path, own_data_folder: Path) -> Itera
     """One that moves, with all of its pages."""
     look = application.look_of(qapp, Settings({"presence.scheme": "light"}, {}))
     kept = {name: collection(name, tmp_path) for name in ("planned", "memory", "servers")}
-    made = Presence(look, collections={**kept, "apps": AppLibrary()})
+    made = Presence(look, collections={**kept, "apps": AppLibrary()}, pages=list_pages())
     made.show()
     yield made
     made.close()

@@ -18,8 +18,8 @@ from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
 from app.ui.presence import Presence
 from app.ui.presenter.view import Asked, TurnOutcome
 from tests.support.gallery import samples
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, MemoryArchive
 
 LETTER = PastConversation("c1", "The letter to Anna", 100.0, 200.0, 2, 0.12)

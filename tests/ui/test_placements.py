@@ -20,8 +20,9 @@ from app.ui.theme.theme import Theme
 from app.ui.welcome import WelcomeWindow
 from app.ui.windows.orb_placement import OrbPlacement, first_place, snapped
 from tests.support.gallery import samples
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive, without_a_compositor
+from tests.ui.conftest import without_a_compositor
 from tests.ui.fake_agent import FakeAgent
 
 pytestmark = without_a_compositor

@@ -37,8 +37,9 @@ from app.ui.theme.appearance import Look
 from app.ui.theme.motion import Step
 from scripts.device import PersonsDevices
 from tests.support.gallery import samples
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive, without_a_compositor
+from tests.ui.conftest import without_a_compositor
 from tests.ui.fake_agent import FakeAgent, center_of, hand, has_keys
 
 pytestmark = without_a_compositor

@@ -15,8 +15,8 @@ from app.base.errors import WispError
 from app.ui.bubble.rows import ProseText
 from app.ui.pages.rewrite import RewritePage, difference
 from app.ui.presence import Presence
+from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent
 
 _OLD = "Dear Ada,  I am late."

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.features.apps.settings import ALL
-from app.features.feature import Ask, Feature, OpenFeature, Room, Tell
+from app.features.feature import Feature, OpenFeature, Room, Tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from app.base.findings import Finding
     from app.tools.registry import Family
-    from app.ui.machine import Collection
+    from app.ui.cards.kinds import CardKind
+    from app.ui.machine import Ask, Collection, ListPage
 
 
 class AppsFeature(Feature):
@@ -38,10 +39,32 @@ class AppsFeature(Feature):
 
         return opened(room)
 
-    def collections(self) -> Mapping[str, Callable[[Ask], Collection]]:
-        from app.features.apps.library import AppLibrary
+    def collections(self) -> Sequence[ListPage]:
+        from app.base.texts import Phrase
+        from app.ui.machine import ListPage
 
-        return {"apps": lambda _ask: AppLibrary()}
+        def library(_ask: Ask) -> Collection:
+            from app.features.apps.library import AppLibrary
+
+            return AppLibrary()
+
+        page = ListPage(
+            "apps",
+            Phrase("Apps"),
+            Phrase("Search apps"),
+            library,
+            nothing=Phrase("There are no apps yet. Say “make a timer”."),
+            change=Phrase("Rename"),
+            delete=Phrase("Delete “{title}” with all that it keeps? “wisp undo” in a terminal brings it back."),
+            extra="surfaces",
+            rank=10,
+        )
+        return (page,)
+
+    def cards(self) -> Mapping[str, CardKind]:
+        from app.features.apps.cards import AppCard
+
+        return {"app": AppCard()}
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
         from app.features.apps.check import small_apps

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.agent.made import LivePictures
 from app.features.apps.answers import AnsweringParts, SurfaceAnswers
+from app.features.apps.cards import LivePictures
 from app.features.apps.client import ServedApps, SurfaceEngine
 from app.features.apps.store import SurfaceStore, standard_folder
 from app.features.apps.tools import SurfaceDocs, SurfaceHints, SurfaceTools

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 from app.features.feature import Feature, OpenFeature, Room
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.tools.edit import Undoable
     from app.tools.registry import Family
+    from app.ui.cards.kinds import CardKind
 
 
 class LooksFeature(Feature):
@@ -30,7 +33,7 @@ class LooksFeature(Feature):
     def open(self, room: Room, /) -> OpenFeature:
         import asyncio
 
-        from app.agent.made import Drafts
+        from app.features.looks.cards import Drafts
         from app.features.looks.drawings import DraftDrawer, Drawings
         from app.features.looks.tools import Looks
         from app.features.looks.wallpaper import DesktopWallpaper
@@ -53,6 +56,11 @@ class LooksFeature(Feature):
             offers={Drafts: DraftDrawer(renderer)},
             close=close,
         )
+
+    def cards(self) -> Mapping[str, CardKind]:
+        from app.features.looks.cards import DrawingCard, PictureCard
+
+        return {"picture": PictureCard(), "drawing": DrawingCard()}
 
     def undoables(self, *, has_screen: bool) -> Sequence[Undoable]:
         from app.features.looks.wallpaper import DesktopWallpaper

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.features.feature import Ask, Feature, OpenFeature, Room
+from app.features.feature import Feature, OpenFeature, Room
 from app.features.mcp.settings import ALL, SERVER_START_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from app.base.findings import Finding
     from app.tools.registry import Family
-    from app.ui.machine import Collection
+    from app.ui.machine import Ask, Collection, ListPage
 
 
 class ToolServerFeature(Feature):
@@ -52,11 +52,19 @@ class ToolServerFeature(Feature):
             close=servers.close,
         )
 
-    def collections(self) -> Mapping[str, Callable[[Ask], Collection]]:
-        from app.features.mcp.page import ToolServers
-        from app.features.mcp.servers import McpServers
+    def collections(self) -> Sequence[ListPage]:
+        from app.base.texts import Phrase
+        from app.ui.machine import ListPage
 
-        return {"servers": lambda ask: ToolServers(ask.workspace(), lambda: ask.offered(McpServers))}
+        def servers(ask: Ask) -> Collection:
+            from app.features.mcp.page import ToolServers
+            from app.features.mcp.servers import McpServers
+
+            return ToolServers(ask.workspace(), lambda: ask.offered(McpServers))
+
+        nothing = Phrase("No tool server is added yet. “wisp mcp add” in a terminal adds one.")
+        search = Phrase("Search tool servers")
+        return (ListPage("servers", Phrase("Tool servers"), search, servers, nothing=nothing, rank=40),)
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
         from app.features.mcp.check import tool_servers

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.features.feature import Ask, Feature, OpenFeature, Room
+from app.features.feature import Feature, OpenFeature, Room
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from app.base.findings import Finding
     from app.tools.registry import Family
-    from app.ui.machine import Collection
+    from app.ui.machine import Ask, Collection, ListPage
 
 
 class Memory(Feature):
@@ -45,10 +45,25 @@ class Memory(Feature):
             close=close,
         )
 
-    def collections(self) -> Mapping[str, Callable[[Ask], Collection]]:
-        from app.features.memory.page import RememberedFacts
+    def collections(self) -> Sequence[ListPage]:
+        from app.base.texts import Phrase
+        from app.ui.machine import ListPage
 
-        return {"memory": lambda _ask: RememberedFacts()}
+        def facts(_ask: Ask) -> Collection:
+            from app.features.memory.page import RememberedFacts
+
+            return RememberedFacts()
+
+        page = ListPage(
+            "memory",
+            Phrase("Memory"),
+            Phrase("Search the memory"),
+            facts,
+            nothing=Phrase("Nothing is remembered yet. Say “remember that …”."),
+            change=Phrase("Change"),
+            rank=30,
+        )
+        return (page,)
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
         from app.features.memory.check import memory

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.features.feature import Ask, Feature, OpenFeature, Room, Tell
+from app.features.feature import Feature, OpenFeature, Room, Tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from app.base.findings import Finding
     from app.tools.registry import Family
-    from app.ui.machine import Collection
+    from app.ui.machine import Ask, Collection, ListPage
 
 
 class Schedule(Feature):
@@ -48,10 +48,18 @@ class Schedule(Feature):
             handlers=(ScheduleTools(kept, room.workspace.folder, check_names, devices=devices),), close=close
         )
 
-    def collections(self) -> Mapping[str, Callable[[Ask], Collection]]:
-        from app.features.schedule.page import PlannedTasks
+    def collections(self) -> Sequence[ListPage]:
+        from app.base.texts import Phrase
+        from app.ui.machine import ListPage
 
-        return {"planned": lambda _ask: PlannedTasks()}
+        def tasks(_ask: Ask) -> Collection:
+            from app.features.schedule.page import PlannedTasks
+
+            return PlannedTasks()
+
+        nothing = Phrase("Nothing is planned. Say “every day at 9 …” and Wisp asks whether to keep it.")
+        search = Phrase("Search what is planned")
+        return (ListPage("planned", Phrase("Planned"), search, tasks, nothing=nothing, rank=20),)
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
         from app.features.schedule.check import schedules

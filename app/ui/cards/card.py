@@ -20,12 +20,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from app.base.tool_words import tool_words
+from app.base.tool_words import PLAIN_KINDS, tool_words
 from app.ui.bubble.rows import ProseText, RowWidget
 from app.ui.cards.contents import (
     BrowserView,
     CardHead,
     CardPart,
+    ContentView,
     SourcesView,
     elapsed_words,
     fits_in_line,
@@ -33,10 +34,9 @@ from app.ui.cards.contents import (
     paint_head,
     words_left,
 )
-from app.ui.cards.made import MadeView
 from app.ui.cards.picture import CodeView, FilmStrip, PictureView
 from app.ui.presenter.cards import frames_of, newest_picture
-from app.ui.presenter.view import Card, OpenPicture, SaveGuide, ShownPicture, Status, Use, UseMade
+from app.ui.presenter.view import Card, OpenPicture, PressCard, SaveGuide, ShownPicture, Status
 from app.ui.presenter.wording import Fold
 from app.ui.theme.drawing import font, placed, put
 from app.ui.theme.motion import Ticker
@@ -137,9 +137,9 @@ class CardRow(_Openable):
         self.update()
 
     @property
-    def is_of_something_made(self) -> bool:
-        """Whether the card shows a picture or a small app, which stays open."""
-        return self._card is not None and self._card.made is not None
+    def stays_open(self) -> bool:
+        """Whether the card shows what a feature has for it, such as a small app."""
+        return self._card is not None and self._card.content is not None
 
     def set_open(self, *, is_open: bool) -> None:
         if is_open != self.is_open:
@@ -226,7 +226,7 @@ class CardRow(_Openable):
         output = with_left_out(card.output, card.output_left_out) if self.is_open and card.output.strip() else ""
         self._output = self._code(self._output, output)
         self._fill_own(card)
-        picture = card.picture if self.is_open and card.made is None else None
+        picture = card.picture if self.is_open and card.content is None else None
         if picture is None:
             _drop(self._picture)
             self._picture = None
@@ -244,15 +244,15 @@ class CardRow(_Openable):
             self._own = None
             return
         if self._own is None:
-            self._own = _shown(_OWN[card.kind](self.theme, self))
+            self._own = _shown(_OWN.get(card.kind, ContentView)(self.theme, self))
             self._own.opened.connect(self._open_picture)
             self._own.height_changed.connect(self.height_changed)
-            self._own.used.connect(self._use)
+            self._own.pressed.connect(self._press)
         self._own.show_card(card)
 
-    def _use(self, use: Use) -> None:
+    def _press(self, button: str) -> None:
         if self._card is not None:
-            self.intended.emit(UseMade(use, self._card))
+            self.intended.emit(PressCard(button, self._card))
 
     def _open_picture(self, picture: ShownPicture) -> None:
         self.intended.emit(OpenPicture(picture))
@@ -373,15 +373,15 @@ def with_left_out(text: str, count: int) -> str:
 
 def _own_body(card: Card) -> str:
     """Return the text that the call wrote; "" if the card's head shows all of it, or a picture what it makes."""
-    is_seen = card.kind == "made" and card.picture is not None
+    is_seen = card.kind not in PLAIN_KINDS and card.picture is not None
     return "" if is_seen or card.body.strip() in card.object else card.body
 
 
-_OWN: Mapping[str, type[CardPart]] = {"browser": BrowserView, "web": SourcesView, "made": MadeView}
+_OWN: Mapping[str, type[CardPart]] = {"browser": BrowserView, "web": SourcesView}
 
 
 def _has_own(card: Card) -> bool:
-    return card.kind in _OWN and bool(card.sights or card.sources or card.made)
+    return bool(card.sights or card.sources or card.content)
 
 
 def _elapsed(card: Card) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QDesktopServices,
@@ -18,21 +18,23 @@ from PySide6.QtWidgets import QSlider, QWidget
 
 from app.base.values import dataclass
 from app.ui.bubble.rows import RowWidget
-from app.ui.buttons import DrawnButton
+from app.ui.buttons import DrawnButton, WordButton
+from app.ui.cards.kinds import CardContent
 from app.ui.cards.picture import CodeView, PictureView
-from app.ui.presenter.view import BrowserStep, Card, ChecklistLine, ShownChecklist, Source, Status
+from app.ui.presenter.view import BrowserStep, Card, ChecklistLine, ShownChecklist, ShownPicture, Source, Status
 from app.ui.presenter.wording import visible
 from app.ui.theme import drawing
-from app.ui.theme.drawing import font, lines_of, placed
+from app.ui.theme.drawing import font, lines_of, placed, put
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Color, Theme
+from app.ui.translation import words
 
 
 class CardPart(QWidget):
-    """A part of a card. `opened` carries a picture to see in full size, `used` the `Use` of a pressed button."""
+    """A part of a card. `opened` carries a picture to see in full size, `pressed` the name of a pressed button."""
 
     opened = Signal(object)
-    used = Signal(object)
+    pressed = Signal(str)
     height_changed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -45,6 +47,79 @@ class CardPart(QWidget):
     def height_for(self, width: int) -> int:
         """Lay out for a width and return the height in pixels."""
         raise NotImplementedError
+
+
+class ContentView(CardPart):
+    """What a feature's card shows: a picture, a line about it, and buttons."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, parent)
+        self._content = CardContent()
+        self._line = ""
+        self.picture = PictureView(theme, self)
+        self.picture.opened.connect(self._press)
+        self.buttons: dict[str, WordButton] = {}
+
+    def show_card(self, card: Card) -> None:
+        content = card.content or CardContent()
+        if card.picture is not None:
+            self.picture.show_picture(card.picture)
+        had_picture = not self.picture.isHidden()
+        self.picture.setVisible(card.picture is not None)
+        if (content, had_picture) != (self._content, card.picture is not None) or not self.buttons:
+            self._fill(content)
+            self._content = content
+            self._line = content.line.said(words) if content.line else ""
+            self.height_changed.emit()
+        self.update()
+
+    def height_for(self, width: int) -> int:
+        theme, gap = self.theme, self.theme.size("gap")
+        y = 0
+        if not self.picture.isHidden():
+            high = self.picture.height_for(width)
+            self.picture.setGeometry(0, 0, min(self.picture.width_for(high), width), high)
+            y = high + gap
+        if self._line:
+            y += theme.type("small").line + gap
+        x = 0
+        for button in self.buttons.values():
+            if x and x + button.width() > width:
+                x, y = 0, y + button.height() + gap
+            put(button, QRect(QPoint(x, y), button.size()), width)
+            x += button.width() + gap
+        return y + max((button.height() for button in self.buttons.values()), default=0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self._line:
+            return
+        painter, theme = QPainter(self), self.theme
+        painter.setFont(font(theme, "small"))
+        painter.setPen(QColor(*theme.color("muted")))
+        top = 0 if self.picture.isHidden() else self.picture.height() + theme.size("gap")
+        elided = QFontMetricsF(painter.font()).elidedText(self._line, Qt.TextElideMode.ElideRight, self.width())
+        place = QRect(0, top, self.width(), theme.type("small").line)
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, elided)
+
+    def _press(self, picture: ShownPicture) -> None:
+        """Show the picture in full size, or press the button that it stands for."""
+        if self._content.on_picture:
+            self.pressed.emit(self._content.on_picture)
+        else:
+            self.opened.emit(picture)
+
+    def _fill(self, content: CardContent) -> None:
+        if self.buttons and content.buttons == self._content.buttons:
+            return
+        for old in self.buttons.values():
+            old.hide()
+            old.deleteLater()
+        self.buttons = {}
+        for name, phrase in content.buttons.items():
+            button = WordButton(self.theme, phrase.said(words), parent=self)
+            button.clicked.connect(lambda _=False, name=name: self.pressed.emit(name))
+            button.show()
+            self.buttons[name] = button
 
 
 class BrowserView(CardPart):
@@ -164,17 +239,17 @@ class SourceLink(DrawnButton):
         self.clicked.connect(lambda: QDesktopServices.openUrl(self._url))
 
     def wanted_height(self) -> int:
-        return sum(self._theme.type(style).line for words, style, _ in self._lines if words)
+        return sum(self._theme.type(style).line for text, style, _ in self._lines if text)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, theme, y = QPainter(self), self._theme, 0
-        for words, style, color in self._lines:
-            if not words:
+        for text, style, color in self._lines:
+            if not text:
                 continue
             place = QRectF(0, y, self.width(), theme.type(style).line)
             painter.setFont(font(theme, style, strong=color == "link"))
             painter.setPen(QColor(*theme.color(color if self.isEnabled() else "muted")))
-            elided = QFontMetricsF(painter.font()).elidedText(words, Qt.TextElideMode.ElideRight, place.width())
+            elided = QFontMetricsF(painter.font()).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, elided)
             y += theme.type(style).line
         if self.hasFocus():

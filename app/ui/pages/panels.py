@@ -1,6 +1,6 @@
 """Open, fill and close the bubble's pages, and carry out the person's actions on them.
 
-One class shows every page that lists stored things: planned tasks, the memory, the tool servers.
+One class shows every page that lists stored things. The features declare them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from app.agent.recording import ExportFormat
 from app.base.errors import WispError
 from app.base.paths import free
 from app.base.texts import Phrase
-from app.base.values import dataclass
 from app.ui.bridge import Agent, BackgroundTasks, Inbox
-from app.ui.machine import Collection, CollectionEntry
+from app.ui.machine import Collection, CollectionEntry, ListPage
 from app.ui.pages.guide import UNFIT, guide, markdown_guide
 from app.ui.pages.listing import ListEntry, Page
 from app.ui.pages.pages import HistoryPage, InboxPage, SearchedPage, UsagePage
@@ -38,7 +37,6 @@ from app.ui.windows.stage import Stage
 
 _ENDINGS = {ExportFormat.MARKDOWN: ".md", ExportFormat.JSON: ".json"}
 _NAME_CHARS = 60
-_COLLECTIONS = ("planned", "memory", "servers", "apps", "extras")
 _ON_PRESS = ("open", "get")
 _FOLLOWED_MS = 500
 _MARKDOWN = (".md", ".markdown")
@@ -53,7 +51,13 @@ class Panels(QObject):
     conversation_changed = Signal()
 
     def __init__(
-        self, look: Look, stage: Stage, inbox: Inbox, background: BackgroundTasks, collections: Mapping[str, Collection]
+        self,
+        look: Look,
+        stage: Stage,
+        inbox: Inbox,
+        background: BackgroundTasks,
+        collections: Mapping[str, Collection],
+        pages: Sequence[ListPage],
     ) -> None:
         super().__init__()
         self.agent: Agent | None = None
@@ -66,6 +70,7 @@ class Panels(QObject):
         self._news: InboxPage | None = None
         self._usage: UsagePage | None = None
         self._collections = collections
+        self._pages = {page.name: page for page in pages}
         self._opened: dict[str, CollectionPage] = {}
         self._search = ""
         self._acting = asyncio.Lock()
@@ -134,13 +139,13 @@ class Panels(QObject):
     def _page(self, name: str) -> Page:
         if name == "history":
             return self.history
-        if name in _COLLECTIONS:
+        if name in self._pages:
             return self._collection(name)
         return self.news if name == "news" else self.usage
 
     def _collection(self, name: str) -> CollectionPage:
         if name not in self._opened:
-            page = self._opened[name] = CollectionPage(self._look.theme, collection_words(name))
+            page = self._opened[name] = CollectionPage(self._look.theme, self._pages[name])
             page.left.connect(self.leave)
             page.searched.connect(lambda _: self._list_collection(name, page))
             page.deleted.connect(lambda key: self._act(name, "delete", key))
@@ -160,11 +165,14 @@ class Panels(QObject):
         if any("stop" in one.actions for one in found) and page.isVisible():
             QTimer.singleShot(_FOLLOWED_MS, page, lambda: self._in_background(self._listed(collection, page), page))
 
-    def get_engine(self) -> None:
-        """Open the page of small apps and get what shows them."""
-        if self._page("apps") is not self._stage.bubble.page or not self._stage.is_open:
-            self.toggle("apps")
-        self._act("apps", "get", "surfaces")
+    def get_extra(self) -> None:
+        """Open the page whose entries need a part of Wisp that is missing, and get it."""
+        lacking = next((page for page in self._pages.values() if page.extra), None)
+        if lacking is None:
+            return
+        if self._page(lacking.name) is not self._stage.bubble.page or not self._stage.is_open:
+            self.toggle(lacking.name)
+        self._act(lacking.name, "get", lacking.extra)
 
     def _act(self, name: str, action: str, key: str, words: str = "") -> None:
         page = self._opened[name]
@@ -369,9 +377,9 @@ class CollectionPage(SearchedPage):
     accepts = Accepts.PERSONS_DEVICE  # because it can trust a tool server and start what is planned
     acted = Signal(str, str)
 
-    def __init__(self, theme: Theme, words: CollectionWords) -> None:
-        super().__init__(theme, words.title, words.search, is_editable=bool(words.change))
-        self._words = words
+    def __init__(self, theme: Theme, page: ListPage) -> None:
+        super().__init__(theme, page.title.said(words), page.search.said(words), is_editable=page.change is not None)
+        self._page = page
         self._entries: dict[str, CollectionEntry] = {}
         self.show_entries([], "")  # because nothing is known before the list has come
 
@@ -379,7 +387,7 @@ class CollectionPage(SearchedPage):
         """Show these entries, in this order."""
         self._entries = {entry.key: entry for entry in entries}
         rows = [ListEntry(one.key, one.title, _said(one.below, " · "), picture=one.picture) for one in entries]
-        self.show_entries(rows, self._words.nothing)
+        self.show_entries(rows, self._page.nothing.said(words) if self._page.nothing else "")
 
     def pick(self, key: str) -> None:
         entry = self._entries[key]
@@ -394,11 +402,11 @@ class CollectionPage(SearchedPage):
         if not (file := self._entries[key].file):
             super().ask_to_delete(key)
             return
-        words = QCoreApplication.translate("Collection", "It stands in {file} and is only taken out there.")
-        self.tell(words.format(file=file))
+        sentence = QCoreApplication.translate("Collection", "It stands in {file} and is only taken out there.")
+        self.tell(sentence.format(file=file))
 
     def question_of(self) -> str:
-        return self._words.delete or super().question_of()
+        return self._page.delete.said(words) if self._page.delete else super().question_of()
 
     def menu_of(self, key: str) -> QMenu:
         menu, tr = super().menu_of(key), QCoreApplication.translate
@@ -422,8 +430,8 @@ class CollectionPage(SearchedPage):
             menu.addAction(names[action], partial(self.acted.emit, action, key))
         if self._entries[key].is_fixed:
             return menu
-        if self._words.change:
-            menu.addAction(self._words.change, self.list.rename_current)
+        if self._page.change:
+            menu.addAction(self._page.change.said(words), self.list.rename_current)
         if not self._entries[key].file:
             menu.addAction(tr("History", "Delete…"), lambda: self.ask_to_delete(key))
         return menu
@@ -431,39 +439,3 @@ class CollectionPage(SearchedPage):
 
 def _said(parts: Sequence[str | Phrase], between: str) -> str:
     return between.join(part if isinstance(part, str) else part.said(words) for part in parts)
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionWords:
-    """The texts of a collection's page. `nothing` is the sentence for an empty list, `search` the field's name.
-
-    `change` names the action by which the person changes an entry's title; "" if they may not. `delete` is asked before
-    an entry is deleted; "" for the question about what nothing brings back.
-    """
-
-    title: str
-    search: str
-    nothing: str
-    change: str = ""
-    delete: str = ""
-
-
-def collection_words(name: str) -> CollectionWords:
-    """Return the page's texts for `planned`, `memory`, `apps`, `extras` or `servers`."""
-    tr = QCoreApplication.translate
-    if name == "planned":
-        nothing = tr("Collection", "Nothing is planned. Say “every day at 9 …” and Wisp asks whether to keep it.")
-        return CollectionWords(tr("Collection", "Planned"), tr("Collection", "Search what is planned"), nothing)
-    if name == "memory":
-        nothing = tr("Collection", "Nothing is remembered yet. Say “remember that …”.")
-        change = tr("Collection", "Change")
-        return CollectionWords(tr("Collection", "Memory"), tr("Collection", "Search the memory"), nothing, change)
-    if name == "apps":
-        nothing = tr("Collection", "There are no apps yet. Say “make a timer”.")
-        change = tr("History", "Rename")
-        delete = tr("Collection", "Delete “{title}” with all that it keeps? “wisp undo” in a terminal brings it back.")
-        return CollectionWords(tr("Collection", "Apps"), tr("Collection", "Search apps"), nothing, change, delete)
-    if name == "extras":
-        return CollectionWords(tr("Collection", "Extras"), tr("Collection", "Search extras"), "")
-    nothing = tr("Collection", "No tool server is added yet. “wisp mcp add” in a terminal adds one.")
-    return CollectionWords(tr("Collection", "Tool servers"), tr("Collection", "Search tool servers"), nothing)

@@ -10,13 +10,13 @@ from app.base.facts import Planned, Ran, first
 from app.base.texts import Phrase, Translations, clip_line, terminal_text
 from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.values import dataclass, replace
+from app.ui.cards.kinds import CardContent, CardKind
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import (
     BrowserStep,
     Card,
     ChecklistLine,
     Item,
-    Made,
     Offer,
     ShownChecklist,
     ShownPicture,
@@ -36,7 +36,6 @@ _TITLE_CHARS = 120
 _SNIPPET_CHARS = 240
 _BROWSER = "browser"
 _WEB = "web"
-_MADE = "made"
 
 
 def going_on(view: View, kind: str) -> Card | None:
@@ -53,23 +52,23 @@ def resumed(card: Card, event: agent.TagStart, verb: str, now: float) -> Card:
     return replace(card, call=event.call_id, verb=verb, status=Status.RUNNING, since=now, elapsed_s=None, sentence="")
 
 
-def finished(card: Card, event: agent.ToolFinished) -> Card:
-    """Return the card of a call that has ended, with what its result has: a browser step, search results, a picture
-    or an app."""
+def finished(card: Card, event: agent.ToolFinished, kind: CardKind | None) -> Card:
+    """Return the card of a call that has ended, with what its result has: a browser step, search results, or what the
+    feature's `kind` shows."""
     if card.kind == _BROWSER:
         return _seen(card, event)
-    if card.kind == _MADE and event.ok:
-        return replace(card, made=_made(event.payload))
+    if kind is not None and event.ok:
+        content = kind.shown(event.payload)
+        return with_content(card, content) if content else card
     return replace(card, sources=_sources(event.payload.get("results"))) if card.kind == _WEB else card
 
 
-def _made(payload: Mapping[str, object]) -> Made | None:
-    """Return the picture or the small app of a result; None if it has neither."""
-    file, surface = _line(payload, "file", _URL_CHARS), _line(payload, "id", _TITLE_CHARS)
-    if file:
-        prompt = str(payload.get("prompt") or "")
-        return Made(file, _line(payload, "path", _URL_CHARS), prompt, _line(payload, "size", _TITLE_CHARS))
-    return Made(surface=surface, is_live=True) if surface else None
+def with_content(card: Card, content: CardContent) -> Card:
+    """Return the card with this content. The content's picture, if it is another one, becomes the card's."""
+    taken, picture = content.picture, card.picture
+    if taken is not None and (picture is None or picture.data != taken.data):
+        picture = ShownPicture(taken.data, taken.width, taken.height, card.object or taken.label)
+    return replace(card, content=replace(content, picture=None), picture=picture)
 
 
 def _seen(card: Card, event: agent.ToolFinished) -> Card:
@@ -209,9 +208,11 @@ _UNPROVEN = ("unverifiable", "suspected no-op")
 
 @dataclass(frozen=True, slots=True)
 class CardSteps:
-    """Makes the view that follows an event of a call. `words` are those of the person's language."""
+    """Makes the view that follows an event of a call. `words` are those of the person's language, `kinds` the features'
+    kinds of cards."""
 
     words: Translations
+    kinds: Mapping[str, CardKind]
 
     def started(self, view: View, event: agent.TagStart, now: float) -> View:
         tool = entry_of(event.tool, event.attrs)
@@ -290,7 +291,7 @@ class CardSteps:
             share=None,
         )
         view = replace(view, doing="", pointed=None if card.picture else view.pointed)
-        card = finished(card, event)
+        card = finished(card, event, self.kinds.get(card.kind))
         return without_old_pictures(replaced(view, card))
 
     def _words_of(self, tool: str) -> ToolWords:

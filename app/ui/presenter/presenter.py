@@ -13,7 +13,8 @@ from app.agent import agent_events as agent
 from app.base.errors import Remedy
 from app.base.facts import Proposed, first
 from app.base.texts import ENGLISH, Translations
-from app.base.values import dataclass, replace
+from app.base.values import dataclass, field, replace
+from app.ui.cards.kinds import CardKind
 from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers
 from app.ui.presenter.cards import KEPT_CHARS, CardSteps, added, dropped_below, open_card, replaced
@@ -52,16 +53,18 @@ Step = Callable[[View, Any, float], View]
 
 @dataclass(frozen=True, slots=True)
 class Presenter:
-    """Makes the view that follows an event. `words` translates English texts into the person's language."""
+    """Makes the view that follows an event. `words` translates English texts into the person's language, `kinds` are
+    the features' kinds of cards."""
 
     words: Translations = ENGLISH
+    kinds: Mapping[str, CardKind] = field(default_factory=dict)
 
     def after(self, view: View, event: agent.AgentEvent, now: float) -> View:
         """Return the view after an event. `now` is in seconds on a clock that only goes forward.
 
         An event of an unknown kind changes nothing.
         """
-        cards = CardSteps(self.words)
+        cards = CardSteps(self.words, self.kinds)
         steps: Mapping[type, Step] = {
             agent.TurnStarted: _turn_started,
             agent.SaidMeanwhile: _said_meanwhile,

@@ -8,6 +8,7 @@ from app.agent.agent_events import Outcome, Scope
 from app.agent.recording import Spent
 from app.base.errors import Remedy
 from app.base.values import dataclass
+from app.ui.cards.kinds import CardContent
 from app.ui.orb.state import Orb
 
 
@@ -87,30 +88,11 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What a call made: a picture, by its `file`, or a small app, by the id of its `surface`.
-
-    `path` is the file as tools name it; `prompt` and `shape` are what a picture was generated from. `is_live`: the
-    card's picture follows the window of the app. `is_closed`: that window was closed when Wisp looked last. `is_hung`:
-    the person's press has made the picture the wallpaper.
-    """
-
-    file: str = ""
-    path: str = ""
-    prompt: str = ""
-    shape: str = ""
-    surface: str = ""
-    is_live: bool = False
-    is_closed: bool = False
-    is_hung: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Card:
     """One call. `since` is when it began, in seconds on the presence's clock; `body` holds the end of a long text.
     `sentence` is what came of it, or why it failed.
     All calls of one browser share a card: `call` is the id of the newest one, and `sights` has one step for each
-    call."""
+    call. `content` is what a feature's kind of card shows; its picture is the card's."""
 
     key: str
     tool: str
@@ -133,7 +115,7 @@ class Card:
     url: str = ""
     sights: tuple[BrowserStep, ...] = ()
     sources: tuple[Source, ...] = ()
-    made: Made | None = None
+    content: CardContent | None = None
 
     @property
     def call_id(self) -> str:
@@ -354,27 +336,13 @@ class SaveGuide:
     steps: tuple[Card, ...]
 
 
-class Use(StrEnum):
-    """What the person can do with a picture or a small app that a call made; there is a button for each."""
-
-    INSERT = "insert"
-    SAVE = "save"
-    COPY = "copy"
-    WALLPAPER = "wallpaper"
-    UNHANG = "unhang"
-    AGAIN = "again"
-    OPEN = "open"
-    PIN = "pin"
-    REVIVE = "revive"
-
-
 @dataclass(frozen=True, slots=True)
-class UseMade:
-    """Intent: the person pressed a button below a picture or a small app that a call made."""
+class PressCard:
+    """Intent: the person pressed a button of a feature's card."""
 
-    use: Use
+    button: str
     card: Card
 
 
-Intent = Decide | Choose | Mend | TakeBackTurn | KeepTurn | OpenPicture | SaveGuide | UseMade
+Intent = Decide | Choose | Mend | TakeBackTurn | KeepTurn | OpenPicture | SaveGuide | PressCard
 """What the person does in a row."""

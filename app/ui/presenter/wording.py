@@ -255,7 +255,7 @@ def _is_step(item: Item, *, with_speech: bool) -> bool:
     if isinstance(item, NoticeItem):
         return item.level == "info"
     # What was made stays in sight, with its buttons.
-    return isinstance(item, Approval) or (isinstance(item, Card) and item.made is None)
+    return isinstance(item, Approval) or (isinstance(item, Card) and item.content is None)
 
 
 def _run_rows(turn: list[Item], opened: frozenset[str]) -> Iterator[Row]:
@@ -263,7 +263,7 @@ def _run_rows(turn: list[Item], opened: frozenset[str]) -> Iterator[Row]:
     folds."""
     run: list[Item] = []
     for item in turn[:-1]:
-        if isinstance(item, Card) and item.made is None and item.status in (Status.OK, Status.UNVERIFIED):
+        if isinstance(item, Card) and item.content is None and item.status in (Status.OK, Status.UNVERIFIED):
             run.append(item)
             continue
         yield from _fold(run, opened)

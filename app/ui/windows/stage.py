@@ -19,6 +19,7 @@ from app.ui.bubble.speech import AskedRow, EndedRow, NoticeRow, SaidRow
 from app.ui.cards.card import CardRow, FoldRow
 from app.ui.cards.contents import ChecklistRow
 from app.ui.cards.picture import CommandRow
+from app.ui.machine import ListPage
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter.view import (
     Approval,
@@ -39,6 +40,7 @@ from app.ui.presenter.wording import Fold, Row, folded
 from app.ui.theme.appearance import Look
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
+from app.ui.translation import words
 from app.ui.windows import orb_placement
 from app.ui.windows.floating import FocusWatch, PointRequest
 from app.ui.windows.orb_placement import Arrangement, OrbPlacement
@@ -68,7 +70,7 @@ class Stage(QObject):
     composer_made = Signal(object)
     setting_chosen = Signal(str, str)
 
-    def __init__(self, look: Look, orb: OrbWindow | None = None) -> None:
+    def __init__(self, look: Look, orb: OrbWindow | None = None, pages: Sequence[ListPage] = ()) -> None:
         super().__init__()
         self._look = look
         self.orb = orb or OrbWindow(look.theme, look.around, look.ticker)
@@ -80,6 +82,7 @@ class Stage(QObject):
         """The window that gets the keyboard back: the one that had it last beside Wisp's own."""
         self._watch: FocusWatch | None = None
         self._choices: tuple[BarChoice, ...] = ()
+        self._pages = pages
         self.recent: tuple[str, ...] = ()
         """The last tasks, the newest first."""
         self.commands: tuple[str, ...] = ()
@@ -119,6 +122,7 @@ class Stage(QObject):
         header.page_wanted.connect(self.page_wanted)
         header.setting_chosen.connect(self.setting_chosen)
         header.show_choices(self._choices)
+        header.pages = {page.name: page.title.said(words) for page in self._pages}
         composer.sent.connect(self.said)
         composer.left.connect(self.left)
         composer.keyboard_wanted.connect(self.take_keyboard)
@@ -477,7 +481,7 @@ class RowMaker(QObject):
         for old in (self._newest, key):
             widget = rows.get(old)
             if isinstance(widget, CardRow) and old not in self._chosen:
-                widget.set_open(is_open=old == key or widget.is_of_something_made)
+                widget.set_open(is_open=old == key or widget.stays_open)
         self._newest = key
 
     def make(self, row: Row) -> RowWidget:
@@ -509,7 +513,7 @@ class RowMaker(QObject):
         return _QUIET[type(row)](self._theme, self._ticker)
 
     def _card(self, row: Card) -> CardRow:
-        is_open = self._chosen.get(row.key, row.key == self._newest or row.made is not None)
+        is_open = self._chosen.get(row.key, row.key == self._newest or row.content is not None)
         card = CardRow(self._theme, self._ticker, is_open=is_open)
         card.toggled.connect(lambda key: self._toggle_card(key, card))
         return card
