@@ -400,10 +400,11 @@ async def test_a_long_answer_is_kept_whole_in_a_file_that_counts_as_a_strangers(
     assert origins.foreign_folder(place.path)
 
 
-async def test_a_page_that_cannot_be_read_leaves_the_finished_call_as_it_is(world: World) -> None:
+@pytest.mark.parametrize("is_shower", [True, False], ids=["unreadable", "apps_off"])
+async def test_a_page_that_is_not_shown_leaves_the_finished_call_as_it_is(world: World, *, is_shower: bool) -> None:
     tool = {"name": "clock", "_meta": {"ui": {"resourceUri": "ui://clock/none.html"}}}
     entry = world.entry({"tools": [tool], "calls": {"clock": [{"echo": True}]}})
-    apps = _apps(world)
+    apps = _apps(world) if is_shower else None
     stage, finished = await _used(world, entry, "clock", arguments={"zone": "utc"}, apps=apps)
     assert finished.ok
     read = f"{stage.provider.requests[-1].messages[-1]}"

@@ -19,14 +19,17 @@ from app.features.apps.answers import AnsweringParts, SurfaceAnswers
 from app.features.apps.bridge import SurfaceWish
 from app.features.apps.client import SurfaceEngine
 from app.features.apps.store import standard_folder
+from app.features.mcp.page_calls import PageCalls
 from app.features.mcp.servers import McpServers
 from app.features.schedule.agenda import Agenda
 from app.features.schedule.tools import SCHEDULES, ScheduleTools
 from app.features.web.search import WebSearch
+from app.features.web.tools import WEB, Web
 from app.protocol.call import JsonValue
 from app.providers.images import PictureMaker
 from app.providers.scripted import Reply as ModelReply
 from app.providers.scripted import Scripted
+from app.services.files.places import Workspace
 from app.services.web.addresses import Address
 from app.services.web.pages import Pages
 from app.settings.providers import searchers
@@ -97,18 +100,22 @@ def answering_room(
         agenda = Agenda(folder / "agenda.db", SystemClock())
         room = AnsweringRoom(Scripted(replies), web, agenda)
         rows = {"exa": replace(searchers()["exa"], url=f"{web.url}/exa")}
-        tools = Registry(SCHEDULES)
+        pages = Pages(find=_found, loopback=True)
+        search = WebSearch(lambda: room.settings, lambda _name: "key", rows=rows, loopback=True)
+        handlers = [
+            ScheduleTools(agenda, str(folder), lambda _rules: None),
+            Web(pages, search, Workspace(folder)),
+        ]
         room.parts = AnsweringParts(
             engine=engine or SurfaceEngine(standard_folder()),
-            servers=servers or McpServers(folder, SystemClock()),
+            servers=lambda: PageCalls(servers or McpServers(folder, SystemClock())),
             provider=room.model,
             model="m",
             can_answer=True,
             policy=Policy(folder, mode, surroundings=PolicyDeps(tools=registry().specs)),
             registry=registry(),
-            executor=Executor(tools, [ScheduleTools(agenda, str(folder), lambda _rules: None)], SystemClock()),
-            pages=Pages(find=_found, loopback=True),
-            search=WebSearch(lambda: room.settings, lambda _name: "key", rows=rows, loopback=True),
+            executor=Executor(Registry(SCHEDULES, WEB), handlers, SystemClock()),
+            pages=pages,
             maker=PictureMaker(lambda: room.settings, lambda _name: ""),
             now=lambda: room.settings,
             ask=room.ask,

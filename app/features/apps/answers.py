@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import logging
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -19,6 +18,7 @@ from app.agent import asking
 from app.agent.agent_events import ApprovalWanted, Scope
 from app.agent.gate import ApprovalAnswer
 from app.agent.policy import Decision, Policy, Trust, Verdict
+from app.agent.served_pages import CALL_TOOL, OPEN_LINK, SEND_MESSAGE, PageCall, PageServers
 from app.agent.streaming import SideAnswer
 from app.base import ids, resources
 from app.base.clock import Clock
@@ -28,11 +28,7 @@ from app.base.translation import words_in
 from app.base.values import dataclass
 from app.features.apps.bridge import SurfaceWish
 from app.features.apps.client import SurfaceEngine
-from app.features.apps.served_apps import SERVED_LINK, SERVED_MESSAGE, SERVED_TOOL
 from app.features.apps.settings import SURFACE_CALLS, SURFACE_TOKENS
-from app.features.mcp.pins import named_tool
-from app.features.mcp.servers import McpServers
-from app.features.web.search import SearchWish, WebSearch
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, Media, ToolCall, ToolResult
 from app.protocol.message import ImagePart, Message, Part, Role, TextPart
@@ -59,6 +55,7 @@ _ANSWER_TOKENS = 2_048
 _LETTERS_A_TOKEN = 4
 _PICTURE_TOKENS = 1_500
 _PAGE_CHARS = 20_000
+_QUERY_CHARS = 400
 _NAME_CHARS = 60
 
 ASK_AI = ToolSpec(
@@ -69,7 +66,7 @@ ASK_AI = ToolSpec(
     attrs=(Param("prompt", required=True), Param("system")),
 )
 """The shape of `askAI`, for the policy. A model never sees it."""
-OPEN_LINK = ToolSpec(
+LINK = ToolSpec(
     name="open_link",
     description="Open an address in the person's browser.",
     effect=Effect.NETWORK,
@@ -93,12 +90,13 @@ PassOn = Callable[[str, str], Coroutine[Any, Any, object]]
 class AnsweringParts:
     """The parts that answer a surface. `ask` asks the person. If `model` is "", the server's first model answers.
 
-    `pass_on` takes the name and the words of a surface into the conversation, and waits for the end of that turn.
-    `can_answer` is False if the provider only carries out commands.
+    `servers` returns what calls the tools of tool servers; None if that is switched off. `pass_on` takes the name and
+    the words of a surface into the conversation, and waits for the end of that turn. `can_answer` is False if the
+    provider only carries out commands.
     """
 
     engine: SurfaceEngine
-    servers: McpServers
+    servers: Callable[[], PageServers | None]
     provider: Provider
     model: str
     can_answer: bool
@@ -106,7 +104,6 @@ class AnsweringParts:
     registry: Registry
     executor: Executor
     pages: Pages
-    search: WebSearch
     maker: PictureMaker
     now: Callable[[], Settings]
     ask: Ask
@@ -207,9 +204,9 @@ class SurfaceAnswers:
             "webFetch": self._fetch,
             "cron": self._schedule,
             "generateImage": self._draw,
-            SERVED_TOOL: self._use_tool,
-            SERVED_LINK: self._open_link,
-            SERVED_MESSAGE: self._pass_on,
+            CALL_TOOL: self._use_tool,
+            OPEN_LINK: self._open_link,
+            SEND_MESSAGE: self._pass_on,
         }
         try:
             if wish.kind not in answers:
@@ -265,12 +262,11 @@ class SurfaceAnswers:
         if spent.tokens(self._parts.clock.now()) >= most:
             raise ToolMisuse(_says("tokens", most=f"{most:,}"))
 
-    async def _search(self, wish: SurfaceWish) -> list[dict[str, str]]:
+    async def _search(self, wish: SurfaceWish) -> JsonValue:
         query = " ".join(str(wish.arguments.get("query", "")).split())
         call = await self._admit(wish, self._spec(wish), query=query)
-        found = await self._parts.search.search(SearchWish(call.text("query")[:400]))
-        await self._parts.audit("web_searched", {"engine": found.engine, "surface": wish.surface})
-        return [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in found.hits]
+        done = await self._run(wish, {"query": call.text("query")[:_QUERY_CHARS]})
+        return done.payload["results"]
 
     async def _fetch(self, wish: SurfaceWish) -> dict[str, Any]:
         call = await self._admit(wish, self._spec(wish), url=str(wish.arguments.get("url", "")))
@@ -300,33 +296,24 @@ class SurfaceAnswers:
 
     async def _use_tool(self, wish: SurfaceWish) -> Any:
         """Call a tool of the server that the page belongs to. Returns the result as the server sent it."""
-        name, servers = str(wish.arguments.get("server", "")), self._parts.servers
-        entry = await asyncio.to_thread(servers.configuration.named, name)
-        if (wish.arguments.get("pin"), wish.arguments.get("mark")) != (entry.pin, entry.fingerprint):
-            raise ToolMisuse(_says("other_server", server=name))
-        if not await asyncio.to_thread(servers.may_start, entry):
-            raise ToolMisuse(_says("not_agreed", server=name))
-        try:
-            tool = named_tool(await servers.tools(entry), str(wish.arguments.get("tool", "")))
-        except ToolMisuse:
-            raise ToolMisuse(_says("no_tool")) from None
+        spec, servers = self._spec(wish), self._parts.servers()
+        if servers is None:
+            raise ToolMisuse(_says("off", kind=wish.kind))
+        named = {name: str(wish.arguments.get(name, "")) for name in ("server", "pin", "mark", "tool")}
         given = wish.arguments.get("arguments")
-        arguments = dict(given) if isinstance(given, Mapping) else {}
-        # What a tool may change is agreed to for these arguments only.
-        only_reads = await asyncio.to_thread(servers.pins.only_reads, entry.pin, tool.name)
-        covered = "" if only_reads else json.dumps(arguments, sort_keys=True)
-        call: dict[str, JsonValue] = {"server_name": entry.name, "tool_name": tool.name, "arguments": arguments}
-        await self._admit(wish, self._spec(wish), covered, **call)
-        answer = await servers.use(entry, tool.name, arguments, lambda *_: None, whole=True, caller=wish.surface)
-        if answer.question is not None:
-            await servers.reply(entry, tool.name, None, caller=wish.surface)
-            raise ToolMisuse(_says("asks_back"))
-        await self._parts.audit("server_used", {"surface": wish.surface, "server": entry.name, "tool": tool.name})
-        return answer.whole
+        asked = PageCall(**named, arguments=dict(given) if isinstance(given, Mapping) else {}, caller=wish.surface)
+
+        async def approve(call: Mapping[str, JsonValue], covered: str) -> None:
+            await self._admit(wish, spec, covered, **call)
+
+        result = await servers.call(asked, approve)
+        details: dict[str, JsonValue] = {"surface": wish.surface, "server": asked.server, "tool": asked.tool}
+        await self._parts.audit("server_used", details)
+        return result
 
     async def _open_link(self, wish: SurfaceWish) -> dict[str, JsonValue]:
         """Open an address in the person's browser, after a question in every mode, once for a host that they allow."""
-        call = await self._admit(wish, OPEN_LINK, url=str(wish.arguments.get("url", "")))
+        call = await self._admit(wish, LINK, url=str(wish.arguments.get("url", "")))
         await self._run(wish, {"name": call.text("url")})
         return {}
 
@@ -341,8 +328,12 @@ class SurfaceAnswers:
 
     async def _run(self, wish: SurfaceWish, arguments: Mapping[str, JsonValue]) -> ToolResult:
         """Run the tool that a judged wish asks for. Raises ToolMisuse with the reason of a failure."""
+
+        async def audit(kind: str, details: Mapping[str, JsonValue]) -> None:
+            await self._parts.audit(kind, {**details, "surface": wish.surface})
+
         context = TurnContext(
-            admitted, audit=self._parts.audit, turn_id=ids.unique("surface-"), said="", turns=(), tainted_by=(_TAINT,)
+            admitted, audit=audit, turn_id=ids.unique("surface-"), said="", turns=(), tainted_by=(_TAINT,)
         )
         block = Block(ids.unique("call_"), self._spec(wish).name, args=dict(arguments))
         done = await self._parts.executor.run(block, _Admitted(), context)
@@ -360,7 +351,7 @@ class SurfaceAnswers:
         refusal = ""
         if verdict.decision is Decision.DENY:
             refusal = f"{verdict.sentence or _says('denied')} {verdict.hint}".rstrip()
-        elif verdict.decision is Decision.ASK or spec in (OPEN_LINK, PASS_ON):
+        elif verdict.decision is Decision.ASK or spec in (LINK, PASS_ON):
             refusal = await self._asked(wish, call, verdict, covered)
         if spec is not ASK_AI or refusal:
             details: dict[str, JsonValue] = {"tool": spec.name, "surface": wish.surface, "rule": verdict.rule}
@@ -399,7 +390,11 @@ class SurfaceAnswers:
         return ""
 
     def _spec(self, wish: SurfaceWish) -> ToolSpec:
-        return next(spec for spec in self._parts.registry if spec.asked_as == wish.kind)
+        """Return the tool that does what is wished. Raises ToolMisuse if its feature is switched off."""
+        spec = next((spec for spec in self._parts.registry if spec.asked_as == wish.kind), None)
+        if spec is None:
+            raise ToolMisuse(_says("off", kind=wish.kind))
+        return spec
 
 
 class _Admitted:

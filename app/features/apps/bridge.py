@@ -15,12 +15,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from app.agent.served_pages import ServedPage
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.texts import Phrase, clip_line, plain
 from app.base.values import dataclass
 from app.features.apps import state
 from app.features.apps.chromium import settings
-from app.features.apps.served_apps import ServedApp, first_words, greeting, served, wish_of
+from app.features.apps.served_apps import first_words, greeting, served, wish_of
 from app.features.apps.store import Surface, SurfaceStore
 from app.services.notifications import DesktopNotification, DesktopNotifier
 from app.services.themes import active_theme
@@ -95,7 +96,7 @@ class Bridge:
             self._spend(surface.id, name, _HOUR_S, settings()["budget"][name], says["spent"])
         return await (verbs[name](surface, given) if name in verbs else self._ask(surface, name, given))
 
-    async def _of_served(self, surface: Surface, app: ServedApp, name: str, given: Mapping[str, Any]) -> Any:
+    async def _of_served(self, surface: Surface, app: ServedPage, name: str, given: Mapping[str, Any]) -> Any:
         """Answer a page of a tool server, in the words of MCP Apps."""
         if name in settings()["budget"]:
             self._spend(surface.id, name, _HOUR_S, settings()["budget"][name], settings()["says"]["spent"])

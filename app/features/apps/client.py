@@ -15,14 +15,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from app.agent.served_pages import ServedPage
 from app.base import paths
 from app.base.errors import NeedsExtra, NeedsPerson, ToolFailed
 from app.base.startup import worker_command
 from app.base.texts import Phrase
 from app.features.apps.bridge import SurfaceWish
 from app.features.apps.chromium import CONTROL, settings
-from app.features.apps.served_apps import ServedApp, keep
-from app.features.apps.store import PAGE, Surface, SurfaceStore
+from app.features.apps.served_apps import keep
+from app.features.apps.store import PAGE, SurfaceStore
 from app.features.apps.webengine import installed_engines
 from app.services.files.changes import ChangeOrigin
 from app.tools.windows import NoSuchApp
@@ -200,22 +201,20 @@ class ServedApps:
         self._engine = engine
 
     async def show(
-        self, app: ServedApp, read: Callable[[], Awaitable[str]], origin: ChangeOrigin
-    ) -> tuple[str, Surface | None]:
-        """Show the page, which `read` gets, with the result of its tool.
-
-        Returns a sentence about its window, and the surface. A failure is a sentence, too.
-        """
-        surface = None
+        self, page: ServedPage, read: Callable[[], Awaitable[str]], origin: ChangeOrigin, /
+    ) -> tuple[str, str]:
+        """Show the page with the result of its tool. See `PageShower`."""
+        surface_id = ""
         try:
-            page = await read()
-            surface, is_known = await asyncio.to_thread(keep, self._store, app, page, origin)
-            opened = await self._engine.open(surface.id)
+            html = await read()
+            surface, is_known = await asyncio.to_thread(keep, self._store, page, html, origin)
+            surface_id = surface.id
+            opened = await self._engine.open(surface_id)
             if is_known:
-                await self._engine.tell(surface.id, "reload")
+                await self._engine.tell(surface_id, "reload")
         except (ToolFailed, NeedsPerson, OSError) as error:  # because the tool itself has done its work
-            return f"Its page was not shown: {error}", surface
-        return f"The server's own page shows this to the person, as {surface.id}. {opened}", surface
+            return f"Its page was not shown: {error}", surface_id
+        return f"The server's own page shows this to the person, as {surface_id}. {opened}", surface_id
 
 
 def _sent(control: Mapping[str, Any], request: Mapping[str, Any]) -> Any:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app.agent.served_pages import PageServers, PageShower
 from app.features.apps.answers import AnsweringParts, SurfaceAnswers
 from app.features.apps.cards import LivePictures
 from app.features.apps.client import ServedApps, SurfaceEngine
 from app.features.apps.store import SurfaceStore, standard_folder
 from app.features.apps.tools import SurfaceDocs, SurfaceHints, SurfaceTools
 from app.features.feature import OpenFeature, Room
-from app.features.mcp.servers import McpServers
-from app.features.web.search import WebSearch
 from app.providers.images import PictureMaker
 from app.services.files.checkpoints import standard_checkpoints
 from app.services.themes import active_theme
@@ -39,7 +38,6 @@ class _Answering:
         self._answers = SurfaceAnswers(
             AnsweringParts(
                 engine=self._engine,
-                servers=room.offered(McpServers),
                 provider=parts.provider,
                 model=parts.model,
                 can_answer=not parts.follows_plan,
@@ -47,7 +45,7 @@ class _Answering:
                 registry=parts.registry,
                 executor=parts.executor,
                 pages=Pages(),
-                search=WebSearch(room.now, room.key_of),
+                servers=lambda: room.offered(PageServers),
                 maker=PictureMaker(room.now, room.key_of),
                 now=room.now,
                 ask=session.ask,
@@ -84,7 +82,7 @@ def opened(room: Room) -> OpenFeature:
             OwnApps: KeptApps(store, engine),
             SurfaceReader: docs,
             LivePictures: engine,
-            ServedApps: ServedApps(store, engine),
+            PageShower: ServedApps(store, engine),
         },
         remind=SurfaceHints(store),
         begin=answering.begin,

@@ -11,10 +11,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from app.agent.served_pages import CALL_TOOL, OPEN_LINK, SEND_MESSAGE, ServedPage
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_line, plain
-from app.base.values import dataclass
 from app.features.apps.store import APP, Surface, SurfaceStore, Written
 from app.services.files.changes import ChangeOrigin
 from app.services.themes import ActiveTheme
@@ -24,26 +24,9 @@ _PROTOCOL, _HOST = "2026-01-26", "1"
 _MOST_PAGE_CHARS = 3_000_000
 _MOST_RESULT_CHARS = 1_000_000
 _NAME_CHARS = 50
-SERVED_TOOL, SERVED_LINK, SERVED_MESSAGE = "tools/call", "ui/open-link", "ui/message"
-"""The requests of a server's page that an open Wisp judges and answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedApp:
-    """The page's place in its server: the tool that it was shown for, and that call's arguments and whole result.
-
-    `pin` and `mark` say which server of that name it is, and how that one is started. Without them it may call nothing.
-    """
-
-    server: str
-    tool: str
-    arguments: Mapping[str, Any]
-    result: Mapping[str, Any]
-    pin: str = ""
-    mark: str = ""
-
-
-def keep(store: SurfaceStore, app: ServedApp, page: str, origin: ChangeOrigin) -> tuple[Surface, bool]:
+def keep(store: SurfaceStore, app: ServedPage, page: str, origin: ChangeOrigin) -> tuple[Surface, bool]:
     """Save the page as a surface, in place of an older one for the same tool. Returns also whether there was one.
 
     Blocks. Raises ToolFailed for an unusable page.
@@ -63,12 +46,12 @@ def keep(store: SurfaceStore, app: ServedApp, page: str, origin: ChangeOrigin) -
     return surface, False
 
 
-def served(surface: Surface) -> ServedApp | None:
+def served(surface: Surface) -> ServedPage | None:
     """Return what is known of a server's page; None for every other surface. Reads a file."""
     try:
         told = json.loads((surface.folder / _RECORD).read_text(encoding="utf-8"))
         place = [str(told.get(name, "")) for name in ("pin", "mark")]
-        return ServedApp(str(told["server"]), str(told["tool"]), dict(told["arguments"]), dict(told["result"]), *place)
+        return ServedPage(str(told["server"]), str(told["tool"]), dict(told["arguments"]), dict(told["result"]), *place)
     except (OSError, ValueError, TypeError, KeyError):  # because most surfaces are no pages of a server
         return None
 
@@ -79,7 +62,7 @@ def make_own(store: SurfaceStore, surface: Surface, origin: ChangeOrigin) -> Non
         store.drop(surface, _RECORD, origin)
 
 
-def greeting(app: ServedApp, theme: ActiveTheme) -> Mapping[str, Any]:
+def greeting(app: ServedPage, theme: ActiveTheme) -> Mapping[str, Any]:
     """Return the answer to `ui/initialize`."""
     return {
         "protocolVersion": _PROTOCOL,
@@ -104,25 +87,25 @@ def context(theme: ActiveTheme) -> Mapping[str, Any]:
     }
 
 
-def wish_of(app: ServedApp, name: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def wish_of(app: ServedPage, name: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the arguments of a request that an open Wisp answers; None for every other request.
 
     Raises ToolMisuse for a message that is not text alone.
     """
-    if name == SERVED_TOOL:  # of the page's own server, whatever the page says
+    if name == CALL_TOOL:  # of the page's own server, whatever the page says
         place = {"server": app.server, "pin": app.pin, "mark": app.mark}
         return {**place, "tool": given.get("name"), "arguments": given.get("arguments") or {}}
-    if name == SERVED_MESSAGE:
+    if name == SEND_MESSAGE:
         content = given.get("content")
         blocks = content if isinstance(content, list) else [content]
         texts = [one.get("text") if isinstance(one, Mapping) else None for one in blocks]
         if not all(isinstance(text, str) for text in texts):
             raise ToolMisuse("content: give blocks of the type text.")
         return {"text": "\n".join(map(str, texts))}
-    return {"url": given.get("url")} if name == SERVED_LINK else None
+    return {"url": given.get("url")} if name == OPEN_LINK else None
 
 
-def first_words(app: ServedApp) -> list[Mapping[str, Any]]:
+def first_words(app: ServedPage) -> list[Mapping[str, Any]]:
     """Return the notifications that a page gets once it is ready: the call's arguments and its result."""
     return [
         {"method": "ui/notifications/tool-input", "params": {"arguments": dict(app.arguments)}},

@@ -32,8 +32,9 @@ class ToolServerFeature(Feature):
         return (MCP,)
 
     def open(self, room: Room, /) -> OpenFeature:
-        from app.features.apps.client import ServedApps
+        from app.agent.served_pages import PageServers, PageShower
         from app.features.mcp.declared import Declaring
+        from app.features.mcp.page_calls import PageCalls
         from app.features.mcp.prompts import PromptCommands
         from app.features.mcp.servers import McpServers
         from app.features.mcp.tools import MCP, McpTools, ServerHints
@@ -42,8 +43,8 @@ class ToolServerFeature(Feature):
         prompts, declaring = PromptCommands(servers), Declaring(servers)
         names = frozenset(spec.name for spec in MCP.tools)
         return OpenFeature(
-            handlers=(McpTools(servers, lambda: room.offered(ServedApps)),),
-            offers={McpServers: servers},
+            handlers=(McpTools(servers, lambda: room.offered(PageShower)),),
+            offers={McpServers: servers, PageServers: PageCalls(servers)},
             remind=ServerHints(servers, declaring.declared_servers),
             expand=prompts.expand,
             completions=prompts.known,

@@ -31,6 +31,7 @@ from app.providers.api import Request, StreamEvent, TextDelta, Usage
 from app.providers.scripted import Fail, Scripted
 from app.providers.scripted import Reply as ModelReply
 from app.settings.store import Settings
+from app.tools.registry import Registry
 from tests.support.answering import PAGE, AnsweringRoom, answering_room, wish
 from tests.support.mcp_world import World
 from tests.support.waiting import until
@@ -118,6 +119,15 @@ async def test_what_cannot_be_is_refused_in_a_sentence(
     assert value is None
     assert says in why
     assert (room.model.requests, room.web.asked, room.agenda.all()) == ([], [], [])
+
+
+@pytest.mark.parametrize("kind", ["webSearch", "webFetch", "cron", "generateImage", "tools/call"])
+async def test_a_wish_whose_feature_is_switched_off_is_refused_in_a_sentence(room: AnsweringRoom, kind: str) -> None:
+    assert room.parts
+    room.parts = replace(room.parts, registry=Registry(), servers=lambda: None)
+    value, why = await room.answers.answered(wish(kind, url=PAGE, query="clock"))
+    assert (value, f"answers {kind} is switched off" in why) == (None, True)
+    assert (room.asked, room.audited) == ([], [])
 
 
 async def test_a_schedule_is_asked_and_kept_as_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

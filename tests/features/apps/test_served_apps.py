@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from app.agent.served_pages import ServedPage
 from app.base.errors import ToolMisuse
 from app.features.apps.client import ServedApps, SurfaceEngine
-from app.features.apps.served_apps import ServedApp, make_own, served
+from app.features.apps.served_apps import make_own, served
 from app.features.apps.store import Surface
 from app.services.files.changes import ChangeOrigin
 from tests.features.apps.test_bridge import Room
@@ -24,7 +25,7 @@ class Hosted(Room):
 
     page: Surface
 
-    async def host(self, app: ServedApp, page: str = "<html>clock</html>") -> str:
+    async def host(self, app: ServedPage, page: str = "<html>clock</html>") -> str:
         apps = ServedApps(self.store, SurfaceEngine(self.store.folder, is_dry=True))
         said, _ = await apps.show(app, partial(asyncio.sleep, 0, page), ChangeOrigin("t1"))
         self.page = next(one for one in self.store.all() if served(one))
@@ -40,7 +41,7 @@ async def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hosted:
     monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "wisp"))
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     hosted = Hosted(tmp_path)
-    await hosted.host(ServedApp("clock", "get-time", {"zone": "utc"}, RESULT, "clock", "mark"))
+    await hosted.host(ServedPage("clock", "get-time", {"zone": "utc"}, RESULT, "clock", "mark"))
     return hosted
 
 
@@ -101,7 +102,7 @@ async def test_a_surface_that_a_model_wrote_has_no_server(room: Hosted, name: st
 
 async def test_the_page_of_a_tool_is_kept_once_and_comes_anew_with_each_result(room: Hosted) -> None:
     first = room.page
-    await room.host(ServedApp("clock", "get-time", {}, {"content": []}, "clock", "mark"), "<html>new</html>")
+    await room.host(ServedPage("clock", "get-time", {}, {"content": []}, "clock", "mark"), "<html>new</html>")
     assert (room.page.id, room.page.html) == (first.id, "<html>new</html>")
     told = served(room.page)
     assert told and told.result == {"content": []}
@@ -109,15 +110,17 @@ async def test_the_page_of_a_tool_is_kept_once_and_comes_anew_with_each_result(r
 
 
 async def test_a_page_that_is_none_is_not_shown_and_the_tools_result_stays(room: Hosted) -> None:
-    assert "empty" in await room.host(ServedApp("clock", "x", {}, {}), " ")
-    assert "too large" in await room.host(ServedApp("clock", "x", {}, {}), "x" * 3_000_001)
-    await room.host(ServedApp("clock", "get-time", {}, {"content": [{"text": "x" * 1_100_000}]}, "clock", "mark"))
+    assert "empty" in await room.host(ServedPage("clock", "x", {}, {}), " ")
+    assert "too large" in await room.host(ServedPage("clock", "x", {}, {}), "x" * 3_000_001)
+    await room.host(ServedPage("clock", "get-time", {}, {"content": [{"text": "x" * 1_100_000}]}, "clock", "mark"))
     told = served(room.page)
     assert told and told.result["isError"]
 
 
 async def test_a_server_of_the_same_name_elsewhere_leaves_the_page_of_the_first_alone(room: Hosted) -> None:
-    await room.host(ServedApp("clock", "get-time", {}, RESULT, "clock of /a/.mcp.json", "other"), "<html>theirs</html>")
+    await room.host(
+        ServedPage("clock", "get-time", {}, RESULT, "clock of /a/.mcp.json", "other"), "<html>theirs</html>"
+    )
     kept = {found.pin: one.html for one in room.store.all() if (found := served(one))}
     assert kept == {"clock": "<html>clock</html>", "clock of /a/.mcp.json": "<html>theirs</html>"}
 
