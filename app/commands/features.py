@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 
 from app import options as shared
 from app.base.errors import NeedsPerson
 from app.features import loading
 from app.settings import store
-from app.settings.catalog import FEATURES_AGREED, FEATURES_OFF, Setting, listed
+from app.settings.catalog import FEATURES_AGREED, listed
 
 _NAME_CHARS = 12
 
@@ -39,24 +38,19 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list() -> None:
-    problems, off = loading.problems(), listed(store.load()[FEATURES_OFF])
+    problems = loading.problems()
     for feature in loading.everything():
-        state = "failed" if feature.name in problems else "off" if feature.name in off else "on"
-        print(f"{feature.name:<{_NAME_CHARS}} {state:<7} {feature.about}")
+        state = "failed" if feature.name in problems else "on" if loading.is_wanted(feature) else "off"
+        print(f"{feature.name:<{_NAME_CHARS}} {state:<7} {feature.about.said()}")
     for name, why in problems.items():
         print(f"{name} failed: {why}")
-    agreed = listed(store.load()[FEATURES_AGREED])
-    for package in loading.packages():
-        if package.name not in agreed:
-            told = f"{', '.join(package.names)}, of the package {package.name} {package.version}: {package.about}"
-            print(f"not agreed to: {told}\n  wisp features allow {package.name}")
+    for package in loading.waiting():
+        told = f"{', '.join(package.names)}, of the package {package.name} {package.version}: {package.about}"
+        print(f"not agreed to: {told}\n  wisp features allow {package.name}")
 
 
 def _switch(name: str, *, is_on: bool) -> int:
-    if name not in (known := [feature.name for feature in loading.everything()]):
-        raise NeedsPerson(f"There is no ability {name!r}: {', '.join(known)}.")
-    off = [one for one in listed(store.load()[FEATURES_OFF]) if one != name]
-    _save(FEATURES_OFF, off if is_on else [*off, name])
+    loading.switch(name, is_on=is_on)
     print(f"{name} is {'on' if is_on else 'off'} from the next start on.")
     return 0
 
@@ -69,19 +63,14 @@ def _allow(options: argparse.Namespace) -> int:
     if not shared.is_agreed("Its code runs as a part of Wisp and may do all that you may. Allow it?", options):
         print("Nothing was changed. With --yes it is allowed without this question.")
         return 1
-    _save(FEATURES_AGREED, dict.fromkeys([*listed(store.load()[FEATURES_AGREED]), package.name]))
+    loading.agree(package.name, is_agreed=True)
     print(f"{package.name} is allowed, from the next start on.")
     return 0
 
 
 def _forbid(name: str) -> int:
-    agreed = listed(store.load()[FEATURES_AGREED])
-    if name not in agreed:
+    if name not in listed(store.load()[FEATURES_AGREED]):
         raise NeedsPerson(f"The package {name!r} is not allowed anyway.")
-    _save(FEATURES_AGREED, [one for one in agreed if one != name])
+    loading.agree(name, is_agreed=False)
     print(f"{name} is no longer allowed, from the next start on.")
     return 0
-
-
-def _save(setting: Setting[str], names: Iterable[str]) -> None:
-    store.save(setting, ", ".join(names))

@@ -3,24 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from app.base.texts import Phrase
+from app.features import loading
 from app.services.extras import Extra, extras, installer, named
 from app.ui.machine import CollectionEntry, no_such_action
 
 
 class ExtraParts:
-    """What Wisp takes in only if the person wishes it."""
+    """What Wisp takes in only if the person wishes it, and the abilities that they may leave out."""
 
     async def entries(self, search: str) -> Sequence[CollectionEntry]:
-        lines = await asyncio.to_thread(lambda: [extra_line(extra) for extra in extras()])
+        lines = await asyncio.to_thread(lambda: [*map(extra_line, extras()), *_waiting(), *_abilities()])
         return [line for line in lines if search.casefold() in line.title.casefold()]
 
     async def act(self, action: str, key: str, _words: str = "", /) -> str:
-        if action not in ("get", "stop"):
-            raise no_such_action(action)
-        return await act_on_extra(action, key)
+        match action:
+            case "leave_out" | "take_in":
+                await asyncio.to_thread(partial(loading.switch, key, is_on=action == "take_in"))
+            case "allow":
+                await asyncio.to_thread(partial(loading.agree, key, is_agreed=True))
+            case "get" | "stop":
+                return await act_on_extra(action, key)
+            case _:
+                raise no_such_action(action)
+        return action
+
+
+def _waiting() -> Iterator[CollectionEntry]:
+    """Yield the packages with abilities that the person has not agreed to."""
+    for package in loading.waiting():
+        below = (Phrase("adds abilities, but needs your yes"), package.about)
+        yield CollectionEntry(
+            package.name, f"{package.name} {package.version}", below, below, ("allow",), is_fixed=True
+        )
+
+
+def _abilities() -> Iterator[CollectionEntry]:
+    from PySide6.QtCore import QCoreApplication  # late, because commands without windows list apps, too
+
+    for feature in loading.everything():
+        is_on = loading.is_wanted(feature)
+        below = (Phrase("an ability of Wisp") if is_on else Phrase("left out"), feature.name)
+        title = QCoreApplication.translate("Collection", feature.about.text)
+        yield CollectionEntry(feature.name, title, below, below, ("leave_out" if is_on else "take_in",), is_fixed=True)
 
 
 async def act_on_extra(action: str, key: str) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.agent.session import Session
     from app.base.clock import Clock
     from app.base.findings import Finding
+    from app.base.texts import Phrase
     from app.desktop.desktop import Desktop
     from app.providers.api import Provider
     from app.services.files.changes import Changes
@@ -154,13 +155,14 @@ class Tell(Protocol):
 class Feature:
     """What one ability adds to Wisp.
 
-    `name` is its name in `features.off`, `about` a line for people. `commands` are the names of its commands, each with
-    a line about it. `settings` are its settings. `words` is the folder with its words, laid out as `resources`:
-    `languages/en/tools.toml` for its tools, `offline/en.yaml`, `acts.toml` and `phrases.toml` for its sentences.
+    `name` is its name in `features.off`, `about` says in a few words what it is for. `commands` are the names of its
+    commands, each with a line about it. `settings` are its settings. `words` is the folder with its words, laid out as
+    `resources`: `languages/en/tools.toml` for its tools, `offline/en.yaml`, `acts.toml` and `phrases.toml` for its
+    sentences.
     """
 
     name: ClassVar[str]
-    about: ClassVar[str]
+    about: ClassVar[Phrase]
     commands: ClassVar[Mapping[str, str]] = {}
     settings: ClassVar[Sequence[AnySetting]] = ()
     words: ClassVar[Path | None] = None

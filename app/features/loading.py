@@ -13,10 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from app.base import resources
+from app.base.errors import NeedsPerson
 from app.base.values import dataclass
 from app.features.feature import Feature
 from app.settings import catalog, store
-from app.settings.catalog import FEATURES_AGREED, FEATURES_OFF, listed
+from app.settings.catalog import FEATURES_AGREED, FEATURES_OFF, Setting, listed
 from app.ui.cards.kinds import CardActions, CardContent, CardKind, Offered
 
 if TYPE_CHECKING:
@@ -143,6 +144,34 @@ def packages() -> tuple[Package, ...]:
             about = point.dist.metadata["Summary"] or ""
             by_name[point.dist.name] = Package(point.dist.name, point.dist.version, about, names)
     return tuple(by_name.values())
+
+
+def waiting() -> tuple[Package, ...]:
+    """Return the packages that the person has not agreed to."""
+    agreed = listed(store.load()[FEATURES_AGREED])
+    return tuple(package for package in packages() if package.name not in agreed)
+
+
+def is_wanted(feature: Feature) -> bool:
+    """Return whether the feature is switched on, as the settings say now."""
+    return feature.name not in listed(store.load()[FEATURES_OFF])
+
+
+def switch(name: str, *, is_on: bool) -> None:
+    """Switch a feature on or off, from the next start on. Raises NeedsPerson if there is none of that name."""
+    if name not in (known := [feature.name for feature in everything()]):
+        raise NeedsPerson(f"There is no ability {name!r}: {', '.join(known)}.")
+    _save(FEATURES_OFF, name, is_listed=not is_on)
+
+
+def agree(package: str, *, is_agreed: bool) -> None:
+    """Let a package add features from the next start on, or no longer."""
+    _save(FEATURES_AGREED, package, is_listed=is_agreed)
+
+
+def _save(setting: Setting[str], name: str, *, is_listed: bool) -> None:
+    others = [one for one in listed(store.load()[setting]) if one != name]
+    store.save(setting, ", ".join([*others, name] if is_listed else others))
 
 
 def _own() -> list[Feature]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.texts import Phrase
 from app.features.apps.settings import ALL
 from app.features.feature import Feature, OpenFeature, Room, Tell
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 class AppsFeature(Feature):
     name = "apps"
-    about = "small apps that it writes"
+    about = Phrase("Small apps that it writes")
     words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
         "apps": "the apps that Wisp has made: `list`, `open NAME`, `rename NAME NEW`, `pin NAME`, `delete NAME` …"
@@ -40,7 +41,6 @@ class AppsFeature(Feature):
         return opened(room)
 
     def collections(self) -> Sequence[ListPage]:
-        from app.base.texts import Phrase
         from app.ui.machine import ListPage
 
         def library(_ask: Ask) -> Collection:

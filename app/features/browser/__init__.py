@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.base import paths
+from app.base.texts import Phrase
 from app.features.browser.settings import ALL
 from app.features.feature import Feature, OpenFeature, Room
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 class BrowserFeature(Feature):
     name = "browser"
-    about = "opening web pages in a browser of its own"
+    about = Phrase("Opening web pages in a browser of its own")
     words = Path(__file__).parent / "words"
     settings = ALL
 

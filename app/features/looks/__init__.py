@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.texts import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 class LooksFeature(Feature):
     name = "looks"
-    about = "changing how it looks, drawing, and the picture behind all windows"
+    about = Phrase("Changing how it looks, drawing, and the picture behind all windows")
     words = Path(__file__).parent / "words"
     commands = {"theme": "how Wisp looks: `list`, `set NAME`, `reset`"}  # noqa: RUF012
 

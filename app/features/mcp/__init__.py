@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.texts import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 from app.features.mcp.settings import ALL, SERVER_START_S
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 class ToolServerFeature(Feature):
     name = "mcp"
-    about = "tool servers (MCP)"
+    about = Phrase("Tool servers (MCP)")
     words = Path(__file__).parent / "words"
     commands = {"mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have"}  # noqa: RUF012
     settings = ALL
@@ -54,7 +55,6 @@ class ToolServerFeature(Feature):
         )
 
     def collections(self) -> Sequence[ListPage]:
-        from app.base.texts import Phrase
         from app.ui.machine import ListPage
 
         def servers(ask: Ask) -> Collection:

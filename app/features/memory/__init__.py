@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.texts import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 class Memory(Feature):
     name = "memory"
-    about = "it remembers facts and rules about you"
+    about = Phrase("It remembers facts and rules about you")
     words = Path(__file__).parent / "words"
     commands = {"memory": "what is remembered about you: `list`, `export`, `forget`"}  # noqa: RUF012
 
@@ -46,7 +47,6 @@ class Memory(Feature):
         )
 
     def collections(self) -> Sequence[ListPage]:
-        from app.base.texts import Phrase
         from app.ui.machine import ListPage
 
         def facts(_ask: Ask) -> Collection:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.texts import Phrase
 from app.features.feature import Feature, OpenFeature, Room, Tell
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 class Schedule(Feature):
     name = "schedule"
-    about = "doing tasks later, and reminders"
+    about = Phrase("Doing tasks later, and reminders")
     words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
         "schedule": "what is to be done later: `list`, `add`, `remove`, `run`, `inbox`",
@@ -49,7 +50,6 @@ class Schedule(Feature):
         )
 
     def collections(self) -> Sequence[ListPage]:
-        from app.base.texts import Phrase
         from app.ui.machine import ListPage
 
         def tasks(_ask: Ask) -> Collection:

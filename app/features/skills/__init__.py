@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.texts import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 class SkillFeature(Feature):
     name = "skills"
-    about = "playbooks for kinds of work"
+    about = Phrase("Playbooks for kinds of work")
     words = Path(__file__).parent / "words"
     commands = {"skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`"}  # noqa: RUF012
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.texts import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 from app.features.web.settings import ALL
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 class WebFeature(Feature):
     name = "web"
-    about = "searching the web and reading pages"
+    about = Phrase("Searching the web and reading pages")
     words = Path(__file__).parent / "words"
     settings = ALL
 

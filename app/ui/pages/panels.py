@@ -328,6 +328,9 @@ def _done(outcome: str) -> str:
         "get": "",
         "late": tr("Collection", "That can no longer be stopped."),
         "stop": tr("Collection", "Stopped. Nothing was installed."),
+        "leave_out": tr("Collection", "It is left out from the next start of Wisp on."),
+        "take_in": tr("Collection", "It is there from the next start of Wisp on."),
+        "allow": tr("Collection", "It is there from the next start of Wisp on."),
     }
     kind, _, path = outcome.partition(":")
     return tr("Panels", "Saved: {path}").format(path=path) if kind == "saved" else words[outcome]
@@ -425,6 +428,9 @@ class CollectionPage(SearchedPage):
             "unmenu": tr("Collection", "Take out of the menu of programs"),
             "get": tr("Collection", "Get it"),
             "stop": tr("Collection", "Stop"),
+            "leave_out": tr("Collection", "Leave it out"),
+            "take_in": tr("Collection", "Take it in"),
+            "allow": tr("Collection", "Let it run as a part of Wisp, with all that you may do"),
         }
         for action in self._entries[key].actions:
             menu.addAction(names[action], partial(self.acted.emit, action, key))

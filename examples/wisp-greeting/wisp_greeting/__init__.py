@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.texts import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 class Greeting(Feature):
     name = "greeting"
-    about = "greeting people by their names"
+    about = Phrase("Greeting people by their names")
     words = Path(__file__).parent / "words"
 
     def families(self) -> Sequence[Family]:
