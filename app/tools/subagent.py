@@ -17,7 +17,6 @@ _PASSES = 25
 _SECONDS = 300
 _MOST_PASSES = 100
 _MOST_SECONDS = 1800
-_GOAL_CHARS = 4000
 _TOLD = 8
 _LINE_CHARS = 140
 
@@ -33,8 +32,6 @@ class Goals:
         goal = call.text("goal").strip()
         if not goal:
             raise ToolMisuse("There is no goal. Say between the tags what is to be reached, and how to tell.")
-        if len(goal) > _GOAL_CHARS:
-            raise ToolMisuse(f"The goal has {len(goal)} characters; say it in {_GOAL_CHARS} at most.")
         cost = call.number("max_cost_usd") if call.has("max_cost_usd") else None
         limits = GoalLimits(call.integer("max_passes", _PASSES), call.number("max_seconds", _SECONDS), cost)
         pursued = await turn.pursue(goal, limits)

@@ -36,7 +36,6 @@ from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Accepts
 
 _SPACE = (Qt.Key.Key_Space,)
-_LONGEST_WORDS = 500
 
 
 class WordsField(QLineEdit):
@@ -67,7 +66,6 @@ class Choices(QWidget):
         WITNESS.prepare()
         self.words = WordsField(self)
         self.words.setFont(font(theme, "text"))
-        self.words.setMaxLength(_LONGEST_WORDS)
         self.words.setPlaceholderText(QCoreApplication.translate("Approval", "Deny, and say what to do instead…"))
         self.words.setAccessibleName(QCoreApplication.translate("Approval", "Deny, and say what to do instead"))
         self.words.returnPressed.connect(lambda: self._deny(self.words.text().strip()))

@@ -248,7 +248,6 @@ def test_words_in_any_order_never_raise_and_always_have_words_to_say(words: list
     if isinstance(reading, Refusal):
         assert book.refused(reading).endswith(".")
     if isinstance(reading, Plan):
-        assert all(book.doing(step, index) for index, step in enumerate(reading.steps))
         assert book.finished(reading.steps, [], "") and book.listed(reading.steps)
 
 
