@@ -18,8 +18,8 @@ from app.ui.orb.window import OrbWindow
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.theme.appearance import Look, look_of
 from app.ui.translation import install
-from app.ui.windows.curtain import until_the_display_goes
 from app.ui.windows.orb_placement import OrbPlacement
+from app.ui.windows.x_connection import until_the_display_goes
 
 if TYPE_CHECKING:
     from app.ui.lifecycle import Connect

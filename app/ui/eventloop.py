@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtWidgets import QApplication
 
 from app.base.errors import NeedsPerson
-from app.ui.windows.curtain import GONE
+from app.ui.windows.x_connection import GONE
 
 
 def run_until(application: QApplication, main: Coroutine[Any, Any, int]) -> int:

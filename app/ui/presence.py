@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from app.ui.cards.live import LiveCards
     from app.ui.composer.window import ComposerView
     from app.ui.pages.panels import Panels
-    from app.ui.windows.curtain import XConnection
+    from app.ui.windows.x_connection import XConnection
 
 _FINDER = "finder"
 _FOCUS_LOOKS = 30
@@ -228,10 +228,6 @@ class Presence(QObject):
     def _attach(self, file: Path) -> None:
         self.open()
         self.composer.files_offered.emit([file])
-
-    @property
-    def session(self) -> Agent | None:
-        return self._agent
 
     @property
     def is_open(self) -> bool:
@@ -431,7 +427,14 @@ class Presence(QObject):
         """Show the text that is selected in the person's program on a page, where other words can take its place."""
         from app.ui.pages.rewrite import Rewriting
 
-        Rewriting(self).begin()
+        Rewriting(
+            self.theme,
+            self.stage,
+            self.inbox,
+            agent=lambda: self._agent,
+            focus_left=self.focus_left,
+            begin=self.in_background,
+        ).begin()
 
     def _carry_out(self, intent: Intent) -> None:
         match intent:

@@ -17,9 +17,10 @@ from Xlib.display import Display
 from app.base.geometry import Point, Rect
 from app.ui.orb.window import OrbWindow
 from app.ui.theme.appearance import Look
-from app.ui.windows.curtain import QtCurtain, X11Curtain, XConnection
+from app.ui.windows.curtain import QtCurtain, X11Curtain
 from app.ui.windows.floating import Marked, WindowDeps
 from app.ui.windows.stage import Stage
+from app.ui.windows.x_connection import XConnection
 from tests.ui.fake_agent import hand_now
 
 BELOW = (12, 200, 34)

@@ -24,8 +24,9 @@ from app.ui.presenter.view import Card, ShownPicture, View
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.system.tray import Actions, Tray, menu_for
 from app.ui.theme.appearance import Look
-from app.ui.windows.curtain import X11Curtain, XConnection
+from app.ui.windows.curtain import X11Curtain
 from app.ui.windows.overlays import PictureWindow, RingWindow
+from app.ui.windows.x_connection import XConnection
 from tests.support.gallery import board, samples
 
 

@@ -4,7 +4,6 @@ writes it.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 from collections.abc import Mapping
@@ -42,6 +41,8 @@ class PictureCard(CardKind):
         return CardContent(buttons=_buttons(about, is_hung=False), about=about)
 
     async def press(self, button: str, content: CardContent, does: CardActions, /) -> None:
+        import asyncio  # late, because the kinds of cards are there before the first paint
+
         about = content.about
         file = Path(about["file"])
         match button:

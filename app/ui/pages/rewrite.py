@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import re
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,8 @@ from app.ui.theme.theme import Theme
 from app.ui.translation import words
 
 if TYPE_CHECKING:
-    from app.ui.bridge import Rewriter
-    from app.ui.presence import Presence
+    from app.ui.bridge import Agent, Inbox, Rewriter
+    from app.ui.windows.stage import Stage
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _MOST_COMPARED = 4000
@@ -225,11 +225,26 @@ class RewritePage(Page):
 
 
 class Rewriting:
-    """Leads through one rewriting: reads the selection, asks for other words, replaces the text and puts it back."""
+    """Leads through one rewriting: reads the selection, asks for other words, replaces the text and puts it back.
 
-    def __init__(self, presence: Presence) -> None:
-        self._presence = presence
-        self.page = RewritePage(presence.theme)
+    `focus_left` waits until the bubble has lost the keyboard. `begin` runs a coroutine in the background.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        stage: Stage,
+        inbox: Inbox,
+        agent: Callable[[], Agent | None],
+        focus_left: Callable[[], Awaitable[None]],
+        begin: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
+        self._stage = stage
+        self._inbox = inbox
+        self._agent = agent
+        self._focus_left = focus_left
+        self._begin = begin
+        self.page = RewritePage(theme)
         self._seen: Selected | None = None
         self._new = ""
         self._task: asyncio.Task[Any] | None = None
@@ -243,21 +258,20 @@ class Rewriting:
 
     def begin(self) -> None:
         """Read what is selected in the person's program, and open the page with it."""
-        self._presence.composer.tell("")
-        self._presence.in_background(self._opened())
+        self._stage.composer.tell("")
+        self._begin(self._opened())
 
     async def _opened(self) -> None:
-        presence = self._presence
         try:
             rewriter = self._rewriter()
             self._seen = await self._lent(rewriter.selected)
         except WispError as error:
-            presence.stage.take_keyboard()
-            presence.composer.tell(_said(error))
+            self._stage.take_keyboard()
+            self._stage.composer.tell(_said(error))
             self.page.deleteLater()
             return
         self.page.show_selected(self._seen, rewriter.ways(), has_model=rewriter.has_model)
-        presence.stage.show_page(self.page, presence.inbox.view)
+        self._stage.show_page(self.page, self._inbox.view)
         self.page.take_focus()
 
     async def _rewrite(self, way: str, own: str) -> None:
@@ -272,28 +286,28 @@ class Rewriting:
     async def _replace(self) -> None:
         assert self._seen is not None
         await self._lent(partial(self._rewriter().replace, self._seen, self._new))
-        self._presence.stage.bubble.engage()
+        self._stage.bubble.engage()
         self.page.set_busy(is_busy=False)
         self.page.show_replaced()
 
     async def _put_back(self) -> None:
         assert self._seen is not None
         await self._lent(partial(self._rewriter().put_back, self._seen, self._new))
-        self._presence.stage.bubble.engage()
+        self._stage.bubble.engage()
         self._task = None
         self.page.left.emit()
 
     async def _lent(self, act: Any) -> Any:
         """Await the act while the person's program has the keyboard."""
-        self._presence.stage.return_keyboard()
-        await self._presence.focus_left()
+        self._stage.return_keyboard()
+        await self._focus_left()
         return await act()
 
     def _leave(self) -> None:
         self._is_left = True
         if self._task:
             self._task.cancel()
-        self._presence.stage.show_page(None, self._presence.inbox.view)
+        self._stage.show_page(None, self._inbox.view)
         self.page.deleteLater()
 
     def _copy(self) -> None:
@@ -302,7 +316,7 @@ class Rewriting:
 
     def _work(self, work: Coroutine[Any, Any, None]) -> None:
         self.page.set_busy(is_busy=True)
-        self._presence.in_background(self._worked(work))
+        self._begin(self._worked(work))
 
     async def _worked(self, work: Coroutine[Any, Any, None]) -> None:
         """Await the work, and tell its error. Leaving the page cancels the work; the page is not touched then."""
@@ -311,7 +325,7 @@ class Rewriting:
             await work
         except WispError as error:
             if not self._is_left:
-                self._presence.stage.bubble.engage()
+                self._stage.bubble.engage()
                 self.page.tell(_said(error))
         finally:
             self._task = None
@@ -319,7 +333,7 @@ class Rewriting:
                 self.page.set_busy(is_busy=False)
 
     def _rewriter(self) -> Rewriter:
-        agent = self._presence.session
+        agent = self._agent()
         if agent is None:
             raise WispError(QCoreApplication.translate("Panels", "Wisp is still starting. Try again in a moment."))
         return agent.rewriter

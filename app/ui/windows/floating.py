@@ -50,7 +50,7 @@ from app.ui.theme import drawing
 from app.ui.theme.theme import Color, Theme
 
 if TYPE_CHECKING:
-    from app.ui.windows.curtain import XConnection
+    from app.ui.windows.x_connection import XConnection
 
 _SHADOW_STEPS = 14
 Marked = tuple[Rect, ...]
@@ -159,7 +159,7 @@ def surroundings() -> WindowDeps:
     """Make what the windows of this application share. On X11 this connects to the server."""
     if QGuiApplication.platformName() != "xcb":
         return WindowDeps(None, composited=QGuiApplication.platformName() != "offscreen")
-    from app.ui.windows.curtain import XConnection
+    from app.ui.windows.x_connection import XConnection
 
     found = WindowDeps(XConnection())
     found.mark()
