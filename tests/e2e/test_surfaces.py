@@ -22,7 +22,7 @@ from app.base.geometry import Rect
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr
 from app.features.apps.client import SurfaceEngine
-from app.features.apps.pinning import keep_on_desktop
+from app.features.apps.library import keep_on_desktop
 from app.features.apps.store import APP, PAGE, STATE, SurfaceStore, Written
 from app.services.files.changes import ChangeOrigin
 from app.services.files.checkpoints import Checkpoints

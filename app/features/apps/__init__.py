@@ -1,5 +1,8 @@
-"""Small apps that the model writes. A page comes in as text through the tools and is kept in a folder of its own; a
-worker shows it in a window without any way out, and what the page asks of Wisp is answered as a stranger's wish.
+"""Small apps that the model writes: kept in a folder each, and shown by a worker in windows without any way out.
+
+Pages come in as text through the tools, or from a tool server by `PageShower`; the person opens them from the list, the
+menu of programs and `wisp apps`. What a page asks of Wisp goes out as a stranger's wish: the policy judges it, and the
+tools of other features do it, where they are switched on.
 """
 
 from __future__ import annotations

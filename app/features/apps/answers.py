@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import logging
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
@@ -41,7 +40,6 @@ from app.settings.store import Settings
 from app.tools.executor import Executor
 from app.tools.registry import Audit, Registry, TurnContext, admitted
 
-_log = logging.getLogger(__name__)
 _TAINT = "surface"
 _HOUR_S = 3600.0
 _LOOK_S = 1.0
@@ -113,27 +111,18 @@ class AnsweringParts:
 
 
 class _Spent:
-    """The calls and tokens of one surface in the last hour."""
+    """What one surface has used in the last hour: calls, or tokens."""
 
     def __init__(self) -> None:
-        self._calls: deque[float] = deque()
-        self._tokens: deque[tuple[float, int]] = deque()
+        self._used: deque[tuple[float, int]] = deque()
 
-    def calls(self, now: float) -> int:
-        while self._calls and self._calls[0] < now - _HOUR_S:
-            self._calls.popleft()
-        return len(self._calls)
+    def total(self, now: float) -> int:
+        while self._used and self._used[0][0] < now - _HOUR_S:
+            self._used.popleft()
+        return sum(count for _, count in self._used)
 
-    def tokens(self, now: float) -> int:
-        while self._tokens and self._tokens[0][0] < now - _HOUR_S:
-            self._tokens.popleft()
-        return sum(count for _, count in self._tokens)
-
-    def note_call(self, now: float) -> None:
-        self._calls.append(now)
-
-    def note_tokens(self, now: float, count: int) -> None:
-        self._tokens.append((now, count))
+    def note(self, now: float, count: int = 1) -> None:
+        self._used.append((now, count))
 
 
 def _tokens_of(answer: SideAnswer, asked_tokens: int) -> int:
@@ -154,7 +143,8 @@ class SurfaceAnswers:
 
     def __init__(self, parts: AnsweringParts) -> None:
         self._parts = parts
-        self._spent: dict[str, _Spent] = {}
+        self._calls: dict[str, _Spent] = defaultdict(_Spent)
+        self._tokens: dict[str, _Spent] = defaultdict(_Spent)
         self._asking: set[str] = set()
         self._denied: set[tuple[str, str]] = set()
         self._allowed: set[tuple[str, str, str, tuple[str, ...], int]] = set()
@@ -221,11 +211,11 @@ class SurfaceAnswers:
 
     def _charge(self, wish: SurfaceWish) -> None:
         """Count a call of the surface. Raises ToolMisuse if its calls of this hour are spent."""
-        spent, most = self._spent.setdefault(wish.surface, _Spent()), self._parts.now()[SURFACE_CALLS]
+        spent, most = self._calls[wish.surface], self._parts.now()[SURFACE_CALLS]
         now = self._parts.clock.now()
-        if spent.calls(now) >= most:
+        if spent.total(now) >= most:
             raise ToolMisuse(_says("calls", most=str(most)))
-        spent.note_call(now)
+        spent.note(now)
 
     async def _ask_model(self, wish: SurfaceWish) -> str:
         prompt, system = (str(wish.arguments.get(name) or "").strip() for name in ("prompt", "system"))
@@ -249,7 +239,7 @@ class SurfaceAnswers:
             finally:
                 # What broke off is paid for as well.
                 tokens = _tokens_of(answer, len(words) // _LETTERS_A_TOKEN + _PICTURE_TOKENS * len(pictures))
-                self._spent[wish.surface].note_tokens(self._parts.clock.now(), tokens)
+                self._tokens[wish.surface].note(self._parts.clock.now(), tokens)
                 details: dict[str, JsonValue] = {"surface": wish.surface, "tool": ASK_AI.name, "tokens": tokens}
                 await self._parts.audit("surface_asked", details)
         if not answer.text.strip():
@@ -258,8 +248,8 @@ class SurfaceAnswers:
 
     def _check_tokens(self, wish: SurfaceWish) -> None:
         """Raise ToolMisuse if the surface's tokens of this hour are spent."""
-        spent, most = self._spent[wish.surface], self._parts.now()[SURFACE_TOKENS]
-        if spent.tokens(self._parts.clock.now()) >= most:
+        spent, most = self._tokens[wish.surface], self._parts.now()[SURFACE_TOKENS]
+        if spent.total(self._parts.clock.now()) >= most:
             raise ToolMisuse(_says("tokens", most=f"{most:,}"))
 
     async def _search(self, wish: SurfaceWish) -> JsonValue:

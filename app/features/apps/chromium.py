@@ -101,6 +101,13 @@ def last_words(said: str) -> str:
     return clip_line(_PLACE.sub("", found), _SAID_CHARS).rstrip(".")
 
 
+def last_words_in(log: Path) -> str:
+    """Return the last words of an error output that is a file; "" if there are none."""
+    with suppress(OSError):  # because it may have written nothing
+        return last_words(log.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace"))
+    return ""
+
+
 def clamped(width: int, height: int) -> dict[str, int]:
     """Return the sides of a window that a page asked for, within what a window may have. 0 is no side."""
     sides = zip(
@@ -211,9 +218,7 @@ class Chromium:
 
     def last_words(self) -> str:
         """Return the last words of the browser's error output; "" if there are none."""
-        with suppress(OSError):  # because it may have written nothing
-            return last_words(self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace"))
-        return ""
+        return last_words_in(self._said)
 
     async def _ask_page(self, url: str, method: str, /, **params: Any) -> Mapping[str, Any] | None:
         """Send a request to the page in the window with this address, and return the answer; None if there is none."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from app.base import ids
 from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.base.paths import free, state_dir
 from app.base.texts import clip_line
+from app.features.apps.chromium import settings
 from app.features.apps.client import SurfaceEngine
-from app.features.apps.pinning import keep_on_desktop
 from app.features.apps.store import PICTURE, Surface, SurfaceStore, standard_folder
 from app.features.apps.webengine import installed_engines
 from app.features.extras import act_on_extra, extra_line
@@ -24,12 +26,18 @@ from app.services.files.checkpoints import standard_checkpoints
 from app.services.svg import SvgRenderer, sanitise
 from app.ui.machine import CollectionEntry
 
+if TYPE_CHECKING:
+    from Xlib.display import Display
+
 ENGINE = "surfaces"
 """The extra that shows apps."""
 _COMMENT_CHARS = 120
 _PICTURE_PX = 128
 _PICTURES_S = 3.0
 _TRIES, _PAUSE_S = 50, 0.1
+_ON_DESKTOP = ("_NET_WM_STATE_BELOW", "_NET_WM_STATE_SKIP_TASKBAR", "_NET_WM_STATE_SKIP_PAGER")
+_OF_A_PAGER = 2
+_EVERY_WORKSPACE = 0xFFFFFFFF
 
 
 class AppLibrary:
@@ -187,3 +195,57 @@ def own_origin(tool: str) -> ChangeOrigin:
 def _downloads() -> Path:
     found = Path.home() / "Downloads"
     return found if found.is_dir() else Path.home()
+
+
+def keep_on_desktop(instance: str, *, is_kept: bool, environment: Mapping[str, str] | None = None) -> str:
+    """Keep the window whose class begins with `instance` on all workspaces behind the others, or no longer.
+
+    Returns what was done. Raises ToolFailed if there is no such window, NeedsPerson where no window manager can do it.
+    """
+    from Xlib import X, Xatom
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+    from Xlib.protocol.event import ClientMessage
+
+    try:
+        display = Display((environment if environment is not None else os.environ).get("DISPLAY", ""))
+    except (DisplayError, OSError) as error:
+        raise NeedsPerson(_says("no_manager")) from error
+    with closing(display):
+        root = display.screen().root
+        window = next((one for one in _clients(display) if _instance(one).split(".")[0] == instance), None)
+        if window is None:
+            raise ToolFailed(_says("no_window"))
+        states = [display.intern_atom(name) for name in _ON_DESKTOP]
+        shown = root.get_full_property(display.intern_atom("_NET_CURRENT_DESKTOP"), Xatom.CARDINAL)
+        workspace = _EVERY_WORKSPACE if is_kept else int(shown.value[0]) if shown else 0
+        wishes = [("_NET_WM_STATE", (int(is_kept), state, 0)) for state in states]
+        for name, values in [*wishes, ("_NET_WM_DESKTOP", (workspace, _OF_A_PAGER, 0))]:
+            data = (32, [*values, _OF_A_PAGER, 0])
+            message = ClientMessage(window=window, client_type=display.intern_atom(name), data=data)
+            root.send_event(message, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+        display.sync()
+    return _says("pinned" if is_kept else "unpinned")
+
+
+def _clients(display: Display) -> list[Any]:
+    from Xlib import X
+
+    found = display.screen().root.get_full_property(display.intern_atom("_NET_CLIENT_LIST"), X.AnyPropertyType)
+    if found is None:
+        raise NeedsPerson(_says("no_manager"))
+    return [display.create_resource_object("window", number) for number in found.value]
+
+
+def _instance(window: Any) -> str:
+    from Xlib.error import XError
+
+    try:
+        return str((window.get_wm_class() or ("",))[0])
+    except XError:  # because a window may close at any time
+        return ""
+
+
+def _says(key: str) -> str:
+    said: str = settings()["pinning"][key]
+    return said

@@ -27,6 +27,7 @@ from app.features.apps.chromium import (
     clamped,
     is_sandboxed,
     last_words,
+    last_words_in,
     program,
     settings,
 )
@@ -35,7 +36,6 @@ from app.services.extras import is_there
 from app.settings import store as settings_store
 
 _ANSWER_S, _START_S, _END_S = 10.0, 30.0, 5.0
-_SAID_BYTES = 2_000
 _MOST_MESSAGE_BYTES = 64 << 20
 
 
@@ -149,9 +149,7 @@ class WebEngine:
 
     def last_words(self) -> str:
         """Return the last words of the process's error output; "" if there are none."""
-        with suppress(OSError):  # because it may have written nothing
-            return last_words(self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace"))
-        return ""
+        return last_words_in(self._said)
 
     async def _start(self) -> None:
         self._said.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

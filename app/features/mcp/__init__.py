@@ -1,5 +1,8 @@
-"""Tool servers (MCP): programs and services that add tools. They are configured by the person, started by a worker in a
-sandbox, and pinned as they were agreed to; the model learns their tools, and each call goes through the gate.
+"""Tool servers (MCP): programs and services that add tools, held by a worker and pinned as they were agreed to.
+
+Servers come in by the person's `mcp.json`, a workspace's `.mcp.json` and `wisp mcp`; calls come from the model, from
+commands such as `/server:prompt`, and from a server's own page by `PageServers`, each through the gate. Answers go out
+as others' words, and the page of a tool to whoever offers `PageShower`.
 """
 
 from __future__ import annotations

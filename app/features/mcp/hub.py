@@ -57,10 +57,6 @@ class Hub:
         self._numbers = count(1)
         self._waiting: dict[int, tuple[asyncio.Future[Any], Hear]] = {}
 
-    @property
-    def is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
     async def ask(self, operation: str, server: str, *, event: Hear | None = None, **fields: Any) -> Any:
         """Send a request and return the answer. Meanwhile, `event` is called with its events. Raises ServerFault.
 

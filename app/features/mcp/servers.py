@@ -370,7 +370,7 @@ class McpServers:
         try:
             launch, live.run = await asyncio.to_thread(self._launch, entry)
             live.review = None
-            told = await self._opened(entry, live, launch)
+            live.is_legacy = await self._opened(entry, live, launch)
         except (ServerFault, NeedsPerson) as error:
             failure: ToolFailed | NeedsPerson = error
             if isinstance(error, ServerFault):
@@ -379,23 +379,22 @@ class McpServers:
             await asyncio.to_thread(self.pins.note_start, entry.pin, without_secrets(failure.for_people()))
             raise failure from None
         await asyncio.to_thread(self.pins.note_start, entry.pin, "")
-        live.is_legacy = told["legacy"]
         live.fingerprint, live.ends = entry.fingerprint, 0
 
-    async def _opened(self, entry: ServerEntry, live: _Live, launch: Mapping[str, Any]) -> Message:
-        """Open the connection in the protocol mode that worked last. Returns what the server says of itself.
+    async def _opened(self, entry: ServerEntry, live: _Live, launch: Mapping[str, Any]) -> bool:
+        """Open the connection in the protocol mode that worked last. Returns whether that is the legacy one.
 
         If the server ends, refuses or sends nonsense, the other one is tried; other faults rise at once.
         """
         modes = ("legacy", "auto") if live.is_legacy else ("auto", "legacy")
         try:
-            told: Message = await self._hub.ask("open", entry.pin, launch=launch, mode=modes[0])
+            told = await self._hub.ask("open", entry.pin, launch=launch, mode=modes[0])
         except ServerFault as fault:
             if fault.fault not in ("dead", "refused", "damaged"):
                 raise
             live.note(fault.said)
             told = await self._hub.ask("open", entry.pin, launch=launch, mode=modes[1])
-        return told
+        return bool(told["is_legacy"])
 
     def _check_back_off(self, entry: ServerEntry, live: _Live) -> None:
         """Raise ToolFailed for a server that ended repeatedly, unless it waited long enough for a restart."""

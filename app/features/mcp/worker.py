@@ -287,11 +287,7 @@ class _Worker:
             await old.close()
         self._servers[name] = server = _Server(request, self._tell)
         await server.opened()
-        client = server.client
-        version = getattr(client.server_info, "version", "") or ""
-        is_legacy = client.protocol_version < "2026"
-        about = {"version": str(version)[:_SENTENCE_CHARS], "revision": client.protocol_version, "legacy": is_legacy}
-        return {**about, "instructions": (client.instructions or "")[:_SENTENCE_CHARS]}
+        return {"is_legacy": server.client.protocol_version < "2026"}
 
 
 async def _paged(fetch: Callable[..., Awaitable[Any]], items: str, most: int) -> list[Any]:

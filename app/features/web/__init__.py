@@ -1,5 +1,7 @@
-"""Searching the web and reading pages, without a browser. The model asks by two tools; the search engines that the
-person set up answer, and `services/web` fetches pages behind the walls for addresses.
+"""Searching the web, reading pages and looking at pictures, without a browser.
+
+Questions come in by three tools, from the model and as wishes of small apps. They go out to the search engines that the
+person set up, and to public addresses by `services/web`, behind its walls. What comes back is marked as others' words.
 """
 
 from __future__ import annotations
