@@ -28,9 +28,9 @@ from app.agent.rewriting import SelectionRewriter
 from app.agent.session import Listener, Session, showable
 from app.assembly import Belongings, commands_of, handlers, judged_by, looking, nearby, registry, undoables
 from app.base import ids, paths
+from app.base.clipping import clip_line, named_in_short
 from app.base.clock import SystemClock
 from app.base.errors import WispError
-from app.base.texts import clip_line, named_in_short
 from app.desktop.backends import Curtain, Owner
 from app.desktop.capture import PictureBudget
 from app.desktop.choose import open_desktop

@@ -16,7 +16,8 @@ from typing import Any
 from app.agent.command_words import PIPED, CommandProgram, programs
 from app.agent.policy.values import Action, Consequence, Decision, Need, Subject, Tier, Trust
 from app.base import resources, translation
-from app.base.texts import Phrase, clip_line
+from app.base.clipping import clip_line
+from app.base.phrases import Phrase
 from app.base.tool_words import tool_words
 from app.base.values import dataclass
 from app.protocol.spec import Effect

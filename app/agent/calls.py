@@ -21,7 +21,7 @@ from app.agent.turn import ASK_AT, WARN_AT, Turn
 from app.base import ids
 from app.base.errors import WispError
 from app.base.facts import Failed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.protocol.arguments import to_call
 from app.protocol.call import CHANGED_PART, FINISHED, Block, JsonValue, ToolCall, ToolResult, tool_error

@@ -17,8 +17,8 @@ from app.agent.recording import Entry, EntryKind, History, note
 from app.agent.streaming import SideAnswer
 from app.agent.turn import Turn, Words
 from app.base import resources
+from app.base.clipping import clip_middle
 from app.base.errors import PictureRefused, ProviderError
-from app.base.texts import clip_middle
 from app.base.values import dataclass
 from app.protocol.call import Media, ToolCall, ToolResult, failed
 from app.protocol.dialects.api import Answer, Pacing

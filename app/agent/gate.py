@@ -21,9 +21,10 @@ from app.agent.policy.decision import answers
 from app.agent.policy.values import LASTING, Action, Consequence
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
+from app.base.clipping import shell_word
 from app.base.errors import NeedsPerson, WispError
 from app.base.facts import NotAllowed
-from app.base.texts import NO_PHRASE, Phrase, shell_word
+from app.base.phrases import NO_PHRASE, Phrase
 from app.base.translation import words_in
 from app.base.values import dataclass, replace
 from app.base.withheld import WITHHELD

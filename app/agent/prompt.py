@@ -13,10 +13,11 @@ from pathlib import Path
 from string import Template
 from typing import Any, Protocol
 
-from app.base import resources, texts
+from app.base import resources, signs
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.facts import Failed
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue
@@ -91,7 +92,7 @@ def rendered(facts: Mapping[str, str]) -> str:
     """Return the facts as the request's context. Names of files and windows may not open a tag."""
     if not facts:
         return ""
-    sections = [f"## {heading}\n{tags.escape(texts.plain(text.strip())[0])}" for heading, text in facts.items()]
+    sections = [f"## {heading}\n{tags.escape(signs.plain(text.strip())[0])}" for heading, text in facts.items()]
     return "# Facts of this moment\n\n" + "\n\n".join(sections) + "\n"
 
 

@@ -11,7 +11,8 @@ from app.agent.deps import SessionDeps
 from app.agent.streaming import SideAnswer
 from app.base import ids, resources
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase, plain
+from app.base.phrases import Phrase
+from app.base.signs import plain
 from app.base.values import dataclass, replace
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop

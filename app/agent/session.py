@@ -34,9 +34,9 @@ from app.agent.policy import Mode, Policy, Subject
 from app.agent.prompt import ending, told
 from app.agent.recording import Entry, EntryKind, History, note
 from app.agent.turn import Learned, Mood, Tell, Turn, Words, with_prompt
-from app.base import ids, texts
+from app.base import ids, signs
 from app.base.errors import Remedy, WispError
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.translation import words_in
 from app.protocol.call import Media
 from app.protocol.message import Message, Role
@@ -82,7 +82,7 @@ def showable(event: AgentEvent) -> AgentEvent:
     """Return the event with all texts made plain; the same event if nothing had to change."""
     if isinstance(event, (StateChanged, UsageChanged)):
         return event
-    clean = texts.revealed if isinstance(event, ApprovalWanted) else texts.bare
+    clean = signs.revealed if isinstance(event, ApprovalWanted) else signs.bare
     changes: dict[str, Any] = {}
     for name in event.__slots__:
         if name != _PICTURES:

@@ -14,7 +14,7 @@ from app.agent.policy.naming import own_words
 from app.agent.policy.values import Subject
 from app.agent.prompt import admits_failure, told
 from app.base import ids, resources
-from app.base.texts import plain
+from app.base.signs import plain
 from app.base.values import dataclass, field, replace
 from app.protocol.call import JsonValue, Media, ToolResult
 from app.protocol.message import Author, ImagePart, Part, TextPart

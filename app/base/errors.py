@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from app.base.facts import Fact, Failed
-from app.base.texts import ENGLISH, NO_PHRASE, Phrase, Translations
+from app.base.phrases import ENGLISH, NO_PHRASE, Phrase, Translations
 
 
 class Remedy(StrEnum):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from app.base.clipping import clip_line
 from app.base.facts import (
     Became,
     Came,
@@ -32,7 +33,7 @@ from app.base.facts import (
     WindowEvent,
     first,
 )
-from app.base.texts import ENGLISH, Phrase, Translations, clip_line
+from app.base.phrases import ENGLISH, Phrase, Translations
 
 _CHARS = 60
 _MOST = 2

@@ -12,7 +12,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from app.base.texts import ENGLISH, NO_PHRASE, Phrase, Translations, clip_line
+from app.base.clipping import clip_line
+from app.base.phrases import ENGLISH, NO_PHRASE, Phrase, Translations
 from app.base.values import dataclass, fields, replace
 
 _VALUE_CHARS = 60

@@ -8,7 +8,7 @@ from functools import cache
 from string import Formatter
 
 from app.base import resources
-from app.base.texts import clip_line
+from app.base.clipping import clip_line
 from app.base.values import dataclass
 
 _FILE = "tools.toml"

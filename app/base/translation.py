@@ -11,7 +11,7 @@ import io
 from gettext import GNUTranslations
 
 from app.base import resources
-from app.base.texts import ENGLISH, Translations
+from app.base.phrases import ENGLISH, Translations
 
 CATALOGUE = "messages.po"
 

@@ -11,7 +11,7 @@ from functools import partial
 from sqlite3 import Connection
 
 from app import options as shared
-from app.base.texts import clip_line
+from app.base.clipping import clip_line
 from app.history.archive import journal_path, read_journal
 from app.services.journal.audit import AuditFault, ChainHead, Sealed, entries, newest, verify
 

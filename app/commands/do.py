@@ -34,8 +34,8 @@ from app.assistant import assembled
 from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
 from app.base.facts import Removed, Undoable, first
+from app.base.phrases import Translations
 from app.base.startup import STOPPED, stop_on_signals
-from app.base.texts import Translations
 from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.translation import words_in
 from app.base.withheld import cleaned

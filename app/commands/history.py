@@ -9,7 +9,7 @@ import sys
 
 from app import options as shared
 from app.agent.recording import ExportFormat, PastConversation
-from app.base.texts import counted
+from app.base.clipping import counted
 from app.history.archive import JournalArchive
 from app.history.archive import archive as open_archive
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from app import options as shared
 from app.base import paths
 from app.base.errors import NeedsPerson, WispError
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings import catalog, store
 from app.settings.catalog import PROVIDER

@@ -7,8 +7,8 @@ import asyncio
 
 from app import options as shared
 from app.assembly import commands_of
+from app.base.clipping import clip_line
 from app.base.clock import SystemClock
-from app.base.texts import clip_line
 
 _LINE_CHARS = 100
 

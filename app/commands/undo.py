@@ -11,8 +11,8 @@ import datetime
 
 from app import options as shared
 from app.assembly import commands_of, undoables
+from app.base.clipping import named_in_short
 from app.base.clock import SystemClock
-from app.base.texts import named_in_short
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Change, standard_checkpoints
 from app.services.files.places import Workspace

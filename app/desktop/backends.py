@@ -13,7 +13,7 @@ from typing import Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.desktop.elements import Accessibility
 from app.desktop.keys import UNCHECKED, Chord, KeyChecks

@@ -13,7 +13,7 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Came, DialogAsks, DialogClosed, Fact, Named, Remark, StateNow, ValueNow, Went
 from app.base.geometry import Point, Rect
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import window_names
 from app.desktop.accessibility.outline import contents_of, dialog_in_front

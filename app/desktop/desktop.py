@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from app.base.clock import Clock, SystemClock
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.backends import Backend, Curtain, NoCurtain
 from app.desktop.controller import DesktopController
 from app.desktop.keys import chord

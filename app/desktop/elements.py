@@ -9,10 +9,11 @@ import asyncio
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed
 from app.base.facts import Fact
 from app.base.geometry import ModelSpace, Point, Rect
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.base.values import dataclass, field
 
 if TYPE_CHECKING:

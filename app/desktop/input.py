@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, points_along
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Press, Window, WindowCame, pointer_at
 from app.desktop.keys import (

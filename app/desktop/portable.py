@@ -17,9 +17,10 @@ import mss
 from mss.base import MSS
 from mss.exception import ScreenShotError
 
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.desktop.backends import Button, Frame
 from app.desktop.keys import UNCHECKED, Chord, KeyChecks
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.desktop.backends import App, Backend, Launched, Owner, Window
 from app.desktop.takeover import StopFlag

@@ -8,11 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.geometry import Geometry, ModelSpace, Point, Rect
 from app.base.ids import counter
-from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Curtain, Frame, Marked, Window
 from app.desktop.capture import Capture, PictureBudget, cursor_in, encoded, fitted, is_black, part_of

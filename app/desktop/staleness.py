@@ -15,10 +15,11 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.desktop.backends import Backend, Frame, Landing, Window
 from app.desktop.capture import Capture, part_of

@@ -17,7 +17,7 @@ from app.base import own_files, paths
 from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.backends import Backend
 from app.desktop.keys import Chord, chord
 

@@ -10,10 +10,11 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Candidate, Missing, Named, Several
 from app.base.geometry import ModelSpace, Point, Rect
-from app.base.texts import NO_PHRASE, Phrase, PhraseValue, clip_line
+from app.base.phrases import NO_PHRASE, Phrase, PhraseValue
 from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.accessibility.outline import is_greyed

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.backends import STAYED_BEHIND, App, Backend, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.elements import NoAccessibility
 from app.desktop.keys import Chord

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.features import loading
 from app.services.extras import Extra, extras, installer, named
 from app.ui.machine import CollectionEntry, no_such_action

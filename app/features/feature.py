@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.agent.session import Session
     from app.base.clock import Clock
     from app.base.findings import Finding
-    from app.base.texts import Phrase
+    from app.base.phrases import Phrase
     from app.desktop.desktop import Desktop
     from app.providers.api import Provider
     from app.services.files.changes import Changes

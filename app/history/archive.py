@@ -34,9 +34,9 @@ from app.agent.prompt import cut_off, ending
 from app.agent.recording import ExportFormat, PastConversation, PastLine, Spent, entry_of, event_of, message_of
 from app.agent.session import Session
 from app.base import paths
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.errors import WispError
-from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.base.withheld import cleaned, without_secrets
 from app.history.recorder import JournalRecord, holder

@@ -14,8 +14,8 @@ from app.agent import agent_events
 from app.agent.agent_events import AgentEvent
 from app.agent.recording import Entry, EntryKind, event_to_text, is_shown, message_to_text, values_to_text
 from app.base import ids
+from app.base.clipping import clip_line, clip_middle
 from app.base.clock import Clock
-from app.base.texts import clip_line, clip_middle
 from app.base.withheld import WITHHELD, shown, without_secrets
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.message import Message

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from app.base.errors import ToolFailed
 from app.base.facts import Fact, Failed, NotAllowed
-from app.base.texts import NO_PHRASE, Phrase
+from app.base.phrases import NO_PHRASE, Phrase
 from app.base.values import dataclass, field
 
 JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]

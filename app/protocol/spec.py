@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum, StrEnum
 from typing import Any
 
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.protocol.call import ToolCall, ToolResult
 

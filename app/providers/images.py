@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.providers.profiles import KeyOf, default_name
 from app.providers.wire_errors import is_local, server_address

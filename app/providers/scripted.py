@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from app.base import errors
+from app.base.clipping import counted
 from app.base.clock import Clock, SystemClock
 from app.base.errors import NeedsPerson, ProviderError, Refused
-from app.base.texts import counted
 from app.base.values import dataclass
 from app.providers.api import (
     NativeCallDelta,

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from app.base.clipping import clip_line
 from app.base.errors import (
     BadAnswer,
     ContextOverflow,
@@ -21,7 +22,6 @@ from app.base.errors import (
     Refused,
     Unreachable,
 )
-from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.providers.api import Alive
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from app.base.texts import clip_line
+from app.base.clipping import clip_line
 
 _MOST_CHARS = 2_000
 _SHOWN_CHARS = 60

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from app.base import own_files, paths, resources
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 
 _PIP = ("-I", "-m", "pip", "--disable-pip-version-check", "--no-input")

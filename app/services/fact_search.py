@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from app.base import resources
-from app.base.texts import clip_line
+from app.base.clipping import clip_line
 from app.base.values import dataclass
 from app.services.extras import is_there
 

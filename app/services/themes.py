@@ -21,6 +21,7 @@ from app.base.values import dataclass
 from app.services.css import why_no_background
 from app.settings import store, tokens
 from app.settings.catalog import ATMOSPHERE, BACKDROP, FONTS, NAME, PALETTE, SCHEME, THEME, Setting
+from app.settings.colors import parse_color
 from app.settings.store import Settings
 
 _OF_ONES_OWN = (PALETTE, FONTS, BACKDROP, ATMOSPHERE)
@@ -88,7 +89,7 @@ def active_theme(settings: Settings | None = None) -> ActiveTheme:
     now = settings or store.load()
     face = face_of({setting.key: now[setting] for setting in _LOOKS})
     tree, problems = tokens.with_own(face.tree, tokens.own_file())
-    colors = {name: tokens.parse_color(value) for name, value in tree["colors"].items()}
+    colors = {name: parse_color(value) for name, value in tree["colors"].items()}
     palette = {name.replace("_", "-"): color.css for name, color in colors.items()}
     sizes, apart = tree["sizes"], tree["sizes"]["hard_shadow"]
     shade = colors["shadow"] if apart else colors["shadow"].faded(tree["ratios"]["shadow_opacity"])

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 from functools import partial
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Missing, Remark
 from app.base.geometry import Point, Rect
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.desktop import verification
 from app.desktop.accessibility.constants import VALUES
 from app.desktop.accessibility.outline import LINE_BREAK, is_preview

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Fact, said
-from app.base.texts import clip_line
 from app.base.values import replace
 from app.desktop.backends import Button
 from app.desktop.capture import Capture, PictureBudget, bounds_of

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from app.base.clipping import clip_middle, named_in_short
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Removed, TakenBack
-from app.base.texts import Phrase, clip_middle, named_in_short
+from app.base.phrases import Phrase
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
 from app.services.files import documents, parsing, reading

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from app.base.clipping import counted
 from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolMisuse, WispError
 from app.base.facts import Brought, Ran
-from app.base.texts import Phrase, counted
+from app.base.phrases import Phrase
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
 from app.services.files.places import Workspace

@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from app.base import facts, texts
+from app.base import facts, signs
 from app.base.clock import Clock, backoff_s
 from app.base.errors import Cancelled, NeedsPerson, Remedy, ToolFailed, WispError
 from app.base.facts import Fact, Failed, Rehearsed, Undoable
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, failed, not_run, tool_error
@@ -27,10 +27,10 @@ from app.tools.registry import Audit, Registry, TurnContext, unkept
 
 def made_plain(result: ToolResult) -> ToolResult:
     """Remove hidden characters from the result, and add a note on how many there were, for the model."""
-    echo, hidden = texts.plain(result.llm_echo)
+    echo, hidden = signs.plain(result.llm_echo)
     if hidden:
         echo += f"\n[{hidden} hidden or control characters were left out]"
-    media = tuple(replace(media, label=texts.plain(media.label)[0]) for media in result.llm_media)
+    media = tuple(replace(media, label=signs.plain(media.label)[0]) for media in result.llm_media)
     payload = {name: _plain(value) for name, value in result.payload.items()}
     told: tuple[Fact, ...] = facts.of_json(_plain(facts.as_json(result.facts))) if result.facts else ()
     return replace(result, payload=payload, llm_echo=echo, llm_media=media, facts=told)
@@ -38,7 +38,7 @@ def made_plain(result: ToolResult) -> ToolResult:
 
 def _plain(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return texts.plain(value)[0]
+        return signs.plain(value)[0]
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, Sequence):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Fact, Named, ShownThing, ShownThings
 from app.base.geometry import ModelSpace, Rect
-from app.base.texts import clip_line
 from app.base.values import dataclass, field, replace
 from app.desktop.accessibility.outline import COVERED, line_of
 from app.desktop.backends import Window

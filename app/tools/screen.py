@@ -11,10 +11,10 @@ from string import Template
 from typing import Any
 
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.errors import ProviderError, ToolFailed, ToolMisuse
 from app.base.facts import Named, ShownThing, ShownThings
 from app.base.geometry import ModelSpace, Rect
-from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.desktop.accessibility.outline import line_of
 from app.desktop.backends import Window

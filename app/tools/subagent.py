@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolMisuse
 from app.base.facts import Failed
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.desktop.capture import Capture
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop

@@ -7,10 +7,11 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from app.base.clipping import clip_line
 from app.base.errors import Cancelled, NeedsPerson, ToolFailed, ToolMisuse
 from app.base.facts import Fact, said
 from app.base.geometry import Rect
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.desktop.backends import Window
 from app.desktop.capture import Capture, PictureBudget, changed_tiles, merged
 from app.desktop.controller import DesktopController

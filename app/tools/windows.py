@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
+from app.base.clipping import clip_line, clip_middle
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Brought, ListedWindow, ListedWindows, WindowChanged, WindowEvent, said
 from app.base.geometry import Rect
-from app.base.texts import Phrase, clip_line, clip_middle
+from app.base.phrases import Phrase
 from app.desktop.backends import Press, Window
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop

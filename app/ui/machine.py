@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.base.errors import WispError
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, field
 from app.settings.store import Settings
 from app.ui.cards.kinds import CardKind, Offered

@@ -15,7 +15,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.agent import agent_events as agent
 from app.base.errors import Remedy, WispError
-from app.base.texts import ENGLISH, Translations
+from app.base.phrases import ENGLISH, Translations
 from app.ui.approvals.devices import WITNESS
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
 from app.ui.cards.kinds import CardActions, CardKind

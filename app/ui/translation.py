@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
 
-from app.base.texts import ENGLISH, Translations
+from app.base.phrases import ENGLISH, Translations
 from app.base.translation import words_in
 
 _CONTEXT = "Cards"

@@ -8,7 +8,7 @@ import pytest
 
 from app.agent import agent_events
 from app.agent.agent_events import Media
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.ui.cards.kinds import REVIVE, CardActions, CardContent, CardKind, Offered
 from app.ui.cards.live import MOST_LIVE

@@ -29,7 +29,7 @@ from app.agent.policy.values import (
 )
 from app.base import resources
 from app.base.errors import ToolFailed, WispError
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, field, replace
 from app.desktop.backends import Owner
 from app.desktop.elements import SECRET

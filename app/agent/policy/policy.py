@@ -30,7 +30,7 @@ from app.agent.policy.values import (
     Verdict,
 )
 from app.base.clock import Clock, SystemClock
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, field, replace
 from app.desktop.backends import Owner
 from app.protocol.call import ToolCall

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.base.clipping import shell_word
 from app.base.errors import ToolMisuse
-from app.base.texts import shell_word
 
 _LONGEST_CHARS = 300
 

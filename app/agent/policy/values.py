@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
 
-from app.base.texts import NO_PHRASE, Phrase
+from app.base.phrases import NO_PHRASE, Phrase
 from app.base.values import dataclass, field
 from app.desktop.backends import Owner
 from app.protocol.call import JsonValue, Media, ToolCall

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused, ProgramLeft

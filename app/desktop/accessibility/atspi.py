@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.desktop.accessibility import acting, matching, objects, scenes, text_editing
 from app.desktop.accessibility import constants as spi

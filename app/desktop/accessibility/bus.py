@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.accessibility import constants as spi
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
+from app.base.clipping import clip_line
 from app.base.facts import DialogAsks, Named, Shows
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.ids import counter
-from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal

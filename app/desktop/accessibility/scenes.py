@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
+from app.base.clipping import clip_line
 from app.base.geometry import Point, Rect
-from app.base.texts import clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused

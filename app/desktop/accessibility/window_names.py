@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Candidate, Missing, Named, Several
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.backends import Window
 from app.desktop.programs import is_of_sort
 

@@ -10,11 +10,12 @@ import hashlib
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Fact
 from app.base.geometry import Point, Rect
 from app.base.ids import counter
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import Description, normal

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
+from app.base.phrases import Phrase
 from app.base.startup import worker_command
-from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.desktop.backends import Frame
 from app.desktop.ocr import worker

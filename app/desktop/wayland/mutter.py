@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.wayland import kernel
 from app.desktop.wayland.bus import Place, SessionBus
 from app.desktop.wayland.portal import Opened, stream_of

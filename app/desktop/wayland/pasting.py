@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from typing import Protocol
 
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.backends import Formats, Keyboard, Windows
 from app.desktop.keys import UNCHECKED, KeyChecks
 from app.desktop.keys import chord as read_chord

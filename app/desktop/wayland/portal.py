@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from app.base import ids
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.geometry import Rect
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.desktop.wayland.bus import Place, Refused, SessionBus
 from app.settings import store

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.desktop.backends import Window, number_of_ref
 from app.desktop.wayland import kernel

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
 from app.desktop.verification import until_idle

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.desktop_entries import SURFACE_CLASS
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import clip_line
 from app.desktop.backends import App, Launched, Owner
 from app.desktop.x11.owners import Owners
 from app.settings.providers import key_variables

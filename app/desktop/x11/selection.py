@@ -19,7 +19,7 @@ from Xlib.protocol.event import SelectionNotify
 from Xlib.protocol.request import SetSelectionOwner
 
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.backends import Formats, KeyboardMoved
 from app.desktop.keys import UNCHECKED, Check, KeyChecks, slices
 from app.desktop.keys import chord as read_chord

@@ -16,7 +16,7 @@ from Xlib.xobject.drawable import Window as XWindow
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.ids import WINDOW_MARK
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window, number_of_ref
 from app.desktop.x11.connection import Connection, Marks, read_marks

@@ -20,9 +20,10 @@ from app.agent.policy import Decision, Policy, Trust, Verdict
 from app.agent.served_pages import CALL_TOOL, OPEN_LINK, SEND_MESSAGE, PageCall, PageServers
 from app.agent.streaming import SideAnswer
 from app.base import ids, resources
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolMisuse, WispError
-from app.base.texts import clip_line, plain
+from app.base.signs import plain
 from app.base.translation import words_in
 from app.base.values import dataclass
 from app.features.apps.bridge import SurfaceWish

@@ -16,8 +16,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from app.agent.served_pages import ServedPage
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse, WispError
-from app.base.texts import Phrase, clip_line, plain
+from app.base.phrases import Phrase
+from app.base.signs import plain
 from app.base.values import dataclass
 from app.features.apps import state
 from app.features.apps.chromium import settings

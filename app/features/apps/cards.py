@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.protocol.call import Media
 from app.ui.cards.kinds import REVIVE, CardActions, CardContent, CardKind, Offered

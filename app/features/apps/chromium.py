@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import clip_line
 from app.features.apps import memory
 
 CONTROL = "surfaces.json"

@@ -18,8 +18,8 @@ from typing import Any
 from app.agent.served_pages import ServedPage
 from app.base import paths
 from app.base.errors import NeedsExtra, NeedsPerson, ToolFailed
+from app.base.phrases import Phrase
 from app.base.startup import worker_command
-from app.base.texts import Phrase
 from app.features.apps.bridge import SurfaceWish
 from app.features.apps.chromium import CONTROL, settings
 from app.features.apps.served_apps import keep

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.base import ids
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.base.paths import free, state_dir
-from app.base.texts import clip_line
 from app.features.apps.chromium import settings
 from app.features.apps.client import SurfaceEngine
 from app.features.apps.store import PICTURE, Surface, SurfaceStore, standard_folder

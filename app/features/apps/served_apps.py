@@ -13,8 +13,9 @@ from typing import Any
 
 from app.agent.served_pages import CALL_TOOL, OPEN_LINK, SEND_MESSAGE, ServedPage
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line, plain
+from app.base.signs import plain
 from app.features.apps.store import APP, Surface, SurfaceStore, Written
 from app.services.files.changes import ChangeOrigin
 from app.services.themes import ActiveTheme

@@ -12,8 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 
 MOST_BYTES = 1_000_000
 _MOST_DEPTH = 32

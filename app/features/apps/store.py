@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from app.base import ids, own_files, paths
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.facts import Missing
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.features.apps import menu, state
 from app.services import svg

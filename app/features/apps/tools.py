@@ -11,9 +11,10 @@ import json
 from collections.abc import Callable, Mapping
 
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.facts import Listed, Made, Removed
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.features.apps import page, served_apps, state
 from app.features.apps.client import SurfaceEngine

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.base import paths
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.features.browser.settings import ALL
 from app.features.feature import Feature, OpenFeature, Room
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Missing
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 
 if TYPE_CHECKING:

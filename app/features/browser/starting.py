@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.features.browser.elements import settings as known_settings
 from app.features.browser.settings import BROWSER_ATTACH, BROWSER_DOWNLOADS, BROWSER_PROGRAM, BROWSER_VISIBLE

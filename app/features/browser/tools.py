@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 from app.agent.agent_events import AgentEvent, TurnEnded
 from app.agent.policy import Control, ControlWindow
 from app.base import ids, resources
+from app.base.clipping import clip_line, fenced
 from app.base.errors import ToolMisuse
 from app.base.facts import Seen
-from app.base.texts import clip_line, fenced
 from app.base.values import dataclass
 from app.desktop.keys import chords
 from app.features.browser.elements import PageElement

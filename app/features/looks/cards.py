@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.base.errors import WispError
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.protocol.call import Media
 from app.ui.cards.kinds import CardActions, CardContent, CardKind, Offered

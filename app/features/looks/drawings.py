@@ -9,8 +9,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from app.base import ids, paths
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line
 from app.base.values import replace
 from app.features.looks.wallpaper import DesktopWallpaper
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult

@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import Mapping
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolMisuse
-from app.base.texts import clip_line
 from app.base.values import replace
 from app.features.looks.wallpaper import DesktopWallpaper
 from app.protocol.call import JsonValue, ToolCall, ToolResult

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.base import own_files, paths, resources
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed, WispError
-from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 from app.features.mcp.settings import ALL, SERVER_START_S
 

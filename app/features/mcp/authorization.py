@@ -23,7 +23,8 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthF
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
 from pydantic import AnyUrl
 
-from app.base.texts import clip_line, plain
+from app.base.clipping import clip_line
+from app.base.signs import plain
 
 SIGNING_IN = "wisp_signing_in"
 """Marks the requests of a sign-in, which may go to another host than the server's own."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from app import options as shared
+from app.base.clipping import clip_line
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson
-from app.base.texts import clip_line
 from app.features.mcp import imports, reach
 from app.features.mcp.configuration import at_home, entry_of
 from app.features.mcp.servers import McpServers, standard_pins

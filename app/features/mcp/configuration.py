@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from app.base import own_files, paths
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolMisuse
-from app.base.texts import Phrase, clip_line, plain
+from app.base.phrases import Phrase
+from app.base.signs import plain
 from app.base.values import dataclass, field
 from app.settings import store
 

@@ -14,8 +14,9 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import aclosing
 from typing import Any
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolsDeclined
-from app.base.texts import clip_line, plain
+from app.base.signs import plain
 from app.base.values import dataclass, replace
 from app.features.mcp.pins import ServedTool
 from app.features.mcp.servers import McpServers

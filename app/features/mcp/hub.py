@@ -18,9 +18,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.phrases import NO_PHRASE, Phrase
+from app.base.signs import plain
 from app.base.startup import worker_command
-from app.base.texts import NO_PHRASE, Phrase, clip_line, plain
 from app.features.mcp import reach
 from app.features.mcp.configuration import ServerEntry
 

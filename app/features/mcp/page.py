@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from app.base.clock import SystemClock
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.features.mcp.command import remove_server, sign_in
 from app.features.mcp.configuration import WORKSPACE_FILE
 from app.features.mcp.servers import McpServers, ServerState, standard_pins

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from app.base import own_files
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolMisuse
-from app.base.texts import clip_line, plain
+from app.base.signs import plain
 from app.base.values import dataclass
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]

@@ -10,8 +10,8 @@ import asyncio
 import re
 import shlex
 
+from app.base.clipping import clip_middle
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import clip_middle
 from app.features.mcp.pins import ServedPrompt
 from app.features.mcp.servers import McpServers
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.base import resources
-from app.base.texts import plain
+from app.base.signs import plain
 from app.base.values import dataclass, field
 
 _MOST_OPTIONS = 8

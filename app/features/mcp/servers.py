@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from app.base import ids, paths
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
-from app.base.texts import clip_line, plain
+from app.base.signs import plain
 from app.base.values import dataclass
 from app.base.withheld import without_secrets
 from app.features.mcp import reach

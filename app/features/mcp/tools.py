@@ -14,9 +14,10 @@ from functools import partial
 
 from app.agent.served_pages import CALL_TOOL, PageShower, ServedPage
 from app.base import ids, own_files, paths, resources
+from app.base.clipping import clip_line, clip_middle, counted, fenced
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Brought, Failed
-from app.base.texts import Phrase, clip_line, clip_middle, counted, fenced
+from app.base.phrases import Phrase
 from app.base.values import replace
 from app.features.mcp.configuration import ServerEntry
 from app.features.mcp.pins import Review, ServedTool, fit_tools, named_tool

@@ -23,8 +23,9 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
+from app.base.clipping import clip_line
 from app.base.errors import WispError
-from app.base.texts import clip_line, plain
+from app.base.signs import plain
 from app.features.mcp.authorization import ANSWER_S, SignIn
 from app.features.mcp.transports import Process, Streams, over_http
 

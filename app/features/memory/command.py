@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from app import options as shared
 from app.base import ids
+from app.base.clipping import counted
 from app.base.clock import SystemClock
 from app.base.errors import WispError
-from app.base.texts import counted
 from app.features.memory.store import Fact, FactStore, standard_facts
 
 _LISTED = 50

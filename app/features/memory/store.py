@@ -16,7 +16,7 @@ from pathlib import Path
 from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.services import fact_search
 from app.services.fact_search import Question, ranked, read, scored, stems_of

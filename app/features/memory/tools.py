@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from app.agent.recording import PastWords
+from app.base.clipping import clip_line, unquoted
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Brought
 from app.base.ids import unique
-from app.base.texts import Phrase, clip_line, plain, unquoted
+from app.base.phrases import Phrase
+from app.base.signs import plain
 from app.base.withheld import without_secrets
 from app.features.memory.store import Fact, FactStore
 from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run

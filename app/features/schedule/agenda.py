@@ -21,7 +21,7 @@ import psutil
 from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import plain
+from app.base.signs import plain
 from app.base.values import dataclass, replace
 from app.base.withheld import without_secrets
 from app.features.schedule.times import When, clock_time, next_times

@@ -7,8 +7,9 @@ import time
 
 from app import options as shared
 from app.agent.policy.unattended import check_names
+from app.base.clipping import clip_line
 from app.base.clock import SystemClock
-from app.base.texts import clip_line, plain
+from app.base.signs import plain
 from app.features.schedule import timer
 from app.features.schedule.agenda import Agenda, Job, standard_agenda
 from app.features.schedule.run_due import carry_out, show

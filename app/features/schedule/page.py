@@ -10,8 +10,8 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from app.base.clock import SystemClock
+from app.base.phrases import Phrase
 from app.base.startup import start_wisp
-from app.base.texts import Phrase
 from app.features.schedule import timer
 from app.features.schedule.agenda import Job, standard_agenda
 from app.features.schedule.times import phrase_of

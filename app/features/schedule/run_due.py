@@ -15,11 +15,12 @@ from collections.abc import Sequence
 
 from app.agent.agent_events import AgentEvent, Outcome, ToolFinished, TurnEnded
 from app.agent.policy.unattended import check_names, command_to_add
+from app.base.clipping import clip_line
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.facts import Failed, NotAllowed, first
+from app.base.signs import plain
 from app.base.startup import STOPPED, stop_on_signals
-from app.base.texts import clip_line, plain
 from app.base.translation import words_in
 from app.base.withheld import without_secrets
 from app.desktop.choose import why_occupied

@@ -10,7 +10,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.base.errors import ToolMisuse
-from app.base.texts import Phrase, PhraseValue
+from app.base.phrases import Phrase, PhraseValue
 from app.base.values import dataclass
 
 _MACROS = {

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.base import resources
+from app.base.clipping import clip_line, unquoted
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Planned
 from app.base.ids import unique
-from app.base.texts import Phrase, clip_line, plain, unquoted
+from app.base.phrases import Phrase
+from app.base.signs import plain
 from app.base.translation import languages
 from app.base.withheld import without_secrets
 from app.features.schedule import timer

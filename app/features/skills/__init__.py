@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 
 if TYPE_CHECKING:

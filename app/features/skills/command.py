@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from app import options as shared
-from app.base.texts import clip_line
+from app.base.clipping import clip_line
 from app.features.skills import store as skills
 from app.features.skills.store import Skills
 from app.services.files.workspace import workspace_of

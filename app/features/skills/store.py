@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from app.base import paths, resources
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, WispError
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.services import fact_search
 from app.services.files import origins, places

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from app.base.clipping import clip_line
 from app.base.facts import Brought
-from app.base.texts import clip_line
 from app.features.skills.store import CATALOGUE_CHARS, MOST_LISTED, FoundSkills, Skill, Skills
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.features.feature import Feature, OpenFeature, Room
 from app.features.web.settings import ALL
 

@@ -15,8 +15,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
-from app.base.texts import Phrase, clip_line
+from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.features.web.settings import SEARCHERS, SEARXNG, VENDOR_SEARCH
 from app.services.extras import is_there

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from app.base.clipping import fenced
 from app.base.errors import ToolMisuse
 from app.base.facts import Brought, Failed
-from app.base.texts import Phrase, fenced
+from app.base.phrases import Phrase
 from app.features.web.search import AGES, MOST_HITS, Hit, SearchAnswer, SearchWish, WebSearch
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from app.base.clipping import clip_middle
 from app.base.fact_words import value_of
 from app.base.facts import Missing, Ran, Undoable
-from app.base.texts import clip_middle
 from app.base.values import dataclass, replace
 from app.protocol.message import Message
 from app.protocol.payload import encode

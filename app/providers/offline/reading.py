@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.base import resources
-from app.base.texts import clip_line
+from app.base.clipping import clip_line
 from app.base.values import dataclass, field, replace
 from app.providers.offline.grammar import Grammar, Match, grammars
 from app.providers.offline.slots import IT, OPEN_TEXTS, Words, fit, program_names

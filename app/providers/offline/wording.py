@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from app.base import resources
+from app.base.clipping import clip_line, clip_middle, shell_word
 from app.base.fact_words import asked, came_of, failure_of, in_a_sentence, value_of
 from app.base.facts import (
     Brought,
@@ -29,7 +30,7 @@ from app.base.facts import (
     ShownThing,
     ShownThings,
 )
-from app.base.texts import NO_PHRASE, clip_line, clip_middle, shell_word
+from app.base.phrases import NO_PHRASE
 from app.base.translation import words_in
 from app.base.values import replace
 from app.providers.offline.conversation import StepOutcome

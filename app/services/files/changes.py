@@ -27,7 +27,7 @@ import psutil
 
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.services.files import moving
 from app.services.files.checkpoints import Change, Checkpoints, UndoCheck, digest_of

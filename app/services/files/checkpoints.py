@@ -20,7 +20,7 @@ from typing import BinaryIO
 from app.base import paths
 from app.base.errors import ToolFailed
 from app.base.ids import unique
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, fields
 
 KEPT_BYTES = 500_000_000

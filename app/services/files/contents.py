@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.services.files import parsing
 from app.services.files.places import Place, Workspace

@@ -13,8 +13,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate, pairwise
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolFailed
-from app.base.texts import clip_line
 from app.base.values import dataclass
 
 _SEARCH = re.compile(r"(?:-{3,}|<{3,}) SEARCH>?")

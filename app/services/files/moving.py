@@ -21,7 +21,7 @@ from pathlib import Path
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.facts import Missing
 from app.base.ids import unique
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.services.files import places
 from app.services.files.checkpoints import Change, Checkpoints, UndoCheck

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.phrases import Phrase
 from app.base.startup import worker_command
-from app.base.texts import Phrase
 from app.services.files import parsing_worker
 
 LIMIT_S = 40.0

@@ -23,8 +23,9 @@ from typing import Any
 
 from app.base import paths, resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
-from app.base.texts import Phrase, is_joiner, masked, revealed
-from app.base.texts import plain as plain_text
+from app.base.phrases import Phrase
+from app.base.signs import is_joiner, masked, revealed
+from app.base.signs import plain as plain_text
 from app.base.values import dataclass
 from app.services.files.safe_open import told
 

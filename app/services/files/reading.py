@@ -13,7 +13,7 @@ from locale import getencoding
 from typing import BinaryIO
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.services.files.places import Place, Workspace
 from app.services.files.safe_open import hold, told

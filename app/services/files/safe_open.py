@@ -17,7 +17,7 @@ from pathlib import Path
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.facts import Missing
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 
 _HELD = os.open in os.supports_dir_fd
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)

@@ -18,7 +18,7 @@ from app.base import own_files
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, field, fields
 from app.base.withheld import without_secrets
 from app.services.processes import forwarding, starting

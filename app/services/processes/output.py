@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from app.base.texts import terminal_text
+from app.base.signs import terminal_text
 from app.base.withheld import without_secrets
 from app.services.processes.output_recorder import KEPT_BYTES, segments
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from app.base import resources
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, field
 from app.services.files import places
 from app.services.files.safe_open import hold

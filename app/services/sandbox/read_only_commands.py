@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.base import resources
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 
 if TYPE_CHECKING:

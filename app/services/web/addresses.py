@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import urlsplit
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from app.base.errors import ToolFailed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, field
 from app.services.web.addresses import Address, Resolve, WebTarget, public_addresses, read, resolve
 

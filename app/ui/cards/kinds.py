@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.base.values import dataclass, field
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from app.agent.agent_events import AgentEvent
 from app.agent.recording import ExportFormat
 from app.base.errors import WispError
 from app.base.paths import free
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.ui.bridge import Agent, BackgroundTasks, Inbox
 from app.ui.machine import Collection, CollectionEntry, ListPage
 from app.ui.pages.guide import UNFIT, guide, markdown_guide

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
+from app.base.clipping import clip_line
 from app.base.fact_words import failure_of, in_a_row, proof_of, row_of
 from app.base.facts import Planned, Ran, first
-from app.base.texts import Phrase, Translations, clip_line, terminal_text
+from app.base.phrases import Phrase, Translations
+from app.base.signs import terminal_text
 from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.values import dataclass, replace
 from app.ui.cards.kinds import CardContent, CardKind

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from app.agent import agent_events as agent
 from app.agent.recording import Spent
+from app.base.clipping import clip_line
 from app.base.errors import Remedy
 from app.base.facts import TakenBack, Undoable, first
-from app.base.texts import Translations, clip_line
+from app.base.phrases import Translations
 from app.ui.presenter.cards import added
 from app.ui.presenter.view import Approval, News, Offer, ShownPicture, SpokenItem, TakeBack, View
 from app.ui.presenter.wording import unmarked

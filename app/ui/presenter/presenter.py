@@ -12,7 +12,7 @@ from typing import Any
 from app.agent import agent_events as agent
 from app.base.errors import Remedy
 from app.base.facts import Proposed, first
-from app.base.texts import ENGLISH, Translations
+from app.base.phrases import ENGLISH, Translations
 from app.base.values import dataclass, field, replace
 from app.ui.cards.kinds import CardKind
 from app.ui.orb.state import Orb

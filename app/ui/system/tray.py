@@ -14,7 +14,7 @@ from PySide6.QtGui import QAction, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from app.agent.agent_events import Outcome
-from app.base.texts import clip_line
+from app.base.clipping import clip_line
 from app.base.values import dataclass, field
 from app.ui.machine import NoPresences, Presences
 from app.ui.orb.painting import OrbFrame, paint

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from app.base.values import dataclass, field
 from app.settings import tokens
+from app.settings.colors import Color as Color  # noqa: PLC0414
+from app.settings.colors import contrast as contrast  # noqa: PLC0414
+from app.settings.colors import parse_color as parse_color  # noqa: PLC0414
 from app.settings.tokens import SCHEMES as SCHEMES  # noqa: PLC0414 - drawing knows the theme by this module
-from app.settings.tokens import Color as Color  # noqa: PLC0414
-from app.settings.tokens import contrast as contrast  # noqa: PLC0414
-from app.settings.tokens import parse_color as parse_color  # noqa: PLC0414
 
 
 class Type(NamedTuple):

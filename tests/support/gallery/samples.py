@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
 from app.base.facts import Failed, Proposed, Undoable
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.ui.composer.attachments import Attached
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View

@@ -23,7 +23,7 @@ from app.base.facts import (
     WindowChanged,
     WindowEvent,
 )
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 
 _PHRASE = Phrase("{title!r} is {state}.", {"title": "Notes", "state": ("open", Phrase("new"))})
 

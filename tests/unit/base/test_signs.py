@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.base import texts
+from app.base import signs
 from tests.hostile.observers.hidden import hidden_in
 
 _ODD = st.sampled_from(list("\x1b[]\x07\x9b\x9d\u202e\u200b\u200d\ufe0f\ufe01\U000e0041\r\n\u2028\u3164a❤é\ud800"))
@@ -14,16 +14,16 @@ _ODD = st.sampled_from(list("\x1b[]\x07\x9b\x9d\u202e\u200b\u200d\ufe0f\ufe01\U0
 
 @given(st.lists(st.one_of(_ODD, st.text(max_size=4))).map("".join))
 def test_nothing_hidden_is_left_in_any_text(text: str) -> None:
-    assert hidden_in(texts.plain(text)[0]) == set()
+    assert hidden_in(signs.plain(text)[0]) == set()
 
 
 @given(st.lists(_ODD).map("".join), st.integers(0, 20))
 def test_pieces_lose_the_same_as_the_whole(text: str, cut: int) -> None:
-    assert texts.bare(text[:cut]) + texts.bare(text[cut:]) == texts.bare(text)
+    assert signs.bare(text[:cut]) + signs.bare(text[cut:]) == signs.bare(text)
 
 
 def test_a_blank_letter_is_lost_also_where_it_is_alone() -> None:
-    assert [texts.bare(sign) for sign in "\u3164\u115f\u1160\uffa0"] == ["", "", "", ""]
+    assert [signs.bare(sign) for sign in "\u3164\u115f\u1160\uffa0"] == ["", "", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_blank_letter_is_lost_also_where_it_is_alone() -> None:
     ["tabs\tand\nlines", "👨‍👩‍👧 ❤️ 🏳️‍🌈 1️⃣", "می‌خواهم", "क्‍ष", "naïve “quotes” — é", "שלום", "日本語", "a\u0301"],
 )
 def test_scripts_and_pictures_stay_as_they_are(text: str) -> None:
-    assert (texts.plain(text), texts.bare(text), texts.revealed(text)) == ((text, 0), text, text)
+    assert (signs.plain(text), signs.bare(text), signs.revealed(text)) == ((text, 0), text, text)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_scripts_and_pictures_stay_as_they_are(text: str) -> None:
     ],
 )
 def test_hidden_signs_are_left_out_and_counted(text: str, left: str, count: int) -> None:
-    assert texts.plain(text) == (left, count)
+    assert signs.plain(text) == (left, count)
 
 
 def test_a_person_who_decides_sees_them_all() -> None:
-    assert texts.revealed("rm \u202ex\x1b[2J\u200b") == "rm <U+202E>x<U+001B>[2J<U+200B>"
+    assert signs.revealed("rm \u202ex\x1b[2J\u200b") == "rm <U+202E>x<U+001B>[2J<U+200B>"

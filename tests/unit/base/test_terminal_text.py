@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.base.texts import plain, terminal_text
+from app.base.signs import plain, terminal_text
 
 _PIECES = st.one_of(
     st.sampled_from(["\x1b", "[", "]", "31m", "\x07", "\x9b", "\r", "\b", "\n", "a", "\u202e"]), st.text()

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from app.base import paths
+from app.base.clipping import clip_line, clip_middle, counted
 from app.base.errors import NeedsPerson, ToolFailed
-from app.base.texts import Phrase, clip_line, clip_middle, counted
+from app.base.phrases import Phrase
 from app.base.translation import words_in
 
 

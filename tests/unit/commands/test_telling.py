@@ -8,7 +8,7 @@ import pytest
 
 from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, ToolRunning, TurnEnded
 from app.base.facts import Fact, Failed, Ran, Removed, Seen, Undoable, WindowChanged, WindowEvent
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.commands import doctor
 from app.commands.do import TurnPrinter
 

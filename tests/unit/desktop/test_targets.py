@@ -10,7 +10,7 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Point, Rect
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.desktop.backends import Frame, Window
 from app.desktop.elements import Element, Match, NoAccessibility, NoLongerInSight, Outline, OutlineRequest, OutOfSight
 from app.desktop.headless import HeadlessDesktop

@@ -8,7 +8,7 @@ import pytest
 
 from app.base import resources
 from app.settings import tokens
-from app.settings.tokens import Color, contrast
+from app.settings.colors import Color, contrast, mended, parse_color
 
 FACES = [(kind, scheme) for kind in tokens.THEMES for scheme in tokens.SCHEMES]
 
@@ -74,14 +74,14 @@ def test_what_is_no_theme_is_the_plain_one(name: str) -> None:
 @pytest.mark.parametrize("ground", [Color(255, 255, 255), Color(0, 0, 0), Color(120, 120, 120), Color(255, 230, 0)])
 @pytest.mark.parametrize("faint", [Color(200, 200, 200), Color(90, 30, 30), Color(250, 240, 10), Color(0, 120, 255)])
 def test_a_faint_colour_becomes_clear_and_a_clear_one_stays(faint: Color, ground: Color) -> None:
-    made = tokens.mended(faint, lambda color: contrast(color, ground) / 4.5)
+    made = mended(faint, lambda color: contrast(color, ground) / 4.5)
     assert contrast(made, ground) >= 4.5
-    assert tokens.mended(made, lambda color: contrast(color, ground) / 4.5) == made
+    assert mended(made, lambda color: contrast(color, ground) / 4.5) == made
 
 
 def test_where_nothing_is_clear_enough_the_clearest_is_taken() -> None:
     grounds = (Color(0, 0, 0), Color(255, 255, 255))
-    made = tokens.mended(Color(10, 10, 10), lambda color: min(contrast(color, ground) for ground in grounds) / 7)
+    made = mended(Color(10, 10, 10), lambda color: min(contrast(color, ground) for ground in grounds) / 7)
     assert min(contrast(made, ground) for ground in grounds) > 4
 
 
@@ -93,7 +93,7 @@ def test_a_theme_that_gives_faint_text_is_mended_and_says_which(monkeypatch: pyt
     monkeypatch.setattr(tokens, "_given", lambda _theme: given)
     made = tokens._face.__wrapped__("faint", "light", "")
     assert made.mended == ("ink", "muted", "accent")
-    colors = {name: tokens.parse_color(value) for name, value in made.tree["colors"].items()}
+    colors = {name: parse_color(value) for name, value in made.tree["colors"].items()}
     for text in ("ink", "muted", "link"):
         for ground in ("paper", "raised", "sunken", "accent_soft"):
             assert contrast(colors[text], colors[ground]) >= 4.5
@@ -109,9 +109,9 @@ def test_a_theme_that_gives_faint_text_is_mended_and_says_which(monkeypatch: pyt
 )
 def test_a_palette_makes_a_whole_theme_with_clear_texts(theme: str, palette: str, scheme: str) -> None:
     made, plain = tokens.face(theme, "light", palette), tokens.face(theme, "light")
-    colors = {name: tokens.parse_color(value) for name, value in made.tree["colors"].items()}
+    colors = {name: parse_color(value) for name, value in made.tree["colors"].items()}
     assert made.scheme == scheme
-    assert colors["paper"] == tokens.parse_color(tokens.palette_of(palette)["paper"])
+    assert colors["paper"] == parse_color(tokens.palette_of(palette)["paper"])
     assert made.tree["sizes"] == plain.tree["sizes"]
     for text in ("ink", "muted", "link"):
         assert contrast(colors[text], colors["paper"]) >= 4.5

@@ -10,7 +10,7 @@ import pytest
 
 from app.base.errors import Cancelled
 from app.base.facts import Failed, NotAllowed, first
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.protocol.call import Block, ToolCall, ToolResult, tool_error
 from app.protocol.spec import ToolSpec
 from app.tools.executor import Execution, Executor, Gate, WrittenByThePerson

@@ -8,7 +8,7 @@ from app.agent.prompt import told
 from app.agent.recording import note
 from app.agent.turn import Words
 from app.base.facts import Fact, Failed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.features.apps.tools import SURFACES
 from app.features.looks.tools import LOOKS
 from app.features.mcp.tools import MCP

@@ -35,7 +35,7 @@ from app.base.facts import (
     WindowChanged,
     WindowEvent,
 )
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.protocol.call import GateRefusal, JsonValue, not_run
 from app.protocol.message import Message, Role, TextPart
 from app.providers.api import Request, Stopped, TextDelta, Usage

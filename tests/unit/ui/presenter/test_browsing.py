@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from app.agent import agent_events as agent
 from app.base.facts import Failed
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.protocol.call import JsonValue, Media
 from app.ui.presenter import cards
 from app.ui.presenter.presenter import Presenter

@@ -13,7 +13,7 @@ from app.agent import agent_events as agent
 from app.agent.recording import Spent
 from app.base.errors import Remedy
 from app.base.facts import Fact, Failed, Proposed, Ran, Seen, TakenBack, Undoable, WindowChanged, WindowEvent
-from app.base.texts import Phrase
+from app.base.phrases import Phrase
 from app.protocol.call import JsonValue, Media
 from app.ui.bubble.speech import pieces
 from app.ui.orb.state import Orb
