@@ -57,7 +57,7 @@ def registry() -> Registry:
         *(FILES, EDITS, SEARCH, CODE, VIEWING, ARRANGEMENTS, COMMANDS, WAITS, TASKS),
     ]
     tools = Registry(*families)
-    for feature, added in loading.each(lambda feature: feature.families()):
+    for feature, added in loading.each(lambda feature: tuple(feature.families())):
         try:
             tools = Registry(*families, *added)
         except ValueError as error:  # because a tool of somebody else may have the name of another one
@@ -74,7 +74,7 @@ def nearby() -> Registry:
 
 def undoables(*, has_screen: bool) -> list[Undoable]:
     """Return everything but files whose changes can be undone."""
-    added = loading.each(lambda feature: feature.undoables(has_screen=has_screen))
+    added = loading.each(lambda feature: tuple(feature.undoables(has_screen=has_screen)))
     return [Appearance(), *(one for _, several in added for one in several)]
 
 
@@ -90,7 +90,7 @@ def looking(desktop: Desktop, workspace: Path) -> Look:
 
 async def _seen(controller: DesktopController, workspace: str, tools: frozenset[str]) -> World:
     windows = [window for window in controller.backend.windows.all() if not window.is_own]
-    own = loading.each(lambda feature: feature.named())
+    own = loading.each(lambda feature: tuple(feature.named()))
     return World(
         programs=names_of(controller.backend.apps.installed()),
         windows=tuple((window.title, window.app) for window in windows),

@@ -290,9 +290,9 @@ def assemble(
     conversation = ConversationRequests(policy)
     now = Current()
     desktop = _desktop(settings, curtain, now, without_screen=without_screen)
-    tools = registry()
     journal = journal_of(settings, clock, chosen.model)
     own = _belongings(settings, chosen, desktop, conversation, processes, journal, now)
+    tools = registry()  # now, because a feature that could not be opened has no tools
     executor, beside = _executors(own, settings, tools, dry_run=dry_run, without_screen=without_screen)
     dialect = by_name(_dialect_name(settings, chosen))
     if isinstance(chosen.provider, OfflineProvider):

@@ -104,7 +104,7 @@ def _commands() -> dict[str, _Command]:
     from app.features import loading
 
     known = {name: _Command(about, partial(_module, name)) for name, about in COMMANDS.items()}
-    for feature, commands in loading.each(lambda feature: feature.commands):
+    for feature, commands in loading.each(lambda feature: dict(feature.commands)):
         for name, about in commands.items():
             known.setdefault(name, _Command(about, partial(feature.command, name)))
     return known

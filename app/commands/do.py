@@ -194,7 +194,7 @@ def _planned(task: str, settings: Settings) -> dict[str, object]:
     from app.features import loading
     from app.providers.offline import plans, world
 
-    own = loading.each(lambda feature: feature.named())
+    own = loading.each(lambda feature: tuple(feature.named()))
     there = world.World(
         names_of(programs_here().installed()),
         apps=tuple(one for _, named in own for one in named),

@@ -437,7 +437,7 @@ def examine() -> list[Finding]:
     libraries = [qt_and_python(), xlib_clash()]
     workers = [ocr(), documents(), watchdog()]
     reach = [keys(), reachable(), notifications()]
-    added = [check() for _, checks in loading.each(lambda feature: feature.checks()) for check in checks]
+    added = [one for _, found in loading.each(lambda feature: [check() for check in feature.checks()]) for one in found]
     return [*libraries, settings(), looks(), *seen, sandbox(), *workers, *reach, *added, abilities()]
 
 

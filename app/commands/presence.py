@@ -315,7 +315,7 @@ def _pages() -> list[ListPage]:
     """Return the pages of all features, in the order of the menu, and that of the extras."""
     from app.features import loading
 
-    declared = [page for _, pages in loading.each(lambda feature: feature.collections()) for page in pages]
+    declared = [page for _, pages in loading.each(lambda feature: tuple(feature.collections())) for page in pages]
     return [*sorted(declared, key=lambda page: page.rank), _EXTRAS]
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from app.base import resources
 from app.base.errors import NeedsPerson
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.features.feature import Feature
 from app.settings import catalog, store
@@ -54,12 +55,27 @@ def everything() -> tuple[Feature, ...]:
 
     Their settings are known from then on. One that does not load is left out: `problems` tells why.
     """
-    found = [*_own(), *_of_packages(listed(store.load()[FEATURES_AGREED]))]
-    for feature in found:
+    found = {feature.name: feature for feature in _own()}
+    for point, feature in _of_packages(listed(store.load()[FEATURES_AGREED])):
+        if feature.name in found:
+            note_problem(point, ValueError(f"There is a feature {feature.name!r} already."))
+        else:
+            found[feature.name] = feature
+    return tuple(feature for feature in found.values() if _is_known(feature))
+
+
+def _is_known(feature: Feature) -> bool:
+    """Make the settings and the words of a feature known. Returns False, and notes the problem, if they are none."""
+    try:
+        if not isinstance(feature.about, Phrase) or not all(isinstance(one, Setting) for one in feature.settings):
+            raise TypeError("Its `about` is no Phrase, or its `settings` are no settings.")
         catalog.declare(feature.settings)
         if feature.words is not None:
             resources.add_words(feature.words)
-    return tuple(found)
+    except Exception as error:
+        note_problem(feature.name, error)
+        return False
+    return True
 
 
 @cache
@@ -178,7 +194,7 @@ def _own() -> list[Feature]:
     return [importlib.import_module(f"app.features.{name}").FEATURE for name in OWN]
 
 
-def _of_packages(agreed: Sequence[str]) -> Iterator[Feature]:
+def _of_packages(agreed: Sequence[str]) -> Iterator[tuple[str, Feature]]:
     if not agreed:
         return
     from importlib import metadata
@@ -190,9 +206,7 @@ def _of_packages(agreed: Sequence[str]) -> Iterator[Feature]:
             feature = point.load()
             if not isinstance(feature, Feature):
                 raise TypeError(f"{point.value} is no Feature.")
-            if feature.name in OWN:
-                raise ValueError(f"Wisp itself has a feature {feature.name!r}.")
         except Exception as error:
             note_problem(point.name, error)
         else:
-            yield feature
+            yield f"{point.name} of {point.dist.name}", feature

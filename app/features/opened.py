@@ -11,7 +11,7 @@ from app.agent.deps import SessionDeps
 from app.agent.session import Session
 from app.base.errors import WispError
 from app.features import loading
-from app.features.feature import OpenFeature, Room
+from app.features.feature import Feature, OpenFeature, Room
 from app.providers.api import Provider
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class OpenFeatures:
     def __init__(self, room: Callable[[Callable[[type[Any]], Any]], Room]) -> None:
         self._open: dict[str, OpenFeature] = {}
         around = room(self.offered)
-        for feature, opened in loading.each(lambda feature: feature.open(around)):
+        for feature, opened in loading.each(lambda feature: _opened(feature, around)):
             self._open[feature.name] = opened
 
     @property
@@ -113,3 +113,13 @@ class OpenFeatures:
     def _leave_out(self, name: str, error: Exception) -> None:
         loading.note_problem(name, error)
         self._open.pop(name, None)
+
+
+def _opened(feature: Feature, room: Room) -> OpenFeature:
+    """Open a feature. Raises TypeError if nothing runs one of its tools."""
+    opened = feature.open(room)
+    running = {type(handler) for handler in opened.handlers}
+    missing = [family.handler for family in feature.families() if family.handler not in running]
+    if missing:
+        raise TypeError(f"{feature.name} opens no {missing[0].__name__}, which is to run its tools.")
+    return opened
