@@ -160,6 +160,7 @@ class PermissionGate:
                 self._expected += [need for need in needs if need.subject is Subject.PROGRAM]
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
+        """Return "" if the call may run, after a question where one is needed, or else why it may not."""
         if self._turn.reports and spec.effects_of(call) != {Effect.TALKS}:
             return told("only_report")
         case = await self._judged(call, spec)

@@ -21,9 +21,9 @@ T = TypeVar("T")
 Table = dict[str, Any]
 """The type of a table that the caller checks further."""
 _ENGLISH = "en"
+"""The language whose words are whole. Another one has its own in place of them."""
 _WORDS = ("languages/", "offline/")
 """Where features may add words. No rule of what may happen is there."""
-"""The language whose words are whole. Another one has its own in place of them."""
 
 
 _added: list[Path] = []
@@ -104,8 +104,12 @@ def table(name: str, shape: type[T]) -> T:
 @cache
 def in_language(name: str, language: str) -> Table:
     """Read a file of `resources/languages/en`. What a language has of its own in that file stands in its place."""
-    whole, own = f"languages/{_ENGLISH}/{name}", f"languages/{language or _ENGLISH}/{name}"
-    return _over(table(whole, Table), table(own, Table)) if path(own).is_file() else table(whole, Table)
+    whole, own = table(f"languages/{_ENGLISH}/{name}", Table), f"languages/{language or _ENGLISH}/{name}"
+    if path(own).is_file():
+        return _over(whole, table(own, Table))
+    for more in added(own):
+        whole = _over(whole, tomllib.loads(more))
+    return whole
 
 
 def _over(whole: Table, own: Table) -> Table:

@@ -190,8 +190,12 @@ def _save(setting: Setting[str], name: str, *, is_listed: bool) -> None:
     store.save(setting, ", ".join([*others, name] if is_listed else others))
 
 
-def _own() -> list[Feature]:
-    return [importlib.import_module(f"app.features.{name}").FEATURE for name in OWN]
+def _own() -> Iterator[Feature]:
+    for name in OWN:
+        try:
+            yield importlib.import_module(f"app.features.{name}").FEATURE
+        except Exception as error:
+            note_problem(name, error)
 
 
 def _of_packages(agreed: Sequence[str]) -> Iterator[tuple[str, Feature]]:

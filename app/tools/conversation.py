@@ -322,9 +322,6 @@ SAY = Family(
 )
 
 
-_log = logging.getLogger(__name__)
-
-
 class Keeper:
     """Saves what a model reports as `task_progress`. If the disk refuses, it writes to the log and the task goes on."""
 
