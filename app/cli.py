@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base import logs, output, paths
-from app.base.errors import WispError
+from app.base.errors import NeedsPerson, WispError
 from app.base.startup import STOPPED
 
 FAILED = 1
@@ -115,6 +115,16 @@ def _assemble(settings: Any, **how: Any) -> Any:
     return importlib.import_module("app.assistant").assembled(settings, **how)
 
 
+def _loaded(name: str, command: _Command) -> Any:
+    """Return the module of a command. Raises NeedsPerson if that of another package does not load."""
+    try:
+        return command.load()
+    except ImportError as error:
+        if name in COMMANDS:
+            raise
+        raise NeedsPerson(f"The command {name} does not load ({error}). wisp features tells whose it is.") from error
+
+
 def _module(name: str) -> Any:
     return importlib.import_module(f"app.commands.{name.replace('-', '_')}")
 
@@ -136,9 +146,9 @@ def _parser(chosen: str | None, known: Mapping[str, _Command]) -> argparse.Argum
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, one in known.items():
-        command = commands.add_parser(name, help=one.about, description=one.about)
+        command = commands.add_parser(name, help=one.about.replace("%", "%%"), description=one.about)
         if name == chosen:
-            module = one.load()
+            module = _loaded(name, one)
             module.add_arguments(command)
             command.set_defaults(run=module.run, assemble=_assemble)
     return parser

@@ -58,6 +58,17 @@ def add_words(folder: Path) -> None:
         in_language.cache_clear()
 
 
+def check_words(folder: Path) -> None:
+    """Raise DamagedResource, with the file, if a table in a folder of words is no table of tables."""
+    for file in sorted(folder.rglob("*.toml")):
+        try:
+            found = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise DamagedResource(f"{file}: {error}") from error
+        if wrong := next((name for name, one in found.items() if not isinstance(one, dict)), ""):
+            raise DamagedResource(f"{file}: {wrong} is no table")
+
+
 def added(name: str) -> list[str]:
     """Return the texts of a file of words in the folders that features added. Raises as `text` does."""
     return [(folder / name).read_text(encoding="utf-8") for folder in _added if (folder / name).is_file()]

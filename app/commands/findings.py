@@ -9,7 +9,7 @@ from app.base.findings import Finding, note, ok
 from app.features import loading
 from app.services.notifications import DesktopNotifier, DeviceNotifier
 from app.services.themes import look_problems
-from app.settings.catalog import NTFY_TOPIC
+from app.settings.catalog import FEATURES_OFF, NTFY_TOPIC, listed
 from app.settings.providers import with_keys
 from app.settings.store import key_of, load
 
@@ -52,9 +52,13 @@ def abilities() -> Finding:
     if problems := loading.problems():
         told = "; ".join(f"{one} does not work ({why})" for one, why in problems.items())
         return note(name, told, "The rest works without it. wisp features off NAME leaves it out.")
+    if unknown := [
+        one for one in listed(load()[FEATURES_OFF]) if one not in {own.name for own in loading.everything()}
+    ]:
+        return note(name, f"features.off names none of them: {', '.join(unknown)}", "wisp features lists them.")
     if waiting := [package.name for package in loading.waiting()]:
         return note(name, f"not agreed to: {', '.join(waiting)}", f"wisp features allow {waiting[0]}")
-    return ok(name, ", ".join(loaded))
+    return ok(name, ", ".join(loaded) or "all are switched off")
 
 
 def notifications() -> Finding:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from app.base import resources
+from app.base import logs, resources
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson
 from app.base.phrases import Phrase
+from app.base.signs import plain
 from app.base.values import dataclass
 from app.features.feature import Feature
 from app.settings import catalog, store
@@ -28,6 +31,8 @@ T = TypeVar("T")
 OWN = ("web", "browser", "mcp", "memory", "skills", "schedule", "apps", "looks")
 """Wisp's own, in the order in which their tools are taught."""
 GROUP = "wisp.features"
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,29}")
+_WHY_CHARS = 200
 _log = logging.getLogger(__name__)
 
 
@@ -142,10 +147,11 @@ class _Guarded(CardKind):
             return None
 
 
-def note_problem(name: str, error: Exception) -> None:
+def note_problem(name: str, error: BaseException) -> None:
     """Leave a feature out from now on, and keep why."""
+    logs.to_file()  # because the traceback is for who wrote the feature
     _log.error("The feature %s failed.", name, exc_info=error)
-    _problems[name] = f"{type(error).__name__}: {error}"
+    _problems[name] = clip_line(plain(f"{type(error).__name__}: {error}")[0], _WHY_CHARS)
 
 
 def packages() -> tuple[Package, ...]:
@@ -210,7 +216,11 @@ def _of_packages(agreed: Sequence[str]) -> Iterator[tuple[str, Feature]]:
             feature = point.load()
             if not isinstance(feature, Feature):
                 raise TypeError(f"{point.value} is no Feature.")
-        except Exception as error:
+            if not _NAME.fullmatch(feature.name):
+                raise ValueError(f"{feature.name!r} is no name: up to 30 small letters, digits, _ and -.")
+            if feature.words is not None:
+                resources.check_words(feature.words)
+        except (Exception, SystemExit) as error:
             note_problem(point.name, error)
         else:
             yield f"{point.name} of {point.dist.name}", feature

@@ -81,6 +81,8 @@ _BREAKS = {
     "tools": ("return (GREETINGS,)", _RAISES),
     "conversation": (_OPENED, _RAISES),
     "handler": (_OPENED, "return OpenFeature()"),
+    "name": ('name = "greeting"', 'name = "\\x1b[31m,"'),
+    "exit": ("FEATURE = Greeting()", "raise SystemExit('bye')"),
     "reminder": (_OPENED, _OPENED.replace("),))", "),), remind=lambda said: 1 / 0)")),
 }
 
@@ -97,6 +99,14 @@ def _break(site: Path, what: str) -> None:
 def test_one_that_fails_leaves_the_rest_whole(wisp: Wisp, tmp_path: Path, what: str) -> None:
     store.save(FEATURES_AGREED, "wisp-greeting")
     _break(tmp_path / "site", what)
+    done = wisp("do", "what is 6*7?", "--provider", "offline", "--no-screen")
+    assert (done.returncode, "42" in done.stdout) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize("file", ["offline/en.yaml", "offline/acts.toml", "languages/en/tools.toml"])
+def test_words_that_cannot_be_read_leave_the_rest_whole(wisp: Wisp, tmp_path: Path, file: str) -> None:
+    store.save(FEATURES_AGREED, "wisp-greeting")
+    (tmp_path / "site" / "wisp_greeting" / "words" / file).write_text("intents: [(\n[greet", encoding="utf-8")
     done = wisp("do", "what is 6*7?", "--provider", "offline", "--no-screen")
     assert (done.returncode, "42" in done.stdout) == (0, True), done.stderr
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import functools
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
 from hassil.intents import Intents
+from hassil.parse_expression import parse_sentence
+from hassil.parser import ParseError
 from hassil.recognize import recognize_all
 
 from app.base import resources
 from app.base.values import dataclass
 
 ENGLISH = "en"
+_log = logging.getLogger(__name__)
 _SLOT = re.compile(r"\{(\w+):(\w+)\}")  # a YAML table has a blank behind its colon
 _TABLES = {
     "direction": "directions",
@@ -58,7 +62,8 @@ class Grammar:
         texts = [resources.text(file), *resources.added(file)]
         self.language = language
         kinds = {kind for text in texts for kind, _ in _SLOT.findall(text)}
-        self.words, *added = (_read(text) for text in texts)
+        self.words = _read(texts[0])
+        added = [found for text in texts[1:] if (found := _of_a_feature(text))]
         for more in added:
             self.words["intents"] = {**more["intents"], **self.words["intents"]}
         told = {name: self.words[name] for name in ("language", "intents", "expansion_rules")}
@@ -181,6 +186,19 @@ def _read(text: str) -> dict[str, Any]:
     made: dict[str, Any] = yaml.load(
         _SLOT.sub(rf"{{\1:\1{_KIND}\2}}", text), Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     )
+    return made
+
+
+def _of_a_feature(text: str) -> dict[str, Any]:
+    """Return the templates of a feature; {} if they cannot be read, because another package may have written them."""
+    try:
+        made = _read(text)
+        blocks = [block for intent in made["intents"].values() for block in intent["data"]]
+        for sentence in (one for block in blocks for one in block["sentences"]):
+            parse_sentence(sentence)
+    except (yaml.YAMLError, ParseError, LookupError, TypeError, AttributeError) as error:
+        _log.error("Sentences of a feature cannot be read and are left out: %s", error)
+        return {}
     return made
 
 
