@@ -29,7 +29,6 @@ from app.protocol.call import JsonValue
 from app.providers.images import PictureMaker
 from app.providers.scripted import Reply as ModelReply
 from app.providers.scripted import Scripted
-from app.services.files.places import Workspace
 from app.services.web.addresses import Address
 from app.services.web.pages import Pages
 from app.settings.providers import searchers
@@ -104,7 +103,7 @@ def answering_room(
         search = WebSearch(lambda: room.settings, lambda _name: "key", rows=rows, loopback=True)
         handlers = [
             ScheduleTools(agenda, str(folder), lambda _rules: None),
-            Web(pages, search, Workspace(folder)),
+            Web(pages, search),
         ]
         room.parts = AnsweringParts(
             engine=engine or SurfaceEngine(standard_folder()),
