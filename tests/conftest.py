@@ -16,6 +16,7 @@ from app.base.startup import reset_for_children
 from app.base.withheld import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
 from app.features import loading
+from app.settings import catalog
 from tests.support.programs import chosen, private_defaults
 
 pytest_plugins = ("tests.support.presence",)
@@ -55,6 +56,18 @@ reset_for_children()
 
 # Qt takes the first thread that uses it for the one with the application, and a test may scale a picture on another.
 QThread.currentThread()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests of features that are switched off: those in their folders, marked so, or with a tool's name."""
+    if not (off := set(catalog.listed(os.environ.get("WISP_FEATURES_OFF", "")))):
+        return
+    families = [family for one in loading.everything() if one.name in off for family in one.families()]
+    tools = {spec.name for family in families for spec in family.tools}
+    for item in items:
+        own = {name for mark in item.iter_markers("feature") for name in mark.args} | set(item.path.parts)
+        if own & off or any(name in item.name for name in tools):
+            item.add_marker(pytest.mark.skip(reason="of a feature that is switched off"))
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -70,9 +70,9 @@ class AppsFeature(Feature):
         return {"app": AppCard()}
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
-        from app.features.apps.check import small_apps
+        from app.features.apps.webengine import check_engines
 
-        return (small_apps,)
+        return (check_engines,)
 
     def named(self) -> Sequence[tuple[str, str]]:
         from app.features.apps.store import SurfaceStore, standard_folder

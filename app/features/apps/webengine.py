@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.findings import Finding, note, ok
 from app.base.startup import worker_command
 from app.features.apps import memory
 from app.features.apps.chromium import (
@@ -224,3 +225,17 @@ def _switches() -> tuple[str, ...]:
 def _quoted(switch: str) -> str:
     name, _, value = switch.partition("=")
     return f'{name}="{value}"' if " " in value else switch
+
+
+def check_engines() -> Finding:
+    """Report what shows the apps that Wisp makes."""
+    name = "Small apps"
+    engines = installed_engines()
+    if engines[:1] == ("webengine",):
+        if not (why := why_unusable()):
+            return ok(name, "shown by the small window engine")
+        instead = f"; {program()} shows them" if len(engines) > 1 else ""
+        return note(name, f"the small window engine does not load ({why}){instead}", "./scripts/setup surfaces")
+    if engines:
+        return ok(name, f"shown by {program()}")
+    return note(name, "nothing here shows them", "Wisp's page Apps has a line that gets the small window engine.")

@@ -52,9 +52,9 @@ class BrowserFeature(Feature):
         )
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
-        from app.features.browser.check import browser
+        from app.features.browser.starting import check_browser
 
-        return (browser,)
+        return (check_browser,)
 
 
 FEATURE = BrowserFeature()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import importlib.util
 import os
 import shutil
 import sys
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.findings import Finding, note, ok
 from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.features.browser.elements import settings as known_settings
 from app.features.browser.settings import BROWSER_ATTACH, BROWSER_DOWNLOADS, BROWSER_PROGRAM, BROWSER_VISIBLE
 from app.services.web import addresses
+from app.settings.store import load
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page, Playwright
@@ -207,3 +210,21 @@ async def hide_banner(pages: Sequence[Page]) -> None:
     for page in pages:
         with suppress(TimeoutError, Error):  # because the tab may be closed, or busy
             await asyncio.wait_for(page.evaluate(known_settings()["banner"]["hide"]), _ANSWER_S)
+
+
+def check_browser() -> Finding:
+    """Report which browser Wisp drives."""
+    wanted, package = load()[BROWSER_PROGRAM].strip(), importlib.util.find_spec("playwright")
+    found = program(wanted)
+    if not found and wanted:
+        return note(
+            "browser",
+            f"there is no {wanted} that is driven",
+            "change browser.program in the settings",
+            BROWSER_PROGRAM.key,
+        )
+    if not found:
+        return note("browser", "no Chromium, Chrome, Brave or Edge", "install one: sudo apt install chromium")
+    if package is None:
+        return note("browser", f"{found}, without the package that drives it", 'pip install ".[browser]"')
+    return ok("browser", found)

@@ -71,9 +71,9 @@ class ToolServerFeature(Feature):
         return (ListPage("servers", Phrase("Tool servers"), search, servers, nothing=nothing, rank=40),)
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
-        from app.features.mcp.check import tool_servers
+        from app.features.mcp.configuration import check_servers
 
-        return (tool_servers,)
+        return (check_servers,)
 
 
 FEATURE = ToolServerFeature()

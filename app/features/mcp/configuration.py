@@ -7,6 +7,7 @@ somebody else, so Wisp asks once about each of its servers. Changed files are re
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from typing import Any
 from app.base import own_files, paths
 from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.findings import Finding, note, ok
 from app.base.phrases import Phrase
 from app.base.signs import plain
 from app.base.values import dataclass, field
@@ -414,3 +416,17 @@ def _digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:  # because the server could not read it either
         return "not readable"
+
+
+def check_servers() -> Finding:
+    """Check the configuration of tool servers, and that the package for them is installed if one is configured."""
+    name, configured = "tool servers", Configuration(Path.cwd()).read()
+    if configured.problems:
+        return note(name, configured.problems[0], "mend that file; wisp mcp list says more")
+    if not configured.servers:
+        return ok(name, "none configured")
+    if importlib.util.find_spec("mcp") is None:
+        return note(name, "the package that speaks to them is missing", 'pip install ".[mcp]"')
+    if not shutil.which("bwrap") and any(one.kind == "stdio" and one.sandbox for one in configured.servers.values()):
+        return note(name, "there is no sandbox to start them in", "sudo apt-get install bubblewrap")
+    return ok(name, f"{len(configured.servers)} configured")

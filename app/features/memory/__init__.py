@@ -66,9 +66,9 @@ class Memory(Feature):
         return (page,)
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
-        from app.features.memory.check import memory
+        from app.features.memory.store import check_memory
 
-        return (memory,)
+        return (check_memory,)
 
 
 FEATURE = Memory()

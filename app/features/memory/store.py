@@ -16,6 +16,7 @@ from pathlib import Path
 from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
+from app.base.findings import Finding, note, ok
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.services import fact_search
@@ -324,3 +325,14 @@ def _prepare(db: sqlite3.Connection) -> None:
 def standard_facts(clock: Clock) -> FactStore:
     """Return the facts about this person, which all sessions share."""
     return FactStore(paths.data_dir() / "memory.db", clock)
+
+
+def check_memory() -> Finding:
+    """Report whether facts are found by their meaning, too."""
+    name = "Memory"
+    if fact_search.is_installed() and (why := fact_search.why_unusable()):
+        told = f"facts are found by their words alone, because the extra for their meaning does not load ({why})"
+        return note(name, told, 'Set it up again: pip install --force-reinstall ".[memory]"')
+    if fact_search.is_installed():
+        return ok(name, "facts are found by their words and by their meaning")
+    return note(name, "facts are found by their words", f'For more ({fact_search.SIZE_MB} MB): pip install ".[memory]"')

@@ -62,9 +62,9 @@ class Schedule(Feature):
         return (ListPage("planned", Phrase("Planned"), search, tasks, nothing=nothing, rank=20),)
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
-        from app.features.schedule.check import schedules
+        from app.features.schedule.timer import check_timer
 
-        return (schedules,)
+        return (check_timer,)
 
     async def accompany(self, tell: Tell, /) -> None:
         from app.features.schedule.watching import watch_schedules

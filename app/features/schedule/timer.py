@@ -11,6 +11,7 @@ from pathlib import Path
 
 from app.base import paths
 from app.base.errors import ToolFailed
+from app.base.findings import Finding, note, ok
 from app.base.startup import own_command
 
 _NAME = "wisp-schedules"
@@ -101,3 +102,11 @@ def _systemctl(*words: str) -> bool:
     except (OSError, subprocess.TimeoutExpired):  # because not every system runs systemd for its users
         return False
     return done.returncode == 0
+
+
+def check_timer() -> Finding:
+    """Report whether scheduled tasks run while Wisp is closed."""
+    name = "Schedules"
+    if why := why_missing():
+        return note(name, why.partition(":")[0], "Let a cron of the system call “wisp run-due” every few minutes.")
+    return ok(name, "a timer of the session starts what is due")

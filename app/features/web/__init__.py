@@ -41,9 +41,9 @@ class WebFeature(Feature):
         return OpenFeature(handlers=(Web(pages, search),))
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
-        from app.features.web.check import search
+        from app.features.web.search import check_search
 
-        return (search,)
+        return (check_search,)
 
 
 FEATURE = WebFeature()

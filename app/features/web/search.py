@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
+from app.base.findings import Finding, note, ok
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.features.web.settings import SEARCHERS, SEARXNG, VENDOR_SEARCH
@@ -24,7 +25,7 @@ from app.services.extras import is_there
 from app.services.web.addresses import read, why_refused
 from app.settings.catalog import BASE_URL
 from app.settings.providers import SearchRow, providers, searchers
-from app.settings.store import Settings
+from app.settings.store import Settings, key_of, load
 
 if TYPE_CHECKING:
     from app.services.web.fetching import Fetched
@@ -273,3 +274,19 @@ def _hits(raw: Sequence[Mapping[str, Any]], row: SearchRow) -> tuple[Hit, ...]:
 def _plain(value: object, most: int) -> str:
     """Return the text without markup, on one line."""
     return clip_line(html.unescape(_TAG.sub("", value)), most) if isinstance(value, str) else ""
+
+
+def check_search() -> Finding:
+    """Report which search engines are set up, without asking any of them."""
+    name = "Web search"
+    engines, problems = WebSearch(load, key_of).engines()
+    if problems:
+        return note(name, " ".join(problems), "Mend web.search in the settings, or leave it empty.", SEARCHERS.key)
+    if not engines:
+        return note(
+            name,
+            "no search engine is set up",
+            f"Put the address of a SearXNG into {SEARXNG.key}, or a key.",
+            SEARXNG.key,
+        )
+    return ok(name, ", ".join(row.label for row, _ in engines))

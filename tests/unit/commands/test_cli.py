@@ -35,7 +35,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     ("words", "meant"),
     [
         (["calculater"], 'wisp do "open calculater"'),
-        (["shedule"], "wisp schedule"),
+        pytest.param(["shedule"], "wisp schedule", marks=pytest.mark.feature("schedule")),
         (["open", "the", "editor"], 'wisp do "open the editor"'),
     ],
 )
@@ -144,6 +144,7 @@ def test_output_that_cannot_be_written_decides_over_no_task(output: str, sentenc
     assert (tmp_path / "Reports").is_dir()
 
 
+@pytest.mark.feature("skills")
 def test_a_list_that_cannot_be_printed_is_a_failure() -> None:
     shell = ["bash", "-c", '"$@" >/dev/full', "bash", sys.executable, "-m", "app", "skills", "list"]
     done = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -265,6 +266,7 @@ def test_calls_by_hand_take_no_mode_because_nothing_judges_them(capsys: pytest.C
     assert not Path("a").exists()
 
 
+@pytest.mark.feature("looks")
 def test_undo_knows_a_change_of_the_theme_as_the_newest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,10 +319,16 @@ _CHANGES = [
     ("rename letter.txt to b.txt", "would move letter.txt to b.txt"),
     ("lösche letter.txt", "würde löschen: letter.txt"),
     ("run: touch made", "would run touch made"),
-    ("remember that my cat is Mimi", "would remember “my cat is Mimi”"),
-    ("use the cyberpunk theme", "would change the theme to cyberpunk"),
-    ("remind me in 10 minutes to stretch", "would schedule notify me: stretch (in 10 minutes)"),
-    ("make a timer", "would make Timer"),
+    pytest.param(
+        "remember that my cat is Mimi", "would remember “my cat is Mimi”", marks=pytest.mark.feature("memory")
+    ),
+    pytest.param("use the cyberpunk theme", "would change the theme to cyberpunk", marks=pytest.mark.feature("looks")),
+    pytest.param(
+        "remind me in 10 minutes to stretch",
+        "would schedule notify me: stretch (in 10 minutes)",
+        marks=pytest.mark.feature("schedule"),
+    ),
+    pytest.param("make a timer", "would make Timer", marks=pytest.mark.feature("apps")),
 ]
 
 
@@ -415,7 +423,9 @@ _CUT = [{"steps": [part, {"stop": "max_tokens"}]} for part in ("One ", "two ", "
     [
         ([_LOOKS, "It holds nothing."], 0),
         ([_LOOKS, "I looked, but I could not do it."], 1),
-        (["<web_fetch url='https://museum.example/'/>", "I was not allowed to."], 3),
+        pytest.param(
+            ["<web_fetch url='https://museum.example/'/>", "I was not allowed to."], 3, marks=pytest.mark.feature("web")
+        ),
         (["It is done."], 4),
         (_CUT, 5),
         (["I will do that now. " * 3000] * 2, 6),

@@ -87,6 +87,7 @@ def test_a_command_for_a_presence_that_is_not_there_makes_none(
     assert "presence" in capsys.readouterr().err
 
 
+@pytest.mark.feature("looks")
 def test_a_command_finds_a_presence_by_the_name_that_it_was_given(moved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     presence("create", "Ada L.")
     monkeypatch.setenv(paths.PRESENCE, "Ada L.")

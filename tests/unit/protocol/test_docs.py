@@ -14,6 +14,7 @@ from app.assembly import registry
 from app.base import paths
 from app.base.geometry import Size
 from app.commands import tools as command
+from app.features import loading
 from app.protocol import docs
 from app.protocol.call import ToolResult
 from app.protocol.dialects.api import Answer, Dialect
@@ -156,6 +157,7 @@ def test_native_tools_are_declared_except_the_rare_ones_and_the_checklist_once()
     assert json.dumps(declared).count("task_progress") == 1
 
 
+@pytest.mark.feature(*loading.OWN)
 def test_what_every_conversation_needs_is_no_rare_tool() -> None:
     families = {spec.rare.name for spec in registry() if spec.rare}
     assert families == {

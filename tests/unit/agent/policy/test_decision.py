@@ -157,6 +157,7 @@ def test_a_command_leaves_the_sandbox_in_no_mode_unless_the_person_said_it(folde
             assert decided(folder, "execute_command", trust=trust, mode=mode, command="leave it").decision is expected
 
 
+@pytest.mark.feature("schedule")
 def test_what_wisp_may_do_later_asks_in_every_mode(folder: Path) -> None:
     later = {"schedule": "daily 9:00", "task": "open the calculator"}
     for mode in (Mode.ASK, Mode.AUTO, Mode.YOLO):
@@ -231,6 +232,7 @@ def test_text_for_a_granted_terminal_asks_after_reading_unless_the_person_said_i
 
 
 @pytest.mark.parametrize("mode", [Mode.ASK, Mode.AUTO, Mode.YOLO])
+@pytest.mark.feature("web")
 def test_after_a_secret_was_read_the_network_asks_in_every_mode(folder: Path, mode: Mode) -> None:
     grants = frozenset({(Subject.HOST, "example.com"), (Subject.HOST, ""), (Subject.PROGRAM, MAIL.ref)})
     trust = Trust(grants=grants, words="example.com thunderbird", secrets=(".env",))
@@ -349,6 +351,7 @@ def test_what_this_run_allows_by_name_runs_and_the_refusal_names_it(
     assert decided(folder, tool, seen, deps=deps, **arguments).decision is ASK
 
 
+@pytest.mark.feature("web")
 def test_in_ask_mode_the_web_asks_once_until_a_page_was_read(folder: Path) -> None:
     from app.agent.policy.decision import answers
 

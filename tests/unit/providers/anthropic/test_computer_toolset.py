@@ -185,6 +185,7 @@ def test_values_of_another_type_become_a_call_or_a_sentence(
 
 
 @pytest.mark.parametrize("url", [7, ["https://example.com"], {"to": "example.com"}, True])
+@pytest.mark.feature("browser")
 def test_an_address_that_is_no_text_is_named_as_that(url: Any) -> None:
     tool, ours = to_browser_call("navigate", {"url": url})
     spec = registry().find(tool)

@@ -34,6 +34,7 @@ async def test_a_file_whose_name_begins_with_my_is_meant_before_one_without(tmp_
     assert [file.name for file in tmp_path.glob("*.*")] == ["notes.md"]
 
 
+@pytest.mark.feature("apps")
 async def test_an_app_that_wisp_made_is_opened_by_its_name_and_named_where_it_is_near(tmp_path: Path) -> None:
     async with _assembled(tmp_path) as assistant:
         await assistant.send("make a to-do list")
@@ -68,12 +69,14 @@ _APPS = [
 ]
 
 
+@pytest.mark.feature("apps")
 async def test_small_apps_are_made_once_and_renamed_by_words(tmp_path: Path) -> None:
     async with _assembled(tmp_path) as assistant:
         told = [(await assistant.send(wish)).text for wish, _ in _APPS]
     assert [(one, said) for one, (_, said) in zip(told, _APPS, strict=True) if said not in one] == []
 
 
+@pytest.mark.feature("apps")
 async def test_why_the_window_of_a_new_app_did_not_open_is_told_whatever_the_engine_calls_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
