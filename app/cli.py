@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.base import logs, output, paths
 from app.base.errors import NeedsPerson, WispError
@@ -91,12 +91,11 @@ def _is_text(word: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in word)
 
 
-class _Command:
+class _Command(NamedTuple):
     """A command: the line about it, and what loads it."""
 
-    def __init__(self, about: str, load: Callable[[], Any]) -> None:
-        self.about = about
-        self.load = load
+    about: str
+    load: Callable[[], Any]
 
 
 def _commands() -> dict[str, _Command]:

@@ -56,9 +56,9 @@ def _switch(name: str, *, is_on: bool) -> int:
 
 
 def _allow(options: argparse.Namespace) -> int:
-    package = next((one for one in loading.packages() if one.name == options.name), None)
-    if package is None:
-        known = ", ".join(one.name for one in loading.packages()) or "none"
+    installed = {one.name: one for one in loading.packages()}
+    if (package := installed.get(options.name)) is None:
+        known = ", ".join(installed) or "none"
         raise NeedsPerson(f"No package {options.name!r} with abilities for Wisp is installed here, but these: {known}.")
     print(f"{package.name} {package.version}: {package.about}\nIt adds: {', '.join(package.names)}.")
     if not shared.is_agreed("Its code runs as a part of Wisp and may do all that you may. Allow it?", options):

@@ -18,7 +18,7 @@ from app.base.values import dataclass, field
 
 if TYPE_CHECKING:
     from app.agent.agent_events import AgentEvent, TurnEnded
-    from app.agent.deps import ConversationRequests, SessionDeps
+    from app.agent.deps import SessionDeps
     from app.agent.recording import PastWords
     from app.agent.session import Session
     from app.base.clock import Clock
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from app.settings.catalog import AnySetting
     from app.settings.store import Settings
     from app.tools.edit import Undoable
-    from app.tools.pictures import ModelSight
     from app.tools.registry import Family
     from app.ui.cards.kinds import CardKind
     from app.ui.machine import ListPage
@@ -53,10 +52,7 @@ class Room:
     changes: Changes
     processes: Processes
     clock: Clock
-    conversation: ConversationRequests
-    sight: ModelSight
     past: PastWords
-    settings: Settings
     now: Callable[[], Settings]
     key_of: Callable[[str], str]
     has_screen: bool

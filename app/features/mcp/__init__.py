@@ -43,7 +43,7 @@ class ToolServerFeature(Feature):
         from app.features.mcp.servers import McpServers
         from app.features.mcp.tools import MCP, McpTools, ServerHints
 
-        servers = McpServers(room.workspace.folder, room.clock, start_s=room.settings[SERVER_START_S])
+        servers = McpServers(room.workspace.folder, room.clock, start_s=room.now()[SERVER_START_S])
         prompts, declaring = PromptCommands(servers), Declaring(servers)
         names = frozenset(spec.name for spec in MCP.tools)
         return OpenFeature(
