@@ -33,7 +33,7 @@ def card(qtbot: QtBot, still: Look) -> Made:
     def made(events: Sequence[agent_events.AgentEvent], tool: str) -> CardRow:
         items = samples.view_of(events).items
         shown = [item for item in items if isinstance(item, Card) and item.tool == tool][-1]
-        row = CardRow(still.theme, still.ticker, is_open=True)
+        row = CardRow(still.theme, still.ticker, opens=lambda card: True)
         qtbot.addWidget(row)
         row.show_row(shown)
         row.resize(368, row.height_for(368))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, Signal
@@ -98,20 +98,21 @@ class _Openable(RowWidget):
 
 class CardRow(_Openable):
     """The card of one call: its head with what came of the call, or below it if that is long, and, while open, its
-    text, its output and its picture."""
+    text, its output and its picture. `opens` says whether a card is open as long as nobody opens or closes it."""
 
     @property
     def expanded(self) -> bool | None:
         """Whether the card is open; None if there is nothing to open."""
         return self.is_open if self._has_more() else None
 
-    def __init__(self, theme: Theme, ticker: Ticker, *, is_open: bool = False) -> None:
+    def __init__(self, theme: Theme, ticker: Ticker, opens: Callable[[Card], bool]) -> None:
         super().__init__(theme, ticker)
+        self._opens = opens
         self._step = f"card {id(self)}"
         self._card: Card | None = None
         self._line = 0.0
         self._elapsed = ""
-        self.is_open = is_open
+        self.is_open = False
         self._is_beside = False
         self._sentence: ProseText | None = None
         self._body: CodeView | None = None
@@ -123,6 +124,7 @@ class CardRow(_Openable):
     def show_row(self, row: Card) -> None:
         self._card = row
         self.key = row.key
+        self.is_open = self._opens(row)
         self.setAccessibleName(f"{row.verb} {row.object}".strip())
         status = QCoreApplication.translate("Status", row.status.value)
         self.setAccessibleDescription(" · ".join(filter(None, (status, row.sentence))))
@@ -135,11 +137,6 @@ class CardRow(_Openable):
         self._fill()
         self.setCursor(Qt.CursorShape.PointingHandCursor if self._has_more() else Qt.CursorShape.ArrowCursor)
         self.update()
-
-    @property
-    def stays_open(self) -> bool:
-        """Whether the card shows what a feature has for it, such as a small app."""
-        return self._card is not None and self._card.content is not None
 
     def set_open(self, *, is_open: bool) -> None:
         if is_open != self.is_open:

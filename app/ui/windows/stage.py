@@ -278,7 +278,7 @@ class Stage(QObject):
     def fill(self, view: View) -> None:
         """Show the view's thread in the bubble, with the newest card open, unless the answer says what it printed."""
         bubble, rows = self.bubble, self._row_maker()
-        rows.note_newest(_to_open(view.items), bubble.thread_view.realised)
+        rows.note_newest(_to_open(view.items), view.items, bubble.thread_view.realised)
         bubble.show_view(view, folded(view.items, rows.open_folds, running=view.running))
 
     def show_bubble(self, view: View, *, writes: bool = False) -> None:
@@ -474,15 +474,15 @@ class RowMaker(QObject):
     def open_folds(self) -> frozenset[str]:
         return frozenset(key for key, is_open in self._chosen.items() if is_open and key.startswith("f"))
 
-    def note_newest(self, key: str, rows: dict[str, RowWidget]) -> None:
+    def note_newest(self, key: str, items: Sequence[Item], rows: dict[str, RowWidget]) -> None:
         """Open the newest card and close the one before, except where the person opened or closed one themselves."""
         if key == self._newest:
             return
-        for old in (self._newest, key):
-            widget = rows.get(old)
-            if isinstance(widget, CardRow) and old not in self._chosen:
-                widget.set_open(is_open=old == key or widget.stays_open)
+        changed = (self._newest, key)
         self._newest = key
+        for card in items:
+            if card.key in changed and isinstance(card, Card) and isinstance(widget := rows.get(card.key), CardRow):
+                widget.set_open(is_open=self._opens(card))
 
     def make(self, row: Row) -> RowWidget:
         """Make the widget for a row. It is empty until the thread calls its `show_row`."""
@@ -492,7 +492,7 @@ class RowMaker(QObject):
 
     def _widget(self, row: Row) -> RowWidget:
         if isinstance(row, Card):
-            return self._card(row)
+            return self._card()
         if isinstance(row, Fold):
             fold = FoldRow(self._theme, self._ticker)
             fold.toggled.connect(self._toggle_fold)
@@ -512,9 +512,13 @@ class RowMaker(QObject):
             return said
         return _QUIET[type(row)](self._theme, self._ticker)
 
-    def _card(self, row: Card) -> CardRow:
-        is_open = self._chosen.get(row.key, row.key == self._newest or row.content is not None)
-        card = CardRow(self._theme, self._ticker, is_open=is_open)
+    def _opens(self, card: Card) -> bool:
+        """Whether the card is open: as the person chose, else while it is the newest or shows what a feature has for
+        it, such as a small app."""
+        return self._chosen.get(card.key, card.key == self._newest or card.content is not None)
+
+    def _card(self) -> CardRow:
+        card = CardRow(self._theme, self._ticker, opens=self._opens)
         card.toggled.connect(lambda key: self._toggle_card(key, card))
         return card
 
