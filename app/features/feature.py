@@ -172,10 +172,13 @@ class Feature:
         return OpenFeature()
 
     def command(self, name: str, /) -> CommandModule:
-        """Return one of its commands: the module `command` of its package, or the one with the command's own name."""
+        """Return one of its commands: the module `command` of its package, or the one with the command's own name.
+
+        A command may have two words, such as `mcp serve`; its own name is then the second.
+        """
         package = type(self).__module__
-        first = next(iter(self.commands))
-        module: Any = importlib.import_module(f"{package}.{'command' if name == first else name.replace('-', '_')}")
+        own = "command" if name == next(iter(self.commands)) else name.split()[-1].replace("-", "_")
+        module: Any = importlib.import_module(f"{package}.{own}")
         return module  # type: ignore[no-any-return]
 
     def collections(self) -> Sequence[ListPage]:

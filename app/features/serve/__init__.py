@@ -1,0 +1,24 @@
+"""Other agents drive this desktop through Wisp, as clients of its MCP server (`wisp mcp serve`).
+
+A client's calls come in over standard input and go through the same gate as a model's: the person decides which
+programs it may use, in the presence if one runs. Results, receipts and pictures go out as MCP defines them. `wisp mcp
+install` enters Wisp into a client's configuration.
+"""
+
+from __future__ import annotations
+
+from app.base.phrases import Phrase
+from app.features.feature import Feature
+
+
+class ServeFeature(Feature):
+    name = "serve"
+    about = Phrase("Letting other agents use this desktop (MCP server)")
+    commands = {  # noqa: RUF012
+        "mcp serve": "let another agent, such as Claude Code, use this desktop: an MCP server on standard input",
+        "mcp install": "enter this MCP server into another agent's configuration",
+        "mcp uninstall": "take it out of there again",
+    }
+
+
+FEATURE = ServeFeature()
