@@ -8,18 +8,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
 from app import options as shared
+from app.agent.agent_events import AgentEvent, Notice
 from app.agent.policy.unattended import check_names
 from app.base import logs
 from app.base.startup import STOPPED, stop_on_signals
+from app.base.version import version
+from app.features.serve.pipes import standard_pipes
 from app.features.serve.settings import ASK_IN_CLIENT
 from app.options import on_a_display
 from app.providers import profiles
 
 if TYPE_CHECKING:
+    from app.features.feature import Unattended
     from app.settings.store import Settings
 
 _PRIVATE = "private"
@@ -64,16 +68,28 @@ async def _until_closed(options: argparse.Namespace, settings: Settings, *, is_o
 
 
 async def _serve(options: argparse.Namespace, settings: Settings, *, is_own_desktop: bool) -> None:
+    stdin, stdout = await standard_pipes()
     from mcp.server.stdio import stdio_server  # late, because it takes a second
 
-    from app.base.version import version
-    from app.features.serve.pipes import standard_pipes
-    from app.features.serve.server import ClientDesk, served
+    from app.features.serve.server import ClientDesk
 
-    stdin, stdout = await standard_pipes()
-    async with options.assemble(settings, allowed=options.allow, is_own_desktop=is_own_desktop) as assistant:
-        tools = served(assistant.registry.specs, everything=options.all)
-        desk = ClientDesk(assistant, tools, may_elicit=settings[ASK_IN_CLIENT], is_own_desktop=is_own_desktop)
+    async with AsyncExitStack() as opened:
+
+        async def open_assistant() -> Unattended:
+            making = options.assemble(settings, allowed=options.allow, is_own_desktop=is_own_desktop)
+            assistant: Unattended = await opened.enter_async_context(making)
+            assistant.subscribe(_tell)
+            return assistant
+
+        may_elicit = settings[ASK_IN_CLIENT]
+        desk = ClientDesk(open_assistant, everything=options.all, may_elicit=may_elicit, is_own_desktop=is_own_desktop)
+        desk.begin()
         server = desk.server(version())
         async with stdio_server(stdin, stdout) as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
+
+
+def _tell(event: AgentEvent) -> None:
+    """Print what the person must know, such as a question of the desktop's own."""
+    if isinstance(event, Notice):
+        print(f"wisp: {event.sentence}", file=sys.stderr)

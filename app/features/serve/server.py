@@ -5,30 +5,31 @@ Revisions of MCP up to 2026-07-28, by the official SDK (https://modelcontextprot
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
-from app.agent.agent_events import AgentEvent, ApprovalWanted, ToolProgress
-from app.agent.gate import ApprovalAnswer
+from app.agent.agent_events import AgentEvent, ToolProgress
 from app.agent.guest import Guest
 from app.base import facts, ids, resources
 from app.base.clipping import clip_line
+from app.base.errors import WispError
 from app.base.signs import bare
 from app.features.feature import Unattended
-from app.features.serve.approvals import ClientApprovals, denied
+from app.features.serve.approvals import ClientApprovals
+from app.features.serve.elicitation import Answer, Elicitation
 from app.protocol import docs
-from app.protocol.call import Block, ToolResult
+from app.protocol.call import Block, JsonValue, ToolResult
 from app.protocol.spec import HARMLESS, LOOKING, Effect, ToolSpec
 
 _NAME_CHARS = 40
 _UNNAMED = "an agent without a name"
-_FIELD = "answer"
-_YES, _NO = "yes", "no"
 
 
 def served(specs: Sequence[ToolSpec], *, everything: bool = False) -> tuple[ToolSpec, ...]:
@@ -55,61 +56,79 @@ def declared(spec: ToolSpec) -> types.Tool:
 class ClientDesk:
     """One client: its tools, its calls and the questions about them.
 
-    `may_elicit`: the person lets the client ask them itself. `is_own_desktop`: the desktop is a virtual one.
+    `open_assistant` returns the assistant; it raises WispError as long as the desktop cannot be used. `everything`:
+    the client gets all tools, not the core ones. `may_elicit`: the person lets the client ask them itself.
+    `is_own_desktop`: the desktop is a virtual one.
     """
 
     def __init__(
-        self, assistant: Unattended, tools: Sequence[ToolSpec], *, may_elicit: bool, is_own_desktop: bool
+        self,
+        open_assistant: Callable[[], Awaitable[Unattended]],
+        *,
+        everything: bool,
+        may_elicit: bool,
+        is_own_desktop: bool,
     ) -> None:
-        self._assistant = assistant
-        self._tools = {spec.name: spec for spec in tools}
-        self._may_elicit = may_elicit
+        self._open = open_assistant
+        self._everything = everything
+        self._elicitation = Elicitation(is_allowed=may_elicit)
         self._is_own_desktop = is_own_desktop
+        self._assistant: asyncio.Task[Unattended] | None = None
         self._guest: Guest | None = None
-        self._session: Any = None
+
+    def begin(self) -> None:
+        """Make the assistant, so that the first call need not wait for it."""
+        self._assistant = asyncio.ensure_future(self._open())
 
     def server(self, version: str) -> Server[Any]:
+        told = resources.table("serve.toml", resources.Table)
         return Server(
             "wisp",
             version=version,
             title="Wisp",
-            instructions=resources.table("serve.toml", resources.Table)["instructions"].strip(),
+            instructions=f"{told['instructions']}{told['own_desktop'] if self._is_own_desktop else ''}".strip(),
             on_list_tools=self._list,
             on_call_tool=self._call,
         )
 
+    async def _opened(self) -> Unattended:
+        """Return the assistant. If it could not be made, try again. Raises WispError."""
+        if self._assistant is None or (self._assistant.done() and self._assistant.exception()):
+            self.begin()
+        assert self._assistant
+        return await asyncio.shield(self._assistant)
+
+    async def _tools(self) -> dict[str, ToolSpec]:
+        specs = served((await self._opened()).registry.specs, everything=self._everything)
+        return {spec.name: spec for spec in specs}
+
     async def _list(self, _context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[declared(spec) for spec in self._tools.values()])
+        try:
+            return types.ListToolsResult(tools=[declared(spec) for spec in (await self._tools()).values()])
+        except WispError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
-    async def _call(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        if params.name not in self._tools:
-            near = difflib.get_close_matches(params.name, self._tools, n=2)
-            named = f"Did you mean {' or '.join(near)}?" if near else f"The tools: {', '.join(self._tools)}."
+    async def _call(self, context: Any, params: types.CallToolRequestParams) -> Answer:
+        try:
+            tools = await self._tools()
+        except WispError as error:
+            return _failed(str(error))
+        if (spec := tools.get(params.name)) is None:
+            near = difflib.get_close_matches(params.name, tools, n=2)
+            named = f"Did you mean {' or '.join(near)}?" if near else f"The tools: {', '.join(tools)}."
             return _failed(f"There is no tool {clip_line(params.name, _NAME_CHARS)!r}. {named}")
-        self._session = context.session
-        block = Block(ids.unique("call_"), params.name, args=params.arguments or {})
-        result = await self._guest_of(context).run(block, _Progress(context))
-        return answered(result, is_look=self._tools[params.name].effect in HARMLESS)
+        if params.request_state:
+            went_on = await self._elicitation.go_on(params.request_state, params.input_responses)
+            return went_on or _failed("Nothing waits for this answer any more. Call the tool anew.")
+        return await self._elicitation.run(context.session, self._run(context, spec, params.arguments or {}))
 
-    def _guest_of(self, context: Any) -> Guest:
+    async def _run(self, context: Any, spec: ToolSpec, arguments: Mapping[str, JsonValue]) -> types.CallToolResult:
         if self._guest is None:
-            approvals = ClientApprovals(self._elicit, is_own_desktop=self._is_own_desktop)
-            self._guest = self._assistant.guest(_name_of(context), approvals)
-        return self._guest
-
-    async def _elicit(self, wanted: ApprovalWanted) -> ApprovalAnswer | None:
-        """Ask in the client's own window, if the person allowed that and the client can."""
-        able = self._session.client_capabilities
-        if not (self._may_elicit and able and able.elicitation and self._session.can_send_request):
-            return None
-        schema = {
-            "type": "object",
-            "properties": {_FIELD: {"type": "string", "enum": [_YES, _NO], "title": "Allow it?"}},
-            "required": [_FIELD],
-        }
-        answer = await self._session.elicit_form("\n".join(filter(None, (wanted.sentence, wanted.why))), schema)
-        is_yes = answer.action == "accept" and (answer.content or {}).get(_FIELD) == _YES
-        return ApprovalAnswer(scope=wanted.scopes[0]) if is_yes else denied()
+            approvals = ClientApprovals(self._elicitation.ask, is_own_desktop=self._is_own_desktop)
+            self._guest = (await self._opened()).guest(_name_of(context), approvals)
+        block = Block(ids.unique("call_"), spec.name, args=arguments)
+        result = await self._guest.run(block, _Progress(context.session))
+        return answered(result, is_look=spec.effect in HARMLESS)
 
 
 def answered(result: ToolResult, *, is_look: bool) -> types.CallToolResult:
@@ -150,14 +169,12 @@ def _name_of(context: Any) -> str:
 class _Progress:
     """Passes a call's progress on to the client, if it asked for that."""
 
-    def __init__(self, context: Any) -> None:
-        self._session = context.session
+    def __init__(self, session: Any) -> None:
+        self._session = session
         self._count = 0
         self._sent: set[Any] = set()
 
     def __call__(self, event: AgentEvent) -> None:
-        import asyncio
-
         if isinstance(event, ToolProgress):
             self._count += 1
             sending = asyncio.ensure_future(self._session.report_progress(self._count, message=_said(event.payload)))
