@@ -18,6 +18,7 @@ from app.base import logs
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.version import version
 from app.features.serve.pipes import standard_pipes
+from app.features.serve.session import adopt_session
 from app.features.serve.settings import ASK_IN_CLIENT
 from app.options import on_a_display
 from app.providers import profiles
@@ -52,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
     logs.to_file()
     given = argparse.Namespace(workspace=options.workspace, provider=profiles.OFFLINE)
     settings = shared.settings_of(given)  # no model is asked, so that no key is looked up either
+    if options.desktop != _PRIVATE:
+        adopt_session()
     with on_a_display(apart=options.desktop == _PRIVATE) as own:
         if own.private:
             print(f"wisp: this client works on a desktop of its own ({own.private}).", file=sys.stderr)
