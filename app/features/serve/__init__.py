@@ -8,7 +8,7 @@ install` enters Wisp into a client's configuration.
 from __future__ import annotations
 
 from app.base.phrases import Phrase
-from app.features.feature import Feature
+from app.features.feature import AskPerson, Feature, Tell
 
 
 class ServeFeature(Feature):
@@ -19,6 +19,11 @@ class ServeFeature(Feature):
         "mcp install": "enter this MCP server into another agent's configuration",
         "mcp uninstall": "take it out of there again",
     }
+
+    async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
+        from app.features.serve.questions import hear_questions
+
+        await hear_questions(tell, ask)
 
 
 FEATURE = ServeFeature()
