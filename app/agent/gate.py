@@ -113,14 +113,15 @@ class Approvals:
         approval_id = wanted.approval_id
         waiting: asyncio.Future[tuple[bool, str, Scope]] = asyncio.get_running_loop().create_future()
         self._waiting[approval_id] = waiting
-        answered = (False, "", Scope.ONCE)
+        ended = ApprovalAnswered(approval_id, allowed=False, is_withdrawn=True)
         tell(wanted)
         try:
-            answered = await waiting
+            allowed, words, scope = await waiting
+            ended = ApprovalAnswered(approval_id, allowed, words, scope)
         finally:
             del self._waiting[approval_id]
-            tell(ApprovalAnswered(approval_id, answered[0], answered[1], answered[2]))
-        return answered
+            tell(ended)
+        return allowed, words, scope
 
 
 _CIRCLING = (
