@@ -22,6 +22,8 @@ from app.settings.store import Settings
 
 _MOST_TOKENS = 3500
 _CHARS_A_TOKEN = 4
+_SHOWN_CHARS = 512
+"""So much of the instructions reaches every client's model: the first paragraph must stand alone."""
 _ALWAYS_ASKED = ("set_wallpaper", {"restore": True})
 
 
@@ -73,10 +75,12 @@ def _text(result: types.CallToolResult) -> str:
 async def test_the_core_tools_cost_few_tokens_and_every_tool_is_one_of_wisps(tmp_path: Path) -> None:
     async with _connected(tmp_path, everything=False) as (client, assistant):
         core = (await client.list_tools()).tools
+        first = (client.instructions or "").split("\n\n")[0]
     async with _connected(tmp_path) as (client, _):
         everything = (await client.list_tools()).tools
     told = [json.dumps(one.model_dump(by_alias=True, exclude_none=True, mode="json")) for one in core]
     assert sum(map(len, told)) / _CHARS_A_TOKEN < _MOST_TOKENS
+    assert len(first) <= _SHOWN_CHARS
     assert {one.name for one in core} < {one.name for one in everything} <= {one.name for one in assistant.registry}
 
 
