@@ -15,6 +15,7 @@ from app.base.clock import Clock
 from app.base.values import dataclass
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from app.desktop.driving import Driving
 from app.desktop.programs import names_of
 from app.features import loading
 from app.features.opened import OpenFeatures
@@ -44,6 +45,7 @@ from app.tools.pictures import ModelSight
 from app.tools.registry import DOCS, Registry, ToolDocs
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
+from app.tools.sharing import DesktopSharing
 from app.tools.subagent import GOALS, Goals
 from app.tools.viewing import VIEWING, Viewing
 from app.tools.watching import WATCHING, Watching
@@ -104,10 +106,12 @@ async def _seen(controller: DesktopController, workspace: str, tools: frozenset[
 class Belongings:
     """The parts that the tool handlers use: desktop, files, commands, conversation, checklist and others.
 
-    `sight` says what pictures the model in use can see. `features` are the open features of this conversation.
+    `driving` is the right to act on the desktop, which one program at a time has. `sight` says what pictures the model
+    in use can see. `features` are the open features of this conversation.
     """
 
     desktop: Desktop
+    driving: Driving
     workspace: Workspace
     changes: Changes
     processes: Processes
@@ -119,11 +123,12 @@ class Belongings:
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
-    """Return the objects that run the tools, one for each family."""
+    """Return the objects that run the tools, one for each family, and those that only watch calls."""
     desktop, clock, workspace, processes = own.desktop, own.clock, own.workspace, own.processes
     offered = own.features.offered
     return (
         Speech(),
+        DesktopSharing(own.driving),
         ToolDocs(registry().specs),
         Watching(desktop, own.sight),
         Computer(desktop, own.sight),
