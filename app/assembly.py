@@ -44,6 +44,7 @@ from app.tools.pictures import ModelSight
 from app.tools.registry import DOCS, Registry, ToolDocs
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
+from app.tools.sharing import DesktopSharing
 from app.tools.subagent import GOALS, Goals
 from app.tools.viewing import VIEWING, Viewing
 from app.tools.watching import WATCHING, Watching
@@ -104,10 +105,12 @@ async def _seen(controller: DesktopController, workspace: str, tools: frozenset[
 class Belongings:
     """The parts that the tool handlers use: desktop, files, commands, conversation, checklist and others.
 
-    `sight` says what pictures the model in use can see. `features` are the open features of this conversation.
+    `sharing` takes the desktop, on which one program at a time acts. `sight` says what pictures the model
+    in use can see. `features` are the open features of this conversation.
     """
 
     desktop: Desktop
+    sharing: DesktopSharing
     workspace: Workspace
     changes: Changes
     processes: Processes
@@ -119,11 +122,12 @@ class Belongings:
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
-    """Return the objects that run the tools, one for each family."""
+    """Return the objects that run the tools, one for each family, and those that only watch calls."""
     desktop, clock, workspace, processes = own.desktop, own.clock, own.workspace, own.processes
     offered = own.features.offered
     return (
         Speech(),
+        own.sharing,
         ToolDocs(registry().specs),
         Watching(desktop, own.sight),
         Computer(desktop, own.sight),

@@ -38,6 +38,7 @@ from app.desktop.capture import PictureBudget
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from app.desktop.driving import Driving
 from app.desktop.privacy import private_by
 from app.desktop.verification import Patience
 from app.features import loading
@@ -64,6 +65,7 @@ from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry, TurnContext, admitted
+from app.tools.sharing import DesktopSharing
 
 T = TypeVar("T")
 _ALL_PIXELS = 1 << 30
@@ -99,7 +101,8 @@ class Assistant:
         self._desktop = own.desktop
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watch = WatchdogClient(session, own.desktop)
-        session.subscribe(self._begin_turn)
+        self._by_hand_now = 0
+        session.subscribe(self._follow_turn)
         own.features.begin(session, parts)
         self._desktop.on_stop(lambda: self._soon(session.stop))
         self._desktop.on_question(lambda sentence: self._soon(partial(session.tell, sentence)))
@@ -147,7 +150,13 @@ class Assistant:
         audit = self._journal.audit
         context = TurnContext(admitted, block.call_id, audit=audit, turn_id=ids.unique(f"{self.by_hand}/"))
         gate = KeptFirst(WrittenByThePerson(audit), self._journal.record)
-        done = await self._executor.run(block, gate, context)
+        self._by_hand_now += 1
+        try:
+            done = await self._executor.run(block, gate, context)
+        finally:
+            self._by_hand_now -= 1
+            if not (self._by_hand_now or self.session.is_running):
+                self._own.sharing.release()
         if spec := self.registry.find(block.name):
             await note_outcome(audit, done, spec)
         return done.result
@@ -155,7 +164,9 @@ class Assistant:
     def guest(self, name: str, approvals: AsksPerson) -> Guest:
         """Return another agent, called `name`, that uses this desktop. Each stop ends its call."""
         guest = Guest(self._parts, name, approvals, self._desktop.resume)
+        self._own.sharing.client = name
         self.on_stop(guest.stop)
+        self.on_stop(self._own.sharing.release)
         return guest
 
     async def perform(self, tool: str, arguments: Mapping[str, JsonValue], show: Callable[[AgentEvent], None]) -> bool:
@@ -243,6 +254,7 @@ class Assistant:
         await self.session.close()
         await self._own.features.close()
         await self._own.processes.close()
+        self._own.sharing.release()
         self._desktop.close()
         await asyncio.to_thread(self._watch.close)
 
@@ -251,11 +263,13 @@ class Assistant:
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(act)
 
-    def _begin_turn(self, event: AgentEvent) -> None:
+    def _follow_turn(self, event: AgentEvent) -> None:
         if isinstance(event, TurnStarted):
             self._loop = asyncio.get_running_loop()
             self._watch.begin()
             self._desktop.resume()
+        elif isinstance(event, TurnEnded) and not self._by_hand_now:
+            self._own.sharing.release()
 
 
 async def _photographed(controller: DesktopController, budget: PictureBudget) -> Media:
@@ -387,6 +401,7 @@ def _belongings(
 
     return Belongings(
         desktop=desktop,
+        sharing=DesktopSharing(Driving(paths.display_socket("driving", of="") if desktop.name != "headless" else None)),
         workspace=workspace,
         changes=changes,
         processes=processes,

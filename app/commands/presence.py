@@ -336,7 +336,7 @@ def _collections(
     return {name: _Later(make) for name, make in {**makes, "finder": Finder}.items()}
 
 
-_NO_ASSISTANT = Phrase("Wisp cannot ask for permission, because it could not start whole. Open it: it says why.")
+_NO_ASSISTANT = Phrase("Wisp cannot ask for permission, because its assistant did not start. Open Wisp: it says why.")
 _FOUND_PROGRAMS = 3
 _FOUND_FILES = 4
 
