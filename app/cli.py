@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     paths.settle_presence()
     known = _commands()
-    if (pair := " ".join(words[:2])) in known:
+    if (pair := " ".join(words[:2])) in known or (len(words) > 1 and _owner(pair)):
         words = [pair, *words[2:]]
     if not words[0].startswith("-") and words[0] not in known:
         _parser(None, known).error(_unknown(words, known))
@@ -129,11 +129,15 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"app.commands.{name.replace('-', '_')}")
 
 
-def _unknown(words: Sequence[str], known: Mapping[str, _Command]) -> str:
+def _owner(command: str) -> str:
+    """Return the name of the feature with this command, switched on or off; "" if there is none."""
     from app.features import loading
 
-    off = next((feature.name for feature in loading.everything() if words[0] in feature.commands), "")
-    if off:
+    return next((feature.name for feature in loading.everything() if command in feature.commands), "")
+
+
+def _unknown(words: Sequence[str], known: Mapping[str, _Command]) -> str:
+    if off := _owner(words[0]):
         return f"{words[0]} is switched off. To have it again: wisp features on {off}"
     near = difflib.get_close_matches(words[0], known, n=1)
     task = " ".join(words) if len(words) > 1 else f"open {words[0]}"
