@@ -20,6 +20,8 @@ from app.agent.agent_events import (
     TurnStarted,
 )
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
+from app.agent.gate import AsksPerson
+from app.agent.guest import Guest
 from app.agent.inspection import DesktopInspector, PageInspector
 from app.agent.policy import Tier
 from app.agent.prompt import MachineFacts, ending
@@ -84,7 +86,7 @@ class Assistant:
         parts: SessionDeps,
     ) -> None:
         self.session = session
-        self._policy = parts.policy
+        self._parts = parts
         self.rewriter = SelectionRewriter(own.desktop, self.run, parts, session.spend, lambda: session.is_running)
         self.archive: Archive = journal.archive
         self._journal = journal
@@ -149,6 +151,12 @@ class Assistant:
         if spec := self.registry.find(block.name):
             await note_outcome(audit, done, spec)
         return done.result
+
+    def guest(self, name: str, approvals: AsksPerson) -> Guest:
+        """Return another agent, called `name`, that uses this desktop. Each stop ends its call."""
+        guest = Guest(self._parts, name, approvals, self._desktop.resume)
+        self.on_stop(guest.stop)
+        return guest
 
     async def perform(self, tool: str, arguments: Mapping[str, JsonValue], show: Callable[[AgentEvent], None]) -> bool:
         """Run one call that the person chose with a button, and show it as the calls of a turn are shown.
@@ -225,7 +233,7 @@ class Assistant:
         None if there is none, or if it is no ordinary program: a terminal or a browser in front is not yet meant.
         """
         owner = await self._desktop.glance(_front_owner)
-        return (owner.ref, owner.name) if owner.ref and self._policy.tier(owner) is Tier.ORDINARY else None
+        return (owner.ref, owner.name) if owner.ref and self._parts.policy.tier(owner) is Tier.ORDINARY else None
 
     async def worked_off(self) -> None:
         """Wait until programs have handled their input, judged by what the screen shows."""

@@ -16,7 +16,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.base import logs, output, paths
@@ -159,21 +158,10 @@ class _Version(argparse.Action):
     """The `--version` action. Unlike argparse's, it finds out the version only if asked, because that takes long."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_given: object) -> None:
-        print(_version())
+        from app.base.version import version
+
+        print(f"wisp {version()}")
         parser.exit()
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return f"wisp {version('wisp-desktop')}"
-    except PackageNotFoundError:  # because a checkout and a frozen build have no installed metadata
-        import tomllib
-
-        project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-        from_where = "" if getattr(sys, "frozen", False) else " (from a checkout)"
-        return f"wisp {project['project']['version']}{from_where}"
 
 
 def _guarded(words: Sequence[str]) -> int:

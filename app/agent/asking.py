@@ -169,23 +169,29 @@ class AskedSentence:
         return AskedSentence(text, self.deed, tuple((start + at, end + at) for start, end in self.strong))
 
 
-def question(needs: Sequence[Need], act: Action, language: str = "") -> AskedSentence:
-    """Return the question for the person: what they would let Wisp use, and what it is about to do."""
-    deed = _Asker(language).question(act)
+def question(needs: Sequence[Need], act: Action, language: str = "", by: str = "") -> AskedSentence:
+    """Return the question for the person: what they would let Wisp use, and what it is about to do.
+
+    `by` is the name of the agent that does it through Wisp, as it calls itself; "" for Wisp.
+    """
+    by = clip_line(by, _OBJECT_CHARS).translate(_MARKS)
+    deed = _Asker(language, by).question(act)
     words = words_in(language, "words")
     named = [need for need in needs if need.subject not in _WHOLE and need.subject.value in words["let"]]
     if not named:
         return deed
     kinds = list(dict.fromkeys(need.subject.value for need in named))
     lets = [str(words["let"][kind]).format(name=_names(named, kind, words)) for kind in kinds]
-    return deed.within(f"{str(words['and']).join(lets)}? {deed.text}", begin=str(words["let_begin"]))
+    begin = str(words["let_begin_by"]).format(by=by) if by else str(words["let_begin"])
+    return deed.within(f"{str(words['and']).join(lets)}? {deed.text}", begin=begin)
 
 
 class _Asker:
     """Writes questions in one language. A verb stands between marks until the sentence is whole."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, by: str = "") -> None:
         self._language = language
+        self._by = by
         self._words, self._names = words_in(language, "deeds"), words_in(language, "words")
         self._commands: Mapping[str, Any] = resources.table("asking/commands.toml", resources.Table)
 
@@ -196,7 +202,8 @@ class _Asker:
         command = act.command if folder in ("", ".", "./") else f"cd {shlex.quote(folder)} && {act.command}"
         told = self._deeds(command, only_looks=only_looks) if act.command else [self._deed(act)]
         joined = str(words["and"]).join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
-        pieces = re.split(f"[{_OPEN}{_SHUT}]", str(words["frame"]).format(deeds=joined))
+        framed = str(words["frame_by" if self._by else "frame"]).format(deeds=joined, by=self._by)
+        pieces = re.split(f"[{_OPEN}{_SHUT}]", framed)
         ends = [sum(map(len, pieces[: number + 1])) for number in range(len(pieces))]
         strong = tuple((ends[number - 1], ends[number]) for number in range(1, len(pieces), 2))
         return AskedSentence("".join(pieces), joined.translate(_MARKS), strong)

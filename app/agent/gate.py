@@ -46,6 +46,17 @@ class ApprovalAnswer:
     scope: Scope = Scope.ONCE
 
 
+class AsksPerson(Protocol):
+    """Asks the person. `attended`: there may be somebody to answer."""
+
+    @property
+    def attended(self) -> bool: ...
+
+    async def ask(self, wanted: ApprovalWanted, tell: Tell) -> ApprovalAnswer:
+        """Ask and wait. The refusal of a question that nobody was there to answer says so (`NotAllowed`)."""
+        ...
+
+
 class Approvals:
     """Approval questions, one at a time. If not `attended`, no person can answer: each question is denied."""
 
@@ -143,7 +154,7 @@ def _denied(verdict: Verdict) -> GateRefusal:
 class PermissionGate:
     """Decides for each call of one turn whether it may run."""
 
-    def __init__(self, judges: Judges, approvals: Approvals, turn: Turn, cards: Cards) -> None:
+    def __init__(self, judges: Judges, approvals: AsksPerson, turn: Turn, cards: Cards) -> None:
         self._judges = judges
         self._approvals = approvals
         self._turn = turn
@@ -250,8 +261,8 @@ class PermissionGate:
         if verdict.decision is Decision.DENY:
             refusal = _denied(verdict)
         elif verdict.decision is Decision.ASK:
-            by = "person" if self._approvals.attended else "nobody there"
             refusal = await self._ask(case)
+            by = "nobody there" if _is_unanswered(refusal) else "person"
         if not refusal and verdict.act is not None:
             self._note_programs(verdict.act)
         if self._judges.audit and (refusal or not case.spec.effects_of(case.call) <= HARMLESS):
@@ -312,7 +323,7 @@ class PermissionGate:
         trust = self._trust()
         with self._turn.budget.waiting():
             answer = await self._approvals.ask(wanted, self._turn.tell)
-        if answer.refusal and not self._approvals.attended:
+        if _is_unanswered(answer.refusal):
             return self._with_way_on(answer.refusal, case, wanted.sentence)
         if answer.refusal:
             return answer.refusal
@@ -375,7 +386,7 @@ class PermissionGate:
         if circling and not verdict.rule:
             asked = asking.AskedSentence(circling)
         else:
-            asked = asking.question(verdict.needs, verdict.act, language).followed_by(circling)
+            asked = asking.question(verdict.needs, verdict.act, language, self._turn.by).followed_by(circling)
         lasts = bool(verdict.needs) and all(need.subject in LASTING and need.key for need in verdict.needs)
         owners = [control.window.owner for control in case.seen if control.window.owner.ref]
         return replace(
@@ -394,6 +405,10 @@ class PermissionGate:
             picture=pictured[0] if pictured else None,
             ring=pictured[1] if pictured else None,
         )
+
+
+def _is_unanswered(refusal: str) -> bool:
+    return isinstance(refusal, GateRefusal) and refusal.refused.is_unattended
 
 
 def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonValue]:

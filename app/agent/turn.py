@@ -238,7 +238,7 @@ class Mood:
 
 @dataclass(slots=True)
 class Turn:
-    """The state of one turn.
+    """The state of one turn. `by` is the name of another agent whose calls these are; "" for those of Wisp's model.
 
     `meanwhile` collects what the person writes while the turn runs; `refused` counts refusals in a row. `reports`: too
     many calls were refused, and the model has one last pass, for words only. `quoted_in` is the last pass with a note
@@ -254,6 +254,7 @@ class Turn:
     tell: Tell
     mood: Mood
     budget: Budget
+    by: str = ""
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     meanwhile: list[Words] = field(default_factory=list)
     heard: asyncio.Event = field(default_factory=asyncio.Event)

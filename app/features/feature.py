@@ -19,6 +19,8 @@ from app.base.values import dataclass, field
 if TYPE_CHECKING:
     from app.agent.agent_events import AgentEvent, TurnEnded
     from app.agent.deps import SessionDeps
+    from app.agent.gate import AsksPerson
+    from app.agent.guest import Guest
     from app.agent.recording import PastWords
     from app.agent.session import Session
     from app.base.clock import Clock
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from app.settings.catalog import AnySetting
     from app.settings.store import Settings
     from app.tools.edit import Undoable
-    from app.tools.registry import Family
+    from app.tools.registry import Family, Registry
     from app.ui.cards.kinds import CardKind
     from app.ui.machine import ListPage
 
@@ -127,18 +129,26 @@ class CommandModule(Protocol):
 class Unattended(Protocol):
     """An assistant that nobody watches. A call that needs an approval is refused."""
 
+    @property
+    def registry(self) -> Registry: ...
+
     def subscribe(self, listener: Callable[[AgentEvent], None], /) -> Callable[[], None]: ...
 
     def stop(self) -> None: ...
 
     async def send(self, text: str, /, *, read_before: tuple[str, ...] | None = None) -> TurnEnded: ...
 
+    def guest(self, name: str, approvals: AsksPerson, /) -> Guest: ...
+
 
 class Assemble(Protocol):
-    """Makes an unattended assistant, and closes it at the end. `allowed` names what it may do without asking."""
+    """Makes an unattended assistant, and closes it at the end. `allowed` names what it may do without asking.
+
+    `is_own_desktop`: the display is a virtual one of Wisp's own.
+    """
 
     def __call__(
-        self, settings: Settings, /, *, allowed: Sequence[str] = ()
+        self, settings: Settings, /, *, allowed: Sequence[str] = (), is_own_desktop: bool = False
     ) -> AbstractAsyncContextManager[Unattended]: ...
 
 
@@ -177,7 +187,7 @@ class Feature:
         A command may have two words, such as `mcp serve`; its own name is then the second.
         """
         package = type(self).__module__
-        own = "command" if name == next(iter(self.commands)) else name.split()[-1].replace("-", "_")
+        own = "command" if name == next(iter(self.commands)) else name.rsplit(maxsplit=1)[-1].replace("-", "_")
         module: Any = importlib.import_module(f"{package}.{own}")
         return module  # type: ignore[no-any-return]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from app.base.phrases import Phrase
 from app.features.feature import Feature
+from app.features.serve.settings import ALL
 
 
 class ServeFeature(Feature):
@@ -19,6 +20,7 @@ class ServeFeature(Feature):
         "mcp install": "enter this MCP server into another agent's configuration",
         "mcp uninstall": "take it out of there again",
     }
+    settings = ALL
 
 
 FEATURE = ServeFeature()

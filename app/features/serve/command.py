@@ -1,0 +1,98 @@
+"""`wisp mcp serve`: another agent uses this desktop, by the Model Context Protocol on standard input and output.
+
+The client starts it and ends it by closing standard input. What a person should read goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING
+
+from app import options as shared
+from app.agent.agent_events import AgentEvent, Notice
+from app.agent.policy.unattended import check_names
+from app.base import logs
+from app.base.startup import STOPPED, stop_on_signals
+from app.base.version import version
+from app.features.serve.pipes import standard_pipes
+from app.features.serve.session import adopt_session
+from app.features.serve.settings import ASK_IN_CLIENT
+from app.options import on_a_display
+from app.providers import profiles
+
+if TYPE_CHECKING:
+    from app.features.feature import Unattended
+    from app.settings.store import Settings
+
+_PRIVATE = "private"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="all tools that have a use outside Wisp, not only the core")
+    parser.add_argument(
+        "--desktop",
+        choices=("mine", _PRIVATE),
+        default="mine",
+        help="which desktop it uses: yours, with your permission for each program, or a virtual one of its own without",
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a program, host, folder or button that it may use without asking, as in --allow 'Text Editor'",
+    )
+    shared.add_workspace_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    check_names(options.allow)
+    logs.to_file()
+    given = argparse.Namespace(workspace=options.workspace, provider=profiles.OFFLINE)
+    settings = shared.settings_of(given)  # no model is asked, so that no key is looked up either
+    if options.desktop != _PRIVATE:
+        adopt_session()
+    with on_a_display(apart=options.desktop == _PRIVATE) as own:
+        if own.private:
+            print(f"wisp: this client works on a desktop of its own ({own.private}).", file=sys.stderr)
+        return asyncio.run(_until_closed(options, settings, is_own_desktop=bool(own.private)))
+
+
+async def _until_closed(options: argparse.Namespace, settings: Settings, *, is_own_desktop: bool) -> int:
+    serving = asyncio.ensure_future(_serve(options, settings, is_own_desktop=is_own_desktop))
+    stop_on_signals(serving.cancel)
+    with suppress(asyncio.CancelledError):
+        await serving
+        return 0
+    return STOPPED
+
+
+async def _serve(options: argparse.Namespace, settings: Settings, *, is_own_desktop: bool) -> None:
+    stdin, stdout = await standard_pipes()
+    from mcp.server.stdio import stdio_server  # late, because it takes a second
+
+    from app.features.serve.server import ClientDesk
+
+    async with AsyncExitStack() as opened:
+
+        async def open_assistant() -> Unattended:
+            making = options.assemble(settings, allowed=options.allow, is_own_desktop=is_own_desktop)
+            assistant: Unattended = await opened.enter_async_context(making)
+            assistant.subscribe(_tell)
+            return assistant
+
+        may_elicit = settings[ASK_IN_CLIENT]
+        desk = ClientDesk(open_assistant, everything=options.all, may_elicit=may_elicit, is_own_desktop=is_own_desktop)
+        desk.begin()
+        server = desk.server(version())
+        async with stdio_server(stdin, stdout) as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+
+def _tell(event: AgentEvent) -> None:
+    """Print what the person must know, such as a question of the desktop's own."""
+    if isinstance(event, Notice):
+        print(f"wisp: {event.sentence}", file=sys.stderr)

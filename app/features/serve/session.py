@@ -1,0 +1,43 @@
+"""Find the person's graphical session where the client does not pass its variables on.
+
+Codex and programs with the Python SDK start a server with few variables, without those of the display.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from app.options import is_at_hand
+
+_LIMIT_S = 3.0
+_ALWAYS = frozenset({"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "I3SOCK", "SWAYSOCK", "WAYLAND_DISPLAY", "XAUTHORITY"})
+_BEGINNINGS = ("XDG_", "HYPRLAND_", "LANG", "LC_")
+
+
+def adopt_session(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Add the variables of the session that systemd keeps for the person, if there is no display among the given ones.
+
+    Desktops hand them to systemd at log-in. What was given stays as it is.
+    """
+    systemctl = shutil.which("systemctl", path=environment.get("PATH"))
+    if is_at_hand() or systemctl is None:
+        return
+    runtime = Path(f"/run/user/{os.getuid()}")
+    known = {**environment, **({} if "XDG_RUNTIME_DIR" in environment else {"XDG_RUNTIME_DIR": str(runtime)})}
+    command = [systemctl, "--user", "show-environment"]
+    try:
+        told = subprocess.run(
+            command, env=known, capture_output=True, text=True, timeout=_LIMIT_S, check=True, stdin=subprocess.DEVNULL
+        ).stdout
+    except (OSError, subprocess.SubprocessError):  # because there is no systemd of the person
+        return
+    found = dict(line.split("=", 1) for line in told.splitlines() if "=" in line)
+    if "DISPLAY" in found or "WAYLAND_DISPLAY" in found:
+        found.setdefault("XDG_RUNTIME_DIR", known["XDG_RUNTIME_DIR"])
+        for name, value in found.items():
+            if name in _ALWAYS or name.startswith(_BEGINNINGS):
+                environment.setdefault(name, value)
