@@ -73,7 +73,7 @@ class CatalogueServer:
 
     def filled(self, folder: str, values: Mapping[str, str]) -> dict[str, Any]:
         """Return the entry for mcp.json, with the values filled in. Raises NeedsPerson if one is missing."""
-        example = f"wisp mcp install {self.name}"
+        example = f"wisp mcp add {self.name}"
         if self.wants_folder and not folder:
             raise NeedsPerson(f"{self.name} works in one folder. Name it: {example} --folder DIR")
         if missing := [name for name in self.asks if not values.get(name)]:

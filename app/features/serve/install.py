@@ -44,9 +44,7 @@ def _install(client: Client, command: list[str], options: argparse.Namespace) ->
         print("Nothing was changed. With --yes it is done without this question.")
         return 1
     client.apply(command)
-    print(
-        f"{client.name} has Wisp's server when it starts next. To take it back: wisp mcp uninstall {options.client}"
-    )
+    print(f"{client.name} has Wisp's server when it starts next. To take it back: wisp mcp uninstall {options.client}")
     return 0
 
 
