@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,12 @@ from app import cli
 from app.base.commented_json import as_json
 from app.features.serve.clients import serve_command
 
+ROOT = Path(__file__).resolve().parents[3]
 _SERVE = serve_command()
-_CLAUDE = """#!/usr/bin/env python3
+_AGENTS = Path(os.environ.get("WISP_TEST_AGENTS") or Path(pwd.getpwuid(os.getuid()).pw_dir, ".cache/wisp-tests/agents"))
+_CLAUDE = (
+    f"#!{sys.executable}"
+    + """
 import json, os, pathlib, sys
 file = pathlib.Path(os.environ.get("CLAUDE_CONFIG_DIR") or pathlib.Path.home(), ".claude.json")
 tree = json.loads(file.read_text()) if file.exists() else {}
@@ -32,6 +38,7 @@ match sys.argv[1:]:
         sys.exit("the stand-in does not know: " + " ".join(sys.argv[1:]))
 file.write_text(json.dumps(tree))
 """
+)
 _PLACES = {
     "claude": ".claude.json",
     "codex": ".codex/config.toml",
@@ -65,7 +72,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (programs / "claude").write_text(_CLAUDE)
     (programs / "claude").chmod(0o755)
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", str(programs))
     monkeypatch.chdir(tmp_path)
     return home
 
@@ -271,10 +278,10 @@ def test_what_an_agents_own_command_says_is_passed_on(home: Path, capsys: pytest
 @pytest.mark.long
 @pytest.mark.parametrize("client", ["claude", "codex"])
 def test_the_real_agents_know_the_entry(home: Path, client: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`WISP_TEST_AGENTS` names a folder with them, such as the node_modules/.bin of `npm install`."""
-    monkeypatch.setenv("PATH", f"{os.environ.get('WISP_TEST_AGENTS', '')}:{os.environ['PATH'].partition(':')[2]}")
+    monkeypatch.setenv("PATH", f"{_AGENTS / 'node_modules/.bin'}:/usr/local/bin:/usr/bin:/bin")
     if not shutil.which(client):
-        pytest.skip(f"{client} is not installed here")
+        pytest.skip("`scripts/setup all` installs it, where there is npm")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # because the environment may be another checkout's
     file = home / _PLACES[client]
     file.write_text('model = "m" # mine\n' if client == "codex" else "{}")
     assert cli.main(["mcp", "install", client, "--all", "--yes"]) == 0
@@ -282,6 +289,7 @@ def test_the_real_agents_know_the_entry(home: Path, client: str, monkeypatch: py
     listed = subprocess.run([client, "mcp", "list"], capture_output=True, text=True, timeout=60, check=True).stdout
     row = next(line for line in listed.splitlines() if line.startswith("wisp"))
     assert _SERVE[0] in row and "--all" not in row
+    assert client == "codex" or "Connected" in row, "Claude Code starts the servers that it lists"
     assert cli.main(["mcp", "uninstall", client, "--yes"]) == 0
     listed = subprocess.run([client, "mcp", "list"], capture_output=True, text=True, timeout=60, check=True).stdout
     assert "wisp" not in listed
