@@ -238,10 +238,13 @@ class ProgramsUsed:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswered:
+    """The end of a question. `is_withdrawn`: it went before the person answered, and nothing was allowed."""
+
     approval_id: str
     allowed: bool
     words: str = ""
     scope: Scope = Scope.ONCE
+    is_withdrawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

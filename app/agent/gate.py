@@ -40,10 +40,30 @@ REFUSALS = 3
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """The person's answer. `refusal` is the sentence for the model, "" if the call is allowed."""
+    """The person's answer. `refusal` is the sentence for the model, "" if the call is allowed.
+
+    `words` are those that the person said with a no; the refusal contains them.
+    """
 
     refusal: str = ""
     scope: Scope = Scope.ONCE
+    words: str = ""
+
+    @classmethod
+    def denied(cls, words: str = "") -> ApprovalAnswer:
+        """Return the person's no."""
+        said = told("denied_words", words=words) if words else told("denied")
+        return cls(GateRefusal(said, NotAllowed(said_no=True), Phrase("You said no.")), words=words)
+
+    @classmethod
+    def unasked(cls, why: Phrase) -> ApprovalAnswer:
+        """Return a no that is not the person's: `why` says what kept them from answering."""
+        return cls(GateRefusal(why.for_models, NotAllowed(), why))
+
+    @property
+    def is_denied(self) -> bool:
+        """Return whether the person said no. Otherwise a refusal means that they did not answer."""
+        return isinstance(self.refusal, GateRefusal) and self.refusal.refused.said_no
 
 
 class AsksPerson(Protocol):
@@ -73,6 +93,12 @@ class Approvals:
         """Return whether a question is shown, or waits until another one is answered."""
         return self._asking > 0
 
+    def close(self) -> None:
+        """Ask nothing more, because nobody can answer. Who waits for an answer is cancelled."""
+        self.attended = False
+        for waiting in self._waiting.values():
+            waiting.cancel()
+
     def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = Scope.ONCE.value) -> None:
         """Pass on the person's answer. Answers to closed questions are ignored; an unknown scope means once."""
         waiting = self._waiting.get(approval_id)
@@ -92,21 +118,21 @@ class Approvals:
             self._asking -= 1
         if allowed:
             return ApprovalAnswer(scope=scope if scope in wanted.scopes else Scope.ONCE)
-        said = told("denied_words", words=words) if words else told("denied")
-        return ApprovalAnswer(GateRefusal(said, NotAllowed(said_no=True), Phrase("You said no.")))
+        return ApprovalAnswer.denied(words)
 
     async def _asked(self, wanted: ApprovalWanted, tell: Tell) -> tuple[bool, str, Scope]:
         approval_id = wanted.approval_id
         waiting: asyncio.Future[tuple[bool, str, Scope]] = asyncio.get_running_loop().create_future()
         self._waiting[approval_id] = waiting
-        answered = (False, "", Scope.ONCE)
+        ended = ApprovalAnswered(approval_id, allowed=False, is_withdrawn=True)
         tell(wanted)
         try:
-            answered = await waiting
+            allowed, words, scope = await waiting
+            ended = ApprovalAnswered(approval_id, allowed, words, scope)
         finally:
             del self._waiting[approval_id]
-            tell(ApprovalAnswered(approval_id, answered[0], answered[1], answered[2]))
-        return answered
+            tell(ended)
+        return allowed, words, scope
 
 
 _CIRCLING = (

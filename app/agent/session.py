@@ -272,7 +272,8 @@ class Session:
         self._spent = Usage()
 
     async def close(self) -> None:
-        """Stop the running turn, and close the record and the provider."""
+        """Stop the running turn, withdraw what is asked, and close the record and the provider."""
+        self._approvals.close()
         await self._stopped()
         self._modes.close()
         await self._parts.record.close()

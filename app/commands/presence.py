@@ -35,6 +35,8 @@ from app.ui.machine import (
 )
 
 if TYPE_CHECKING:
+    from app.agent.agent_events import ApprovalWanted
+    from app.agent.gate import ApprovalAnswer
     from app.assistant import Assistant
     from app.desktop.backends import App
     from app.ui.presence import Presence
@@ -334,6 +336,7 @@ def _collections(
     return {name: _Later(make) for name, make in {**makes, "finder": Finder}.items()}
 
 
+_NO_ASSISTANT = Phrase("Wisp cannot ask for permission, because it could not start whole. Open it: it says why.")
 _FOUND_PROGRAMS = 3
 _FOUND_FILES = 4
 
@@ -413,12 +416,20 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
         connected.append(assistant)
         return assistant
 
+    async def ask(wanted: ApprovalWanted, /) -> ApprovalAnswer:
+        from app.agent.gate import ApprovalAnswer
+
+        if not connected:  # because the first one could not be built: the presence shows why
+            return ApprovalAnswer.unasked(_NO_ASSISTANT)
+        return await connected[-1].session.ask(wanted)
+
     def go_on(presence: Presence) -> None:
         import asyncio
 
         running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence, welcome=welcome)))
         running.extend(
-            asyncio.ensure_future(work) for _, work in loading.each(lambda feature: feature.accompany(presence.tell))
+            asyncio.ensure_future(work)
+            for _, work in loading.each(lambda feature: feature.accompany(presence.tell, ask))
         )
 
     pages = _pages()

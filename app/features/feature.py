@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from app.base.values import dataclass, field
 
 if TYPE_CHECKING:
-    from app.agent.agent_events import AgentEvent, TurnEnded
+    from app.agent.agent_events import AgentEvent, ApprovalWanted, TurnEnded
     from app.agent.deps import SessionDeps
-    from app.agent.gate import AsksPerson
+    from app.agent.gate import ApprovalAnswer, AsksPerson
     from app.agent.guest import Guest
     from app.agent.recording import PastWords
     from app.agent.session import Session
@@ -158,6 +158,15 @@ class Tell(Protocol):
     def __call__(self, level: str, sentence: str, /, *, beside: bool = False) -> None: ...
 
 
+class AskPerson(Protocol):
+    """Asks the person in the presence, as for a call of a turn, and waits for the answer.
+
+    Cancelling it withdraws the question. Without an assistant in the presence, the answer is a refusal.
+    """
+
+    async def __call__(self, wanted: ApprovalWanted, /) -> ApprovalAnswer: ...
+
+
 class Feature:
     """What one ability adds to Wisp.
 
@@ -211,5 +220,5 @@ class Feature:
         """Return the ids and names of things of its own that a sentence such as “open NAME” may mean. Blocks."""
         return ()
 
-    async def accompany(self, tell: Tell, /) -> None:
+    async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
         """Run while the presence runs. It is cancelled at the end."""

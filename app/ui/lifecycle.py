@@ -395,12 +395,12 @@ class _Life:
             self._presence.tell("warning", error.for_people())
 
     async def _until_over(self) -> None:
-        """Wait until the person quits, or until a new agent is wanted and no turn runs."""
+        """Wait until the person quits, or until a new agent is wanted, no turn runs and no question waits."""
         await _first(self._presence.quit_wanted, self._renew)
         idle, inbox = asyncio.Event(), self._presence.inbox
 
         def look(view: View) -> None:
-            if not view.running:
+            if not view.running and view.open_approval is None:
                 idle.set()
 
         look(inbox.view)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from app.base.phrases import Phrase
 from app.features.apps.settings import ALL
-from app.features.feature import Feature, OpenFeature, Room, Tell
+from app.features.feature import AskPerson, Feature, OpenFeature, Room, Tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -80,7 +80,7 @@ class AppsFeature(Feature):
 
         return [(one.id, one.name) for one in SurfaceStore(standard_folder(), standard_checkpoints()).all()]
 
-    async def accompany(self, tell: Tell, /) -> None:
+    async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
         import asyncio
         import importlib
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.base.phrases import Phrase
-from app.features.feature import Feature, OpenFeature, Room, Tell
+from app.features.feature import AskPerson, Feature, OpenFeature, Room, Tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class Schedule(Feature):
 
         return (check_timer,)
 
-    async def accompany(self, tell: Tell, /) -> None:
+    async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
         from app.features.schedule.watching import watch_schedules
 
         await watch_schedules(tell)

@@ -8,7 +8,7 @@ install` enters Wisp into a client's configuration.
 from __future__ import annotations
 
 from app.base.phrases import Phrase
-from app.features.feature import Feature
+from app.features.feature import AskPerson, Feature, Tell
 from app.features.serve.settings import ALL
 
 
@@ -21,6 +21,11 @@ class ServeFeature(Feature):
         "mcp uninstall": "take it out of there again",
     }
     settings = ALL
+
+    async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
+        from app.features.serve.questions import hear_questions
+
+        await hear_questions(tell, ask)
 
 
 FEATURE = ServeFeature()

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 
 from app.agent.agent_events import ApprovalWanted, Scope
 from app.agent.gate import ApprovalAnswer
-from app.agent.prompt import told
 from app.agent.turn import Tell
 from app.base import resources
 from app.base.facts import NotAllowed
@@ -40,9 +39,3 @@ class ClientApprovals:
 def _unanswered() -> ApprovalAnswer:
     said = resources.table("serve.toml", resources.Table)["unattended"].strip()
     return ApprovalAnswer(GateRefusal(said, NotAllowed(is_unattended=True), _NOBODY))
-
-
-def denied(words: str = "") -> ApprovalAnswer:
-    """Return the person's no."""
-    said = told("denied_words", words=words) if words else told("denied")
-    return ApprovalAnswer(GateRefusal(said, NotAllowed(said_no=True), Phrase("You said no.")))

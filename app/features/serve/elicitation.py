@@ -16,7 +16,6 @@ import mcp_types as types
 from app.agent.agent_events import ApprovalWanted
 from app.agent.gate import ApprovalAnswer
 from app.base import ids
-from app.features.serve.approvals import denied
 
 _FIELD, _KEY = "answer", "permission"
 _YES, _NO = "yes", "no"
@@ -84,7 +83,7 @@ class Elicitation:
             call.questions.put_nowait(types.ElicitRequest(params=form))
             answer = await call.answers.get()
         is_yes = answer.action == "accept" and (answer.content or {}).get(_FIELD) == _YES
-        return ApprovalAnswer(scope=wanted.scopes[0]) if is_yes else denied()
+        return ApprovalAnswer(scope=wanted.scopes[0]) if is_yes else ApprovalAnswer.denied()
 
     async def _until_asked(self, call: _Call) -> Answer:
         question = asyncio.ensure_future(call.questions.get())

@@ -286,6 +286,8 @@ def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> Vi
 def _approval_answered(view: View, event: agent.ApprovalAnswered, now: float) -> View:
     def answered(item: Item) -> Item:
         if isinstance(item, Approval) and item.approval_id == event.approval_id and item.is_open:
+            if event.is_withdrawn:
+                return replace(item, closed=True)
             return replace(item, allowed=event.allowed, words=event.words, scope=event.scope, at=now)
         return item
 
@@ -293,8 +295,10 @@ def _approval_answered(view: View, event: agent.ApprovalAnswered, now: float) ->
     view = _each(view, answered)
     if asked is not None and asked.approval_id == event.approval_id:
         view = _with_card(view, asked.call_id, Status.RUNNING)
-    waiting = view.orb is Orb.NEEDS_YOU and view.running and view.open_approval is None
-    return replace(view, orb=Orb.BUSY) if waiting else view
+    if view.orb is not Orb.NEEDS_YOU or view.open_approval is not None:
+        return view
+    # A question of a small app or of another agent belongs to no turn, so no end of a turn follows.
+    return replace(view, orb=Orb.BUSY if view.running else Orb.IDLE)
 
 
 def _with_card(view: View, call_id: str, status: Status) -> View:

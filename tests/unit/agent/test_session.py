@@ -269,7 +269,7 @@ async def test_stopping_while_the_person_is_asked_runs_nothing(tmp_path: Path) -
     stage.session.stop()
     assert (await running).outcome is Outcome.STOPPED
     assert stage.bench.done == []
-    assert stage.of(ApprovalAnswered) == [ApprovalAnswered("approval1", False)]
+    assert stage.of(ApprovalAnswered) == [ApprovalAnswered("approval1", False, is_withdrawn=True)]
 
 
 async def test_where_nobody_can_answer_the_call_is_refused_with_a_sentence(tmp_path: Path) -> None:

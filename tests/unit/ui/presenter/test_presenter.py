@@ -303,6 +303,19 @@ def test_an_approval_waits_with_its_card_until_it_is_answered() -> None:
     assert (the_card(allowed).status, allowed.orb) == (Status.RUNNING, Orb.BUSY)
 
 
+@pytest.mark.parametrize(
+    "ended",
+    [agent.ApprovalAnswered("a1", True), agent.ApprovalAnswered("a1", False, is_withdrawn=True)],
+    ids=["allowed", "withdrawn"],
+)
+def test_after_a_question_that_belongs_to_no_turn_nothing_waits(ended: agent.ApprovalAnswered) -> None:
+    asked = shown([agent.ApprovalWanted("a1", "", "computer_click", "May Claude Code click?")])
+    assert asked.orb is Orb.NEEDS_YOU
+    view = shown([ended], asked)
+    assert (view.orb, view.open_approval) == (Orb.IDLE, None)
+    assert [item.allowed for item in view.items if isinstance(item, Approval)] == [None if ended.is_withdrawn else True]
+
+
 def test_the_end_of_a_turn_closes_everything_that_was_open() -> None:
     view = shown(
         [
