@@ -24,7 +24,7 @@ from app.base.commented_json import as_json, without_comments
 from app.base.errors import NeedsPerson
 
 _BOM = "\ufeff"
-_MOST_BYTES = 10_000_000
+_MOST_BYTES = 50_000_000
 _NEW_MODE = 0o600
 _INDENT = "  "
 _DECODER = json.JSONDecoder()

@@ -15,6 +15,7 @@ from typing import Any
 
 from app.base.desktop_entries import command_anywhere
 from app.base.errors import NeedsPerson
+from app.base.signs import revealed
 from app.features.serve.client_files import ClientFile, JsonFile, TomlFile, YamlFile
 
 NAME = "wisp"
@@ -34,6 +35,11 @@ _SESSION = (
 def serve_command(options: Sequence[str] = ()) -> list[str]:
     """Return the command that starts the server in whatever folder, with these options."""
     return [*command_anywhere(), *_SERVE, *options]
+
+
+def shown(command: Sequence[str]) -> str:
+    """Return a command as it is typed, for the person. What a file holds cannot steer their terminal."""
+    return revealed(shlex.join(command))
 
 
 class Client(ABC):
@@ -88,7 +94,7 @@ class EditedClient(Client):
     def change(self, command: Sequence[str] | None) -> str:
         after = self.file.edited(NAME, self._entry(command) if command else None)
         lines = difflib.unified_diff(self.file.text().splitlines(), after.splitlines(), n=0, lineterm="")
-        changed = [f"  {line}" for line in [*lines][2:] if not line.startswith("@@")]
+        changed = [f"  {revealed(line)}" for line in [*lines][2:] if not line.startswith("@@")]
         return "\n".join([f"In {self.file.path}:", *changed])
 
     def apply(self, command: Sequence[str] | None) -> None:
@@ -157,8 +163,10 @@ def _code_folder(home: Path) -> Path:
     """https://code.visualstudio.com/docs/configure/settings#_user-settingsjson-location"""
     if sys.platform == "win32":
         return _app_data(home) / "Code"
-    on_macos = home / "Library" / "Application Support"
-    return (on_macos if sys.platform == "darwin" else _config_home(home)) / "Code"
+    elif sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "Code"
+    else:
+        return _config_home(home) / "Code"
 
 
 def _goose_folder(home: Path) -> Path:

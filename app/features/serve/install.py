@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 
 from app import options as shared
 from app.base.errors import NeedsPerson
-from app.features.serve.clients import Client, clients, is_wisps, serve_command
+from app.features.serve.clients import Client, clients, is_wisps, serve_command, shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,12 +33,12 @@ def _install(client: Client, command: list[str], options: argparse.Namespace) ->
             f"{client.name} was not found here: there is no command {client.program}. Install it, and say this again."
         )
     if client.is_up_to_date(command):
-        print(f"{client.name} has it already: {shlex.join(command)}")
+        print(f"{client.name} has it already: {shown(command)}")
         return 0
     print(client.change(command))
     if before := client.entered():
         whose = "an earlier entry of Wisp" if is_wisps(before) else "an entry of that name, which is not Wisp's"
-        print(f"It replaces {whose}: {shlex.join(before)}")
+        print(f"It replaces {whose}: {shown(before)}")
     if not shared.is_agreed("Do that?", options):
         print("Nothing was changed. With --yes it is done without this question.")
         return 1
@@ -61,4 +60,4 @@ def _state(client: Client) -> str:
         return error.for_people()
     if not command:
         return "without Wisp"
-    return f"{'with Wisp' if is_wisps(command) else 'with another entry of that name'}: {shlex.join(command)}"
+    return f"{'with Wisp' if is_wisps(command) else 'with another entry of that name'}: {shown(command)}"

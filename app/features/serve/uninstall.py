@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 
 from app import options as shared
-from app.features.serve.clients import clients, is_wisps
+from app.features.serve.clients import clients, is_wisps, shown
 from app.features.serve.install import list_clients
 
 
@@ -25,9 +24,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"{client.name} does not have Wisp's server.")
         return 0
     if not is_wisps(command):
-        print(
-            f"{client.name} does not have Wisp's server. Its entry of that name starts {shlex.join(command)}; it stays."
-        )
+        print(f"{client.name} does not have Wisp's server. Its entry of that name starts {shown(command)}; it stays.")
         return 0
     print(client.change(None))
     if not shared.is_agreed("Do that?", options):

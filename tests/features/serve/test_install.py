@@ -249,7 +249,7 @@ def test_without_a_name_the_agents_are_listed(
 ) -> None:
     shutil.rmtree(home / ".config/goose")
     (home / _PLACES["vscode"]).write_text("{")
-    (home / _PLACES["cursor"]).write_text('{"mcpServers": {"wisp": {"url": "https://theirs.example"}}}')
+    (home / _PLACES["cursor"]).write_text('{"mcpServers": {"wisp": {"url": "https://theirs.example/\\u001b[2J"}}}')
     assert cli.main(["mcp", "install", "codex", "--yes"]) == 0
     capsys.readouterr()
     for command in ("install", "uninstall"):
@@ -258,6 +258,7 @@ def test_without_a_name_the_agents_are_listed(
         assert [*rows] == [*_PLACES]
         assert ("not found" in rows["goose"], "not found" in rows["claude"]) == (True, False)
         assert _SERVE[0] in rows["codex"] and "https://theirs.example" in rows["cursor"]
+        assert "\x1b" not in rows["cursor"]
         assert "cannot be read" in rows["vscode"]
     assert cli.main(["mcp", "install", "goose", "--yes"]) == 1
     assert "was not found here" in capsys.readouterr().err
