@@ -11,6 +11,7 @@ import difflib
 import json
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
@@ -92,7 +93,7 @@ def _has_kind(kind: ValueType, value: JsonValue) -> bool:
 def _is_number(value: JsonValue, *, whole: bool) -> bool:
     if isinstance(value, float):
         return math.isfinite(value) and (value.is_integer() or not whole)
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _fields(param: Param, value: JsonValue) -> JsonValue:

@@ -22,12 +22,14 @@ from app.features.serve.session import adopt_session
 from app.features.serve.settings import ASK_IN_CLIENT
 from app.options import on_a_display
 from app.providers import profiles
+from app.settings.catalog import MODE
 
 if TYPE_CHECKING:
     from app.features.feature import Unattended
     from app.settings.store import Settings
 
 _PRIVATE = "private"
+_WITHOUT_QUESTIONS = "yolo"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
     logs.to_file()
     given = argparse.Namespace(workspace=options.workspace, provider=profiles.OFFLINE)
     settings = shared.settings_of(given)  # no model is asked, so that no key is looked up either
+    if settings[MODE] == _WITHOUT_QUESTIONS:  # which the person chose for their own words
+        settings = settings.with_values(trust__mode="ask")
     if options.desktop != _PRIVATE:
         adopt_session()
     with on_a_display(apart=options.desktop == _PRIVATE) as own:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from typing import IO
@@ -18,6 +19,7 @@ from app.base.clipping import clip_line
 _LONGEST_LINE = 32 * 1024 * 1024
 _TOO_LONG = '"a line of over 32 MB"'
 _WHY_CHARS = 300
+_ID = re.compile(r'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")')
 
 
 class Output:
@@ -78,7 +80,8 @@ def _fault_of(line: str) -> str:
     try:
         told = json.loads(line)
     except (ValueError, RecursionError):
-        code = types.PARSE_ERROR
+        code, found = types.PARSE_ERROR, _ID.search(line)
+        number = json.loads(found[1]) if found else None
     else:
         given = told.get("id") if isinstance(told, dict) else None
         number = given if isinstance(given, (str, int)) and not isinstance(given, bool) else None
