@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.base import startup
+
 SURFACE_CLASS = "wisp-surface"
 """The window class of the apps that Wisp made, and of their desktop entries."""
 
@@ -17,6 +19,13 @@ def own_command() -> list[str]:
         return [sys.executable]
     beside = Path(sys.executable).with_name("wisp.exe" if os.name == "nt" else "wisp")
     return [str(beside)] if beside.is_file() else [sys.executable, "-m", "app"]
+
+
+def command_anywhere() -> list[str]:
+    """Return the command that starts this Wisp in whatever folder it is started."""
+    first, *rest = own_command()
+    # A checkout is found by its folder.
+    return ["env", "-C", startup.own_command()[1], first, *rest] if rest else [first]
 
 
 def exec_line(command: Sequence[str]) -> str:

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from app.base import desktop_entries
 from app.base.errors import NeedsPerson, ToolMisuse
-from app.base.startup import own_command
 from app.base.values import dataclass
 from app.commands.gsettings import change, has_extension, run_at, taken
 from app.desktop.keys import chord
@@ -91,10 +90,8 @@ class Compositor:
 
 def _own() -> str:
     """Return the command that runs this Wisp, wherever a compositor starts it."""
-    first, *rest = desktop_entries.own_command()
-    if rest:  # because a checkout is found by its folder
-        return shlex.join(["env", "-C", own_command()[1], first, *rest])
-    return "wisp" if shutil.which("wisp") == first else shlex.quote(first)
+    command = desktop_entries.command_anywhere()
+    return "wisp" if [shutil.which("wisp")] == command else shlex.join(command)
 
 
 def _text(file: Path) -> str:

@@ -18,7 +18,7 @@ from app.base.clipping import clip_line
 from app.base.clock import SystemClock
 from app.base.errors import NeedsPerson
 from app.features.mcp import imports, reach
-from app.features.mcp.configuration import at_home, entry_of
+from app.features.mcp.configuration import entry_of
 from app.features.mcp.servers import McpServers, standard_pins
 from app.features.mcp.settings import SERVER_START_S
 from app.features.mcp.sign_in import forget_sign_in
@@ -35,18 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = what.add_parser(
         "add",
         help="add a server",
-        usage="wisp mcp add NAME [options] [--] COMMAND [ARGS …]\n       wisp mcp add NAME URL [options]",
+        usage="wisp mcp add NAME [options] [--] COMMAND [ARGS …]\n       wisp mcp add NAME URL [options]\n"
+        "       wisp mcp add NAME [--env NAME=VALUE] [--folder DIR] [--yes]   as the catalogue has it",
     )
     _add_server_options(add)
     remove = what.add_parser("remove", help="forget a server, and what you agreed to about it")
     remove.add_argument("name")
     listed = what.add_parser("catalogue", help="servers that people often add, and what each needs")
     listed.add_argument("word", nargs="?", default="", help="show only those with this word")
-    install = what.add_parser("install", help="add a server of the catalogue, after a question; nothing is fetched")
-    install.add_argument("name", help="as the catalogue names it")
-    install.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a key that it needs")
-    install.add_argument("--folder", metavar="DIR", type=shared.folder, help="the folder that it works in")
-    shared.add_yes_option(install)
     trust = what.add_parser("trust", help="let its tools that only read run without a question, after its first use")
     trust.add_argument("name")
     trust.add_argument("--off", action="store_true", help="ask again")
@@ -70,7 +66,9 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         "-e", "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for its process"
     )
     parser.add_argument("--network", action="store_true", help="let its process reach the internet")
-    parser.add_argument("--folder", action="append", default=[], metavar="DIR", help="a folder that it may read")
+    parser.add_argument(
+        "--folder", action="append", default=[], metavar="DIR", type=shared.folder, help="a folder that it may read"
+    )
     parser.add_argument("--no-sandbox", action="store_true", help="start it with everything that you may do")
     parser.add_argument("--local", action="store_true", help="the address is of this machine or its network")
     shared.add_yes_option(parser)
@@ -87,8 +85,6 @@ def run(options: argparse.Namespace) -> int:
             return _add(servers, options)
         case "catalogue":
             _catalogue(options.word)
-        case "install":
-            return _install(servers, options)
         case "remove":
             print(remove_server(servers, options.name))
         case "trust":
@@ -107,17 +103,20 @@ def _catalogue(word: str) -> None:
     found = imports.catalogue(word)
     for one in found:
         print(f"{one.name:<20} {one.line}\n{'':<20} needs {one.needs}")
-    print("`wisp mcp install NAME` adds one." if found else f"The catalogue has nothing for {word!r}.")
+    print("`wisp mcp add NAME` adds one." if found else f"The catalogue has nothing for {word!r}.")
 
 
-def _install(servers: McpServers, options: argparse.Namespace) -> int:
-    one = next((one for one in imports.catalogue() if one.name == options.name), None)
+def _add_from_catalogue(servers: McpServers, name: str, options: argparse.Namespace) -> int:
+    one = next((one for one in imports.catalogue() if one.name == name), None)
     if one is None:
-        near = [one.name for one in imports.catalogue() if one.name[:3] == options.name[:3]]
+        near = [one.name for one in imports.catalogue() if one.name[:3] == name[:3]]
         raise NeedsPerson(
-            f"The catalogue has no server {options.name!r}: {', '.join(near) or '`wisp mcp catalogue` lists them'}."
+            f"The catalogue has no server {name!r}: {', '.join(near) or '`wisp mcp catalogue` lists them'}. "
+            "For another one, name its command or its address as well: wisp mcp add NAME -- COMMAND"
         )
-    told = one.filled(str(options.folder or ""), _pairs(options.env))
+    folders = [*map(str, options.folder)]
+    told = one.filled(next(iter(folders), ""), _pairs(options.env))
+    told |= {"folders": [*dict.fromkeys([*told.get("folders", ()), *folders])]} if folders else {}
     entry = entry_of(one.name, told, is_own=True, home="")
     print(f"{one.name}: {one.line}\n{'':<6}{entry.line}\n{'':<6}{entry.reach}; needs {one.needs}")
     if one.name in servers.configuration.read().servers:
@@ -191,17 +190,19 @@ def _list(servers: McpServers) -> None:
 
 def _add(servers: McpServers, options: argparse.Namespace) -> int:
     name, argv = _read(options)
-    if not name or bool(options.url) == bool(argv):
+    if not name or (options.url and argv):
         raise NeedsPerson("Name the server, and then its command or its address: wisp mcp add NAME -- COMMAND")
     if word := next((word for word in (name, *argv[:1]) if word.startswith("-")), ""):
         where = f"Options stand before --: wisp mcp add NAME {word} … -- COMMAND"
         raise NeedsPerson(f"{word} is no name and no command. {where}")
+    if not argv and not options.url:
+        return _add_from_catalogue(servers, name, options)
     argv = reach.with_whole_paths(argv, Path.cwd())
     told: dict[str, Any] = {"command": argv[0]} if argv else {"type": options.transport or "http", "url": options.url}
     told |= {"args": argv[1:]} if argv[1:] else {}
     told |= {"headers": _pairs(options.header)} if options.header else {}
     told |= {"env": _pairs(options.env)} if options.env else {}
-    told |= {"folders": [str(Path(at_home(one)).resolve()) for one in options.folder]} if options.folder else {}
+    told |= {"folders": [*map(str, options.folder)]} if options.folder else {}
     told |= {name: True for name in ("network", "local") if getattr(options, name)}
     told |= {"sandbox": False} if options.no_sandbox else {}
     return _take(servers, name, told, options)

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from app.base import resources
+from app.base.commented_json import as_json
 from app.base.errors import NeedsPerson
 from app.base.values import dataclass
 from app.features.mcp.configuration import ServerEntry, entry_of
 from app.settings import store
 
 _MOST_BYTES = 10_000_000
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 _REFERENCE = re.compile(r"\$\{(?:env:)?\w+(?::-[^}]*)?\}")
 _WRITTEN = {"workspaceFolder": ".", "workspaceRoot": ".", "userHome": "~"}
 _VALUES = ("env", "headers")
@@ -74,7 +73,7 @@ class CatalogueServer:
 
     def filled(self, folder: str, values: Mapping[str, str]) -> dict[str, Any]:
         """Return the entry for mcp.json, with the values filled in. Raises NeedsPerson if one is missing."""
-        example = f"wisp mcp install {self.name}"
+        example = f"wisp mcp add {self.name}"
         if self.wants_folder and not folder:
             raise NeedsPerson(f"{self.name} works in one folder. Name it: {example} --folder DIR")
         if missing := [name for name in self.asks if not values.get(name)]:
@@ -146,11 +145,7 @@ def _tree(file: Path) -> Any:
         if not file.is_file() or file.stat().st_size > _MOST_BYTES:
             return None
         text = file.read_text(encoding="utf-8")
-        if file.suffix == ".toml":
-            return tomllib.loads(text)
-        # Remove comments and trailing commas, because some programs write them although JSON has neither.
-        plain = _LAST_COMMA.sub(lambda match: match[1] or "", _COMMENT.sub(lambda match: match[1] or "", text))
-        return json.loads(plain)
+        return tomllib.loads(text) if file.suffix == ".toml" else json.loads(as_json(text))
     except (OSError, ValueError, RecursionError):  # because that program would not read it either
         return None
 

@@ -178,8 +178,9 @@ def test_what_is_taken_over_leaves_its_secrets_with_the_keys(wisp: Path, capsys:
 
 
 def test_wrong_words_are_refused_with_the_way_on(wisp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["mcp", "add", "notes"]) == 1
-    assert "Name the server, and then its command or its address" in capsys.readouterr().err
+    for given in ([], ["notes"], ["notes", "https://a.example/mcp", "a"]):
+        assert cli.main(["mcp", "add", *given]) == 1
+        assert "wisp mcp add NAME -- COMMAND" in capsys.readouterr().err
     assert cli.main(["mcp", "add", "--env", "KEY", "notes", "--", "a"]) == 1
     for name in (["notes"], []):
         assert cli.main(["mcp", "add", *name, "--", "-e", "KEY=1", "notes-server"]) == 1
@@ -324,7 +325,7 @@ def test_the_catalogue_is_shown_and_searched(wisp: Path, capsys: pytest.CaptureF
 def test_a_server_of_the_catalogue_is_added_after_a_question_and_its_key_is_kept_apart(
     wisp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["mcp", "install", "brave-search", "--env", "BRAVE_API_KEY=secret-value-1"]
+    given = ["mcp", "add", "brave-search", "--env", "BRAVE_API_KEY=secret-value-1"]
     assert cli.main(given) == 1, "nobody can be asked here"
     assert "Nothing was added" in capsys.readouterr().out
     assert Configuration(wisp / "work").read().servers == {}
@@ -350,7 +351,7 @@ def test_a_server_of_the_catalogue_is_added_after_a_question_and_its_key_is_kept
 def test_what_is_missing_is_said_with_the_command_that_gives_it(
     wisp: Path, capsys: pytest.CaptureFixture[str], given: list[str], why: str
 ) -> None:
-    assert cli.main(["mcp", "install", *given, "--yes"]) == 1
+    assert cli.main(["mcp", "add", *given, "--yes"]) == 1
     assert why in capsys.readouterr().err
     assert Configuration(wisp / "work").read().servers == {}
 
