@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.errors import ToolMisuse
 from app.base.values import dataclass
 
@@ -34,6 +35,8 @@ UNCHECKED = KeyChecks()
 
 _SUGGESTIONS = 3
 _LOWEST_LIKENESS = 50
+_NAME_CHARS = 60
+_MOST_CHORDS = 200
 _OPEN_MENUS = frozenset({"F10", "Menu"})
 _LEAVE = frozenset({"Tab", "ISO_Left_Tab", "F6"})
 _PRESS = frozenset({"space", "Return", "KP_Enter", "KP_Space"})
@@ -92,8 +95,11 @@ def chord(text: str) -> Chord:
 
 
 def chords(text: str) -> tuple[Chord, ...]:
-    """Read several chords, separated by blanks, to press one after the other."""
-    return tuple(chord(part) for part in text.split()) or (chord(text),)
+    """Read chords, separated by blanks, to press one after the other. Raises ToolMisuse for too many."""
+    parts = text.split()
+    if len(parts) > _MOST_CHORDS:
+        raise ToolMisuse(f"{len(parts)} chords are too many for one call; at most {_MOST_CHORDS}. Type text as text.")
+    return tuple(chord(part) for part in parts) or (chord(text),)
 
 
 def key(name: str) -> str:
@@ -102,7 +108,7 @@ def key(name: str) -> str:
         return "space" if name == " " else name
     found = _names().get(_folded(name))
     if found is None:
-        raise ToolMisuse(f"There is no key called {name!r}. {_nearest(name)}")
+        raise ToolMisuse(f"There is no key called {clip_line(name, _NAME_CHARS)!r}. {_nearest(name[:_NAME_CHARS])}")
     return found
 
 

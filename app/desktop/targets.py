@@ -156,7 +156,7 @@ class Locator:
         silent = ", ".join(await self._accessibility.silent())
         quiet = Phrase("{programs} did not answer and may show it.", {"programs": silent}) if silent else NO_PHRASE
         hint = " ".join(filter(None, (_nearest(near, self._space()), quiet.for_models, trouble)))
-        what = Phrase(_NOTHING, {"name": search.description})
+        what = Phrase(_NOTHING, {"name": clip_line(search.description, _LONGEST_NAME)})
         raise NotFound(what, hint, search.area or self._front(), advice=quiet, name=search.description)
 
     def _in_front(self, found: Sequence[Located]) -> Sequence[Located]:

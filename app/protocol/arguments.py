@@ -22,6 +22,8 @@ from app.protocol.spec import PROGRESS, Param, ToolSpec, ValueType
 
 _INTEGER = re.compile(r"[+-]?\d{1,300}(?:\.0{1,9})?")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?")
+_LONGEST_CHARS = 10_000
+"""Of names, keys, places and the like: no use needs more, and a search for one may take its square in time."""
 _TRUE = frozenset({"true", "yes", "1", "on", ""})
 _FALSE = frozenset({"false", "no", "0", "off"})
 _CALLED = {
@@ -119,6 +121,8 @@ def _fields(param: Param, value: JsonValue) -> JsonValue:
 
 
 def _chosen(param: Param, text: str) -> str:
+    if param.short and len(text) > _LONGEST_CHARS:
+        raise ToolMisuse(f"{param.name} has {len(text)} characters; it may have at most {_LONGEST_CHARS}.")
     if not param.choices or text in param.choices or text == "":
         return text
     folded = text.strip().casefold()
@@ -226,7 +230,7 @@ def _param(spec: ToolSpec, name: str) -> Param:
         return Param(name, short=False)
     names = [known.name for known in spec.params]
     takes = f" It takes {', '.join(names)}." if names else " It takes no arguments."
-    raise ToolMisuse(f"{spec.name} has no argument {name!r}.{_meant(name, names) or takes}")
+    raise ToolMisuse(f"{spec.name} has no argument {name[:60]!r}.{_meant(name[:60], names) or takes}")
 
 
 def _from_json(spec: ToolSpec, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -26,6 +26,8 @@ def test_a_chord_is_read_however_it_is_spelt(text: str, keys: tuple[str, ...]) -
 
 def test_several_chords_stand_with_blanks_between_them() -> None:
     assert chords("ctrl+a Delete") == (Chord(("Control_L", "a")), Chord(("Delete",)))
+    with pytest.raises(ToolMisuse, match="too many"):
+        chords("a " * 201)
 
 
 def test_an_unknown_key_is_told_with_the_nearest_names() -> None:

@@ -94,6 +94,7 @@ def test_null_counts_as_not_given() -> None:
         (READ, {"pth": "a"}, "read_file has no argument 'pth'. Did you mean 'path'?"),
         (READ, {"path": "a", "line": "three"}, 'line must be a whole number, not "three".'),
         (READ, {"path": "a", "line": "100"}, "line is 100; it must be at most 99."),
+        (READ, {"path": "a" * 10_001}, "path has 10001 characters; it may have at most 10000."),
         (READ, {"path": "a", "whole": "maybe"}, 'whole must be true or false, not "maybe".'),
         (READ, {"path": "a", "scale": "1e999"}, 'scale must be a number, not "1e999".'),
         (APP, {"tags": '["a"'}, 'tags must be a JSON array, not "[\\"a\\"".'),
