@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import MutableMapping
-from pathlib import Path
 
 from app.options import is_at_hand
 
@@ -24,10 +24,9 @@ def adopt_session(environment: MutableMapping[str, str] = os.environ) -> None:
     Desktops hand them to systemd at log-in. What was given stays as it is.
     """
     systemctl = shutil.which("systemctl", path=environment.get("PATH"))
-    if is_at_hand() or systemctl is None:
+    if sys.platform == "win32" or is_at_hand() or systemctl is None:
         return
-    runtime = Path(f"/run/user/{os.getuid()}")
-    known = {**environment, **({} if "XDG_RUNTIME_DIR" in environment else {"XDG_RUNTIME_DIR": str(runtime)})}
+    known = {"XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}", **environment}
     command = [systemctl, "--user", "show-environment"]
     try:
         told = subprocess.run(
