@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import MutableMapping
+from pathlib import Path
 
 from app.options import is_at_hand
 
@@ -24,9 +24,9 @@ def adopt_session(environment: MutableMapping[str, str] = os.environ) -> None:
     Desktops hand them to systemd at log-in. What was given stays as it is.
     """
     systemctl = shutil.which("systemctl", path=environment.get("PATH"))
-    if sys.platform == "win32" or is_at_hand() or systemctl is None:
+    if is_at_hand() or systemctl is None:
         return
-    known = {"XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}", **environment}
+    known = {"XDG_RUNTIME_DIR": f"/run/user/{Path.home().stat().st_uid}", **environment}
     command = [systemctl, "--user", "show-environment"]
     try:
         told = subprocess.run(
