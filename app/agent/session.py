@@ -273,8 +273,8 @@ class Session:
 
     async def close(self) -> None:
         """Stop the running turn, withdraw what is asked, and close the record and the provider."""
-        self._approvals.close()
         await self._stopped()
+        self._approvals.close()
         self._modes.close()
         await self._parts.record.close()
         await self._parts.provider.close()

@@ -29,9 +29,9 @@ class ClientApprovals:
         self.attended = not is_own_desktop
 
     async def ask(self, wanted: ApprovalWanted, _tell: Tell) -> ApprovalAnswer:
-        # A yes for good is not offered: the client's name is its own word.
-        scopes = tuple(scope for scope in wanted.scopes if scope is not Scope.ALWAYS)
-        wanted = replace(wanted, scopes=scopes)
+        # A yes counts as long as the client is connected, which is no task; and a yes for good is not offered, because
+        # the client's name is its own word.
+        wanted = replace(wanted, scopes=(Scope.ONCE,))
         answer = await ask_in_presence(wanted) if self.attended else None
         return answer or await self._elicit(wanted) or _unanswered()
 

@@ -75,6 +75,7 @@ class ClientDesk:
         self._is_own_desktop = is_own_desktop
         self._assistant: asyncio.Task[Unattended] | None = None
         self._guest: Guest | None = None
+        self._known: dict[str, ToolSpec] = {}
 
     def begin(self) -> None:
         """Make the assistant, so that the first call need not wait for it."""
@@ -99,8 +100,10 @@ class ClientDesk:
         return await asyncio.shield(self._assistant)
 
     async def _tools(self) -> dict[str, ToolSpec]:
-        specs = served((await self._opened()).registry.specs, everything=self._everything)
-        return {spec.name: spec for spec in specs}
+        assistant = await self._opened()
+        if not self._known:
+            self._known = {spec.name: spec for spec in served(assistant.registry.specs, everything=self._everything)}
+        return self._known
 
     async def _list(self, _context: Any, _params: Any) -> types.ListToolsResult:
         try:

@@ -26,8 +26,7 @@ def adopt_session(environment: MutableMapping[str, str] = os.environ) -> None:
     systemctl = shutil.which("systemctl", path=environment.get("PATH"))
     if is_at_hand() or systemctl is None:
         return
-    runtime = Path(f"/run/user/{os.getuid()}")
-    known = {**environment, **({} if "XDG_RUNTIME_DIR" in environment else {"XDG_RUNTIME_DIR": str(runtime)})}
+    known = {"XDG_RUNTIME_DIR": f"/run/user/{Path.home().stat().st_uid}", **environment}
     command = [systemctl, "--user", "show-environment"]
     try:
         told = subprocess.run(

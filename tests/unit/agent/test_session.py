@@ -272,6 +272,18 @@ async def test_stopping_while_the_person_is_asked_runs_nothing(tmp_path: Path) -
     assert stage.of(ApprovalAnswered) == [ApprovalAnswered("approval1", False, is_withdrawn=True)]
 
 
+async def test_a_closed_session_withdraws_its_question_and_asks_nothing_more(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Hello.")
+    wanted = ApprovalWanted("", "", "open_link", "May the app open a page?")
+    asking = asyncio.create_task(stage.session.ask(wanted))
+    while not stage.of(ApprovalWanted):
+        await asyncio.sleep(0)
+    await stage.session.close()
+    await asyncio.wait([asking])
+    assert asking.cancelled()
+    assert (await stage.session.ask(wanted)).refusal
+
+
 async def test_where_nobody_can_answer_the_call_is_refused_with_a_sentence(tmp_path: Path) -> None:
     stage = Stage(tmp_path, '<run command="make"/>', "I may not.", attended=False)
     await stage.send()
