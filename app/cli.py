@@ -154,6 +154,8 @@ def _parser(chosen: str | None, known: Mapping[str, _Command]) -> argparse.Argum
         if name == chosen:
             module = _loaded(name, one)
             module.add_arguments(command)
+            below = [f"wisp {other}" for other in known if other.startswith(f"{name} ")]
+            command.epilog = command.epilog or (f"see also: {', '.join(below)}" if below else None)
             command.set_defaults(run=module.run, assemble=_assemble)
     return parser
 

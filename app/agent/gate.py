@@ -288,7 +288,7 @@ class PermissionGate:
             refusal = _denied(verdict)
         elif verdict.decision is Decision.ASK:
             refusal = await self._ask(case)
-            by = "nobody there" if _is_unanswered(refusal) else "person"
+            by = _answerer(refusal)
         if not refusal and verdict.act is not None:
             self._note_programs(verdict.act)
         if self._judges.audit and (refusal or not case.spec.effects_of(case.call) <= HARMLESS):
@@ -431,6 +431,13 @@ class PermissionGate:
             picture=pictured[0] if pictured else None,
             ring=pictured[1] if pictured else None,
         )
+
+
+def _answerer(refusal: str) -> str:
+    """Return who decided about a question, for the audit."""
+    if isinstance(refusal, GateRefusal) and not refusal.refused.said_no:
+        return "nobody there" if refusal.refused.is_unattended else "policy"
+    return "person"
 
 
 def _is_unanswered(refusal: str) -> bool:

@@ -23,6 +23,7 @@ from app.base.translation import words_in
 from app.base.values import replace
 from app.protocol.call import Block, JsonValue, ToolResult, not_run, tool_error
 from app.protocol.dialects.api import Answer
+from app.protocol.spec import HARMLESS
 
 SOURCE = "client"
 """What an agent has read elsewhere is not known, so its calls count as made after reading others' words."""
@@ -82,17 +83,29 @@ class Guest:
         calls.audit = self._noted
         self._running = running = asyncio.ensure_future(calls.run(block))
         try:
-            return (await running).result
+            answer = await running
         except asyncio.CancelledError:
             if not self._is_stopped:
                 raise
+            await self._noted("stopped", {"tool": block.name, "turn": turn.id})
             return tool_error(block.name, told("stopped_guest"), for_model=True)
+        await self._note_look(answer)
+        return answer.result
+
+    async def _note_look(self, answer: Answer) -> None:
+        """Record a call that only looked, which the gate does not record."""
+        spec = self._parts.registry.find(answer.call.name) if answer.call else None
+        if answer.call and spec and spec.effects_of(answer.call) <= HARMLESS:
+            told: Mapping[str, JsonValue] = answer.call.arguments
+            await self._noted("looked", {"tool": spec.name, "arguments": dict(told), "turn": self._turn.id})
 
     async def _going_on(self, block: Block) -> str:
         """Ask whether the agent may go on after a stop. Return why not."""
         words = words_in(self._parts.policy.language)
         sentence = replace(_GO_ON, values={"client": self.name}).said(words)
         answer = await self._approvals.ask(ApprovalWanted("", block.call_id, block.name, sentence), self._tell)
+        ruling = {"tool": "go on", "by": "person", "turn": self._turn.id}
+        await self._noted("refused" if answer.refusal else "allowed", ruling)
         if answer.refusal:
             return told("guest_stays_stopped")
         self._is_stopped = False

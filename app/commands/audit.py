@@ -44,11 +44,13 @@ def _line(one: Sealed) -> str:
     at = datetime.datetime.fromtimestamp(one.entry.at).strftime("%Y-%m-%d %H:%M:%S")
     details = json.loads(one.entry.details)
     by = details.pop("by", "")
+    client = details.pop("client", "")
     rule = details.pop("rule", "")
     who = f" by {by}{f' ({rule})' if rule else ''}" if by else ""
     tool = details.pop("tool", "")
     told = " ".join(f"{name}={_plain(value)}" for name, value in details.items())
-    return f"{one.number:>6}  {at}  " + clip_line(f"{one.entry.kind}{who}: {tool} {told}", _LINE_CHARS)
+    for_whom = f" for {client}" if client else ""
+    return f"{one.number:>6}  {at}  " + clip_line(f"{one.entry.kind}{for_whom}{who}: {tool} {told}", _LINE_CHARS)
 
 
 def _plain(value: object) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from app.base import resources
 from app.base.commented_json import as_json
+from app.base.desktop_entries import command_anywhere
 from app.base.errors import NeedsPerson
 from app.base.values import dataclass
 from app.features.mcp.configuration import ServerEntry, entry_of
@@ -157,6 +158,9 @@ def _server(program: str, file: Path, name: str, told: Any) -> FoundServer:
     shown = json.dumps(made)
     if unknown := re.search(r"\$\{(?:input|file|command):[^}]*\}", shown):
         return FoundServer(program, file, name, made, f"wants {unknown[0]}, which only {program} can fill in")
+    own, args = command_anywhere(), made.get("args")
+    if [made.get("command"), *(args if isinstance(args, list) else ())][: len(own)] == own:
+        return FoundServer(program, file, name, made, "is Wisp itself")
     try:
         entry_of(name, made, is_own=True, home=str(file))
     except NeedsPerson as error:

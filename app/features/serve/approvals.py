@@ -33,9 +33,9 @@ class ClientApprovals:
         # the client's name is its own word.
         wanted = replace(wanted, scopes=(Scope.ONCE,))
         answer = await ask_in_presence(wanted) if self.attended else None
-        return answer or await self._elicit(wanted) or _unanswered()
+        return answer or await self._elicit(wanted) or self._unanswered()
 
-
-def _unanswered() -> ApprovalAnswer:
-    said = resources.table("serve.toml", resources.Table)["unattended"].strip()
-    return ApprovalAnswer(GateRefusal(said, NotAllowed(is_unattended=True), _NOBODY))
+    def _unanswered(self) -> ApprovalAnswer:
+        told = resources.table("serve.toml", resources.Table)
+        said = told["unattended" if self.attended else "unattended_own"].strip()
+        return ApprovalAnswer(GateRefusal(said, NotAllowed(is_unattended=True), _NOBODY))

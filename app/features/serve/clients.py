@@ -23,6 +23,7 @@ NAME = "wisp"
 _SERVE = ["mcp", "serve"]
 _ABOUT = "See and use this desktop through Wisp"
 _GOOSE_LIMIT_S = 300
+_SWITCHES = frozenset({"enabled", "disabled"})
 _COMMAND_LIMIT_S = 60.0
 _SESSION = (
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_TYPE",
@@ -88,17 +89,26 @@ class EditedClient(Client):
         self._entry = entry
 
     def is_up_to_date(self, command: Sequence[str]) -> bool:
-        found = self.file.entry(NAME)
-        return isinstance(found, dict) and all(found.get(key) == value for key, value in self._entry(command).items())
+        return self.file.entry(NAME) == self._wanted(command)
 
     def change(self, command: Sequence[str] | None) -> str:
-        after = self.file.edited(NAME, self._entry(command) if command else None)
+        after = self.file.edited(NAME, self._wanted(command))
         lines = difflib.unified_diff(self.file.text().splitlines(), after.splitlines(), n=0, lineterm="")
         changed = [f"  {revealed(line)}" for line in [*lines][2:] if not line.startswith("@@")]
         return "\n".join([f"In {self.file.path}:", *changed])
 
     def apply(self, command: Sequence[str] | None) -> None:
-        self.file.write(NAME, self._entry(command) if command else None)
+        self.file.write(NAME, self._wanted(command))
+
+    def _wanted(self, command: Sequence[str] | None) -> dict[str, Any] | None:
+        """Return the entry for this command, with what else the person wrote into Wisp's entry but a switch that turns
+        it off.
+        """
+        if command is None:
+            return None
+        found = self.file.entry(NAME)
+        known = found if isinstance(found, dict) and is_wisps(self.entered()) else {}
+        return {key: value for key, value in known.items() if key not in _SWITCHES} | self._entry(command)
 
 
 class CommandedClient(Client):

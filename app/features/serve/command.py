@@ -15,12 +15,13 @@ from app import options as shared
 from app.agent.agent_events import AgentEvent, Notice
 from app.agent.policy.unattended import check_names
 from app.base import logs
+from app.base.errors import NeedsPerson
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.version import version
-from app.features.serve.pipes import standard_pipes
+from app.features.serve.pipes import is_piped, standard_pipes
 from app.features.serve.session import adopt_session
 from app.features.serve.settings import ASK_IN_CLIENT
-from app.options import on_a_display
+from app.options import OwnDisplay, on_a_display
 from app.providers import profiles
 from app.settings.catalog import MODE
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from app.features.feature import Unattended
     from app.settings.store import Settings
 
+_NO_PIPE = "An agent starts this, and talks to it over a pipe. Enter it in yours: wisp mcp install"
 _PRIVATE = "private"
 _WITHOUT_QUESTIONS = "yolo"
 
@@ -51,22 +53,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if not is_piped():
+        raise NeedsPerson(_NO_PIPE)
     check_names(options.allow)
     logs.to_file()
     given = argparse.Namespace(workspace=options.workspace, provider=profiles.OFFLINE)
     settings = shared.settings_of(given)  # no model is asked, so that no key is looked up either
     if settings[MODE] == _WITHOUT_QUESTIONS:  # which the person chose for their own words
         settings = settings.with_values(trust__mode="ask")
-    if options.desktop != _PRIVATE:
+    if not _wants_own(options):
         adopt_session()
-    with on_a_display(apart=options.desktop == _PRIVATE) as own:
+    with on_a_display(apart=_wants_own(options)) as own:
         if own.private:
-            print(f"wisp: this client works on a desktop of its own ({own.private}).", file=sys.stderr)
-        return asyncio.run(_until_closed(options, settings, is_own_desktop=bool(own.private)))
+            why = "" if _wants_own(options) else "there is no display here; "
+            print(f"wisp: {why}this client works on a desktop of its own ({own.private}).", file=sys.stderr)
+        return asyncio.run(_until_closed(options, settings, own))
 
 
-async def _until_closed(options: argparse.Namespace, settings: Settings, *, is_own_desktop: bool) -> int:
-    serving = asyncio.ensure_future(_serve(options, settings, is_own_desktop=is_own_desktop))
+def _wants_own(options: argparse.Namespace) -> bool:
+    return bool(options.desktop == _PRIVATE)
+
+
+async def _until_closed(options: argparse.Namespace, settings: Settings, own: OwnDisplay) -> int:
+    serving = asyncio.ensure_future(_serve(options, settings, own))
     stop_on_signals(serving.cancel)
     with suppress(asyncio.CancelledError):
         await serving
@@ -74,12 +83,17 @@ async def _until_closed(options: argparse.Namespace, settings: Settings, *, is_o
     return STOPPED
 
 
-async def _serve(options: argparse.Namespace, settings: Settings, *, is_own_desktop: bool) -> None:
+async def _serve(options: argparse.Namespace, settings: Settings, own: OwnDisplay) -> None:
     stdin, stdout = await standard_pipes()
     from mcp.server.stdio import stdio_server  # late, because it takes a second
 
     from app.features.serve.server import ClientDesk
 
+    is_own_desktop = bool(own.private)
+    notes = [
+        *(["own_desktop"] if own.private else []),
+        *(["no_display"] if own.private and not _wants_own(options) else []),
+    ]
     async with AsyncExitStack() as opened:
 
         async def open_assistant() -> Unattended:
@@ -91,7 +105,7 @@ async def _serve(options: argparse.Namespace, settings: Settings, *, is_own_desk
         may_elicit = settings[ASK_IN_CLIENT]
         desk = ClientDesk(open_assistant, everything=options.all, may_elicit=may_elicit, is_own_desktop=is_own_desktop)
         desk.begin()
-        server = desk.server(version())
+        server = desk.server(version(), notes)
         async with stdio_server(stdin, stdout) as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 

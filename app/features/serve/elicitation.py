@@ -16,9 +16,12 @@ import mcp_types as types
 from app.agent.agent_events import ApprovalWanted
 from app.agent.gate import ApprovalAnswer
 from app.base import ids
+from app.base.clipping import clip_middle
 
 _FIELD, _KEY = "answer", "permission"
 _YES, _NO = "yes", "no"
+_DETAIL_CHARS = 2_000
+_HOW_LONG = "A yes to a program or a website counts until this agent disconnects."
 _SCHEMA = {
     "type": "object",
     "properties": {_FIELD: {"type": "string", "enum": [_YES, _NO], "title": "Allow it?"}},
@@ -75,7 +78,7 @@ class Elicitation:
         able = call.session.client_capabilities
         if not (self._is_allowed and able and able.elicitation):
             return None
-        message = "\n".join((wanted.sentence, *wanted.reasons))
+        message = asked_whole(wanted)
         if call.session.can_send_request:
             answer = await call.session.elicit_form(message, _SCHEMA)
         else:
@@ -100,3 +103,15 @@ class Elicitation:
         state = ids.unique("ask-")
         self._waiting[state] = call
         return types.InputRequiredResult(input_requests={_KEY: question.result()}, request_state=state)
+
+
+def asked_whole(wanted: ApprovalWanted) -> str:
+    """Return the question with all that a yes lets happen: each argument word for word, and how long it counts."""
+    told = (
+        wanted.sentence,
+        *wanted.reasons,
+        clip_middle(wanted.detail, _DETAIL_CHARS, _DETAIL_CHARS),
+        wanted.undo,
+        _HOW_LONG,
+    )
+    return "\n".join(filter(None, told))

@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 
 from app import options as shared
+from app.agent.policy.unattended import check_names
 from app.base.errors import NeedsPerson
 from app.features.serve.clients import Client, clients, is_wisps, serve_command, shown
+
+_MINE = "{name} may then look at all windows and the clipboard without asking. You are asked before it acts in one."
+_PRIVATE = "{name} then works on a desktop of its own, and neither sees nor touches yours."
+_FILES = "It may also read your files without asking, but those with keys and passwords."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--desktop", choices=("private",), help="give it a desktop of its own, apart from yours, without questions"
     )
     parser.add_argument("--all", action="store_true", help="serve all tools, which take more of its context")
+    parser.add_argument(
+        "--allow", action="append", default=[], metavar="NAME", help="what it may use without asking, for good"
+    )
+    shared.add_workspace_option(parser)
     shared.add_yes_option(parser)
 
 
@@ -23,8 +32,14 @@ def run(options: argparse.Namespace) -> int:
         list_clients()
         return 0
     client = clients()[options.client]
-    given = ["--desktop", options.desktop] if options.desktop else []
-    return _install(client, serve_command([*given, *(["--all"] if options.all else [])]), options)
+    check_names(options.allow)
+    given = [
+        *(["--desktop", options.desktop] if options.desktop else []),
+        *(["--all"] if options.all else []),
+        *(word for name in options.allow for word in ("--allow", name)),
+        *(["--workspace", str(options.workspace)] if options.workspace else []),
+    ]
+    return _install(client, serve_command(given), options)
 
 
 def _install(client: Client, command: list[str], options: argparse.Namespace) -> int:
@@ -39,6 +54,9 @@ def _install(client: Client, command: list[str], options: argparse.Namespace) ->
     if before := client.entered():
         whose = "an earlier entry of Wisp" if is_wisps(before) else "an entry of that name, which is not Wisp's"
         print(f"It replaces {whose}: {shown(before)}")
+    print((_PRIVATE if options.desktop else _MINE).format(name=client.name))
+    if options.all:
+        print(_FILES)
     if not shared.is_agreed("Do that?", options):
         print("Nothing was changed. With --yes it is done without this question.")
         return 1

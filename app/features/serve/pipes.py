@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import re
+import stat
 import sys
 from collections.abc import AsyncIterator
 from typing import IO
@@ -89,8 +90,17 @@ def _fault_of(line: str) -> str:
     return json.dumps({"jsonrpc": "2.0", "id": number, "error": told}) + "\n"
 
 
+def is_piped() -> bool:
+    """Return whether standard input and output are pipes or sockets, as agents have them."""
+    try:
+        modes = [os.fstat(number).st_mode for number in (0, 1)]
+    except OSError:  # because one is closed
+        return False
+    return all(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) for mode in modes)
+
+
 async def standard_pipes() -> tuple[Lines, Output]:
-    """Take over standard input and output. Raises ValueError if they are no pipes."""
+    """Take over standard input and output, which must be piped."""
     reading, writing = _taken(0, os.open(os.devnull, os.O_RDONLY), "rb"), _taken(1, os.dup(2), "wb")
     sys.stdout = sys.stderr
     loop = asyncio.get_running_loop()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import difflib
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ from app.protocol.spec import HARMLESS, LOOKING, Effect, ToolSpec
 
 _NAME_CHARS = 40
 _UNNAMED = "an agent without a name"
+_OWN = "wisp"
+_ODD = re.compile(r"[^\w .+@-]+")
 
 
 def served(specs: Sequence[ToolSpec], *, everything: bool = False) -> tuple[ToolSpec, ...]:
@@ -81,13 +84,14 @@ class ClientDesk:
         """Make the assistant, so that the first call need not wait for it."""
         self._assistant = asyncio.ensure_future(self._open())
 
-    def server(self, version: str) -> Server[Any]:
+    def server(self, version: str, notes: Sequence[str] = ()) -> Server[Any]:
+        """Return the server. `notes` names what its instructions tell besides."""
         told = resources.table("serve.toml", resources.Table)
         return Server(
             "wisp",
             version=version,
             title="Wisp",
-            instructions=f"{told['instructions']}{told['own_desktop'] if self._is_own_desktop else ''}".strip(),
+            instructions="\n".join(told[name].strip() for name in ("instructions", *notes)),
             on_list_tools=self._list,
             on_call_tool=self._call,
         )
@@ -138,7 +142,7 @@ def answered(result: ToolResult, *, is_look: bool) -> types.CallToolResult:
     """Return a result as MCP has it: what models read, pictures, and beside them the facts that an act proved.
 
     Claude Code and VS Code give a model either the structured part or the rest. So the structured part holds the text
-    too, and there is none of a look, whose text is all that it found, nor where there are pictures
+    too, and there is none of a failure, nor of a look, whose text is all that it found, nor where there are pictures
     (https://github.com/anthropics/claude-code/issues/54737).
     """
     content: list[Any] = [types.TextContent(text=result.llm_echo)] if result.llm_echo else []
@@ -146,15 +150,15 @@ def answered(result: ToolResult, *, is_look: bool) -> types.CallToolResult:
         types.ImageContent(data=base64.b64encode(one.data).decode(), mime_type=one.media_type)
         for one in result.llm_media
     ]
-    has_facts = result.facts and not (is_look or result.llm_media)
+    has_facts = result.ok and result.facts and not (is_look or result.llm_media)
     structured = {"text": result.llm_echo, "facts": _short(facts.as_json(result.facts))} if has_facts else None
     return types.CallToolResult(content=content, structured_content=structured, is_error=not result.ok)
 
 
 def _short(tree: Any) -> Any:
-    """Return the tree without empty values."""
+    """Return the tree without what is not known, and without empty lists."""
     if isinstance(tree, Mapping):
-        return {name: _short(value) for name, value in tree.items() if value not in ("", None, False, (), [], {})}
+        return {name: _short(value) for name, value in tree.items() if value not in (None, [], {})}
     return [_short(one) for one in tree] if isinstance(tree, (list, tuple)) else tree
 
 
@@ -163,10 +167,14 @@ def _failed(sentence: str) -> types.CallToolResult:
 
 
 def _name_of(context: Any) -> str:
-    """Return what the client calls itself."""
+    """Return what the client calls itself, without signs that could pass for a part of the question."""
     told = context.session.client_params
     info = told.client_info if told else None
-    return clip_line(bare((info.title or info.name) if info else ""), _NAME_CHARS).strip() or _UNNAMED
+    plain = " ".join(_ODD.sub(" ", bare((info.title or info.name) if info else "")).split())
+    name = clip_line(plain, _NAME_CHARS)
+    if _OWN in name.casefold():
+        return f"an agent that calls itself {name}"
+    return name or _UNNAMED
 
 
 class _Progress:

@@ -296,3 +296,23 @@ def test_the_real_agents_know_the_entry(home: Path, client: str, monkeypatch: py
     assert "wisp" not in listed
     if client == "codex":
         assert tomllib.loads(file.read_text()) == {"model": "m"}
+
+
+def test_what_the_person_wrote_into_wisps_entry_stays_and_one_that_is_off_is_on_again(home: Path) -> None:
+    file = home / _PLACES["codex"]
+    assert cli.main(["mcp", "install", "codex", "--yes"]) == 0
+    file.write_text(f"{file.read_text()}startup_timeout_sec = 60\nenabled = false\n")
+    assert cli.main(["mcp", "install", "codex", "--allow", "Text Editor", "--yes"]) == 0
+    entry = tomllib.loads(file.read_text())["mcp_servers"]["wisp"]
+    assert entry["startup_timeout_sec"] == 60
+    assert entry.get("enabled", True)
+    assert entry["args"][-2:] == ["--allow", "Text Editor"]
+
+
+def test_wisp_does_not_take_its_own_server_over(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / ".cursor").mkdir(exist_ok=True)
+    assert cli.main(["mcp", "install", "cursor", "--yes"]) == 0
+    cli.main(["mcp", "import", "cursor", "wisp", "--yes"])
+    capsys.readouterr()
+    cli.main(["mcp", "list"])
+    assert "mcp serve" not in capsys.readouterr().out

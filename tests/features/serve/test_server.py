@@ -102,12 +102,14 @@ async def test_the_persons_answer_decides_and_the_client_brings_the_question(tmp
     """In both ways in which MCP asks: by a request of the server, and by an answer that asks for input."""
     person = Person("no", "", "yes")
     async with _connected(tmp_path, person, mode=mode) as (client, _):
+        await client.call_tool("list_windows", {})
         results = [await client.call_tool(*_ALWAYS_ASKED) for _ in range(3)]
     assert [_text(one).count("said no") for one in results] == [1, 1, 0]
-    assert all("Robby" in one for one in person.asked)
+    assert all("Robby" in one and "restore" in one for one in person.asked)
     entries = await asyncio.to_thread(read_journal, partial(newest, limit=9))
     kinds = [json.loads(one.entry.details) | {"is": one.entry.kind} for one in entries]
-    assert [one["is"] for one in kinds if one.get("client") == "Robby"][:3] == ["refused", "refused", "allowed"]
+    told = [one["is"] for one in kinds if one.get("client") == "Robby"]
+    assert told[:4] == ["looked", "refused", "refused", "allowed"]
 
 
 @pytest.mark.parametrize("may_elicit", [True, False])

@@ -30,6 +30,7 @@ from app.providers.api import Usage
 from app.providers.scripted import Fail, Pause
 from app.settings.store import Settings
 from tests.support.stage import PICTURE, Stage, texts
+from tests.support.waiting import until
 
 _FOREVER = Pause(-1)
 
@@ -276,8 +277,7 @@ async def test_a_closed_session_withdraws_its_question_and_asks_nothing_more(tmp
     stage = Stage(tmp_path, "Hello.")
     wanted = ApprovalWanted("", "", "open_link", "May the app open a page?")
     asking = asyncio.create_task(stage.session.ask(wanted))
-    while not stage.of(ApprovalWanted):
-        await asyncio.sleep(0)
+    await until(lambda: stage.of(ApprovalWanted))
     await stage.session.close()
     await asyncio.wait([asking])
     assert asking.cancelled()
