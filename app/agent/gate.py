@@ -229,7 +229,7 @@ class PermissionGate:
         """
         act = self._judges.policy.read(call, spec)
         source = source_of(act, spec)
-        if source == _SCREEN:
+        if source == _SCREEN and source not in self._turn.tainted_by:
             shown = await self._judges.resolve.shown()
             source = source if any(self._judges.policy.tier(owner) is Tier.OTHERS for owner in shown) else ""
         if source:
