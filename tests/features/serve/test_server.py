@@ -44,6 +44,13 @@ class Person:
         )
 
 
+@pytest.fixture(autouse=True)
+def nobody_at_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the display of other tests, a presence would start and ask."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @asynccontextmanager
 async def _connected(
     folder: Path,
