@@ -12,7 +12,11 @@ _KEPT = "DISPLAY=:7\nXAUTHORITY=/run/user/7/xauth\nXDG_CURRENT_DESKTOP=sway\nSEC
 
 
 @pytest.mark.parametrize(("kept", "display"), [(_KEPT, ":7"), ("PATH=/other\n", None)])
-def test_what_systemd_keeps_of_the_session_is_added(tmp_path: Path, kept: str, display: str | None) -> None:
+def test_what_systemd_keeps_of_the_session_is_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str, display: str | None
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
     asked = tmp_path / "systemctl"
     asked.write_text(f"#!/bin/sh\ncat <<'END'\n{kept}END\n")
     asked.chmod(0o755)
