@@ -25,8 +25,8 @@ from app.protocol.call import Block, JsonValue, ToolResult, not_run, tool_error
 from app.protocol.dialects.api import Answer
 from app.protocol.spec import HARMLESS
 
-SOURCE = "client"
-"""What an agent has read elsewhere is not known, so its calls count as made after reading others' words."""
+SOURCES = ("client", "screen")
+"""What an agent has read is not known, so its calls count as made after reading others' words, here and elsewhere."""
 _GO_ON = Phrase("You stopped {client!r}. Let it go on?")
 
 
@@ -49,7 +49,7 @@ class Guest:
             Mood(self._tell),
             Budget(Ceilings.of(parts.settings), None, parts.clock),
             by=name,
-            tainted_by=(SOURCE,),
+            tainted_by=SOURCES,
         )
         self._in_turn = asyncio.Lock()
         self._running: asyncio.Future[Answer] | None = None
@@ -104,7 +104,8 @@ class Guest:
         words = words_in(self._parts.policy.language)
         sentence = replace(_GO_ON, values={"client": self.name}).said(words)
         answer = await self._approvals.ask(ApprovalWanted("", block.call_id, block.name, sentence), self._tell)
-        ruling = {"tool": "go on", "by": "person", "turn": self._turn.id}
+        by = "person" if answer.is_denied or not answer.refusal else "nobody there"
+        ruling = {"tool": "go on", "by": by, "turn": self._turn.id}
         await self._noted("refused" if answer.refusal else "allowed", ruling)
         if answer.refusal:
             return told("guest_stays_stopped")

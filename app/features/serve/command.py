@@ -90,10 +90,7 @@ async def _serve(options: argparse.Namespace, settings: Settings, own: OwnDispla
     from app.features.serve.server import ClientDesk
 
     is_own_desktop = bool(own.private)
-    notes = [
-        *(["own_desktop"] if own.private else []),
-        *(["no_display"] if own.private and not _wants_own(options) else []),
-    ]
+    notes = ["own_desktop", *([] if _wants_own(options) else ["no_display"])] if is_own_desktop else []
     async with AsyncExitStack() as opened:
 
         async def open_assistant() -> Unattended:

@@ -11,10 +11,9 @@ import subprocess
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from app.options import is_at_hand
-
 _LIMIT_S = 3.0
-_ALWAYS = frozenset({"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "I3SOCK", "SWAYSOCK", "WAYLAND_DISPLAY", "XAUTHORITY"})
+_DISPLAYS = frozenset({"DISPLAY", "WAYLAND_DISPLAY"})
+_ALWAYS = _DISPLAYS | {"DBUS_SESSION_BUS_ADDRESS", "I3SOCK", "SWAYSOCK", "XAUTHORITY"}
 _BEGINNINGS = ("XDG_", "HYPRLAND_", "LANG", "LC_")
 
 
@@ -24,7 +23,7 @@ def adopt_session(environment: MutableMapping[str, str] = os.environ) -> None:
     Desktops hand them to systemd at log-in. What was given stays as it is.
     """
     systemctl = shutil.which("systemctl", path=environment.get("PATH"))
-    if is_at_hand() or systemctl is None:
+    if systemctl is None or not _DISPLAYS.isdisjoint(environment):
         return
     known = {"XDG_RUNTIME_DIR": f"/run/user/{Path.home().stat().st_uid}", **environment}
     command = [systemctl, "--user", "show-environment"]
@@ -35,7 +34,7 @@ def adopt_session(environment: MutableMapping[str, str] = os.environ) -> None:
     except (OSError, subprocess.SubprocessError):  # because there is no systemd of the person
         return
     found = dict(line.split("=", 1) for line in told.splitlines() if "=" in line)
-    if "DISPLAY" in found or "WAYLAND_DISPLAY" in found:
+    if not _DISPLAYS.isdisjoint(found):
         found.setdefault("XDG_RUNTIME_DIR", known["XDG_RUNTIME_DIR"])
         for name, value in found.items():
             if name in _ALWAYS or name.startswith(_BEGINNINGS):
