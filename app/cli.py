@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     paths.settle_presence()
     known = _commands()
-    if (pair := " ".join(words[:2])) in known or (len(words) > 1 and _owner(pair)):
+    if (pair := " ".join(words[:2])) in known or _owner(pair):
         words = [pair, *words[2:]]
     if not words[0].startswith("-") and words[0] not in known:
         _parser(None, known).error(_unknown(words, known))

@@ -25,7 +25,7 @@ from app.protocol.call import Block, JsonValue, ToolResult, not_run, tool_error
 from app.protocol.dialects.api import Answer
 from app.protocol.spec import HARMLESS
 
-SOURCES = ("client", "screen")
+_SOURCES = ("client", "screen")
 """What an agent has read is not known, so its calls count as made after reading others' words, here and elsewhere."""
 _GO_ON = Phrase("You stopped {client!r}. Let it go on?")
 
@@ -37,7 +37,7 @@ class Guest:
     """
 
     def __init__(self, parts: SessionDeps, name: str, approvals: AsksPerson, resume: Callable[[], None]) -> None:
-        self.name = name
+        self._name = name
         self._parts = replace(parts, audit=self._noted, keep_progress=None)
         self._audit = parts.audit
         self._approvals = approvals
@@ -49,13 +49,13 @@ class Guest:
             Mood(self._tell),
             Budget(Ceilings.of(parts.settings), None, parts.clock),
             by=name,
-            tainted_by=SOURCES,
+            tainted_by=_SOURCES,
         )
         self._in_turn = asyncio.Lock()
         self._running: asyncio.Future[Answer] | None = None
         self._is_stopped = False
 
-    async def run(self, block: Block, hear: Callable[[AgentEvent], None] | None = None) -> ToolResult:
+    async def run(self, block: Block, hear: Callable[[AgentEvent], None]) -> ToolResult:
         """Run one call after those before it. `hear` is told of its progress. Cancelling ends the call."""
         async with self._in_turn:
             if self._is_stopped and (refusal := await self._going_on(block)):
@@ -102,7 +102,7 @@ class Guest:
     async def _going_on(self, block: Block) -> str:
         """Ask whether the agent may go on after a stop. Return why not."""
         words = words_in(self._parts.policy.language)
-        sentence = replace(_GO_ON, values={"client": self.name}).said(words)
+        sentence = replace(_GO_ON, values={"client": self._name}).said(words)
         answer = await self._approvals.ask(ApprovalWanted("", block.call_id, block.name, sentence), self._tell)
         by = "person" if answer.is_denied or not answer.refusal else "nobody there"
         ruling = {"tool": "go on", "by": by, "turn": self._turn.id}
@@ -115,7 +115,7 @@ class Guest:
 
     async def _noted(self, kind: str, details: Mapping[str, JsonValue]) -> None:
         if self._audit:
-            await self._audit(kind, {**details, "client": self.name})
+            await self._audit(kind, {**details, "client": self._name})
 
     def _tell(self, event: AgentEvent) -> None:
         if self._hear:

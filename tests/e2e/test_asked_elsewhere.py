@@ -16,9 +16,10 @@ from PIL import Image
 from app.agent.agent_events import ApprovalWanted, Media, Scope
 from app.agent.gate import ApprovalAnswer
 from app.base import paths
-from app.features.serve.questions import ask_in_presence, is_presence_running
+from app.features.serve.questions import ask_in_presence
 from scripts.device import PersonsDevices
 from tests.e2e.conftest import Screen
+from tests.support.asked import is_presence_running
 from tests.support.observer import Seen, observe
 from tests.support.waiting import eventually, until, within
 

@@ -27,23 +27,10 @@ _LINE_BYTES = 16 << 20
 """A picture of the whole place is in it."""
 _START_S = 30.0
 _LOOK_S = 0.1
-_CONNECT_S = 1.0
 _STARTING = asyncio.Lock()
 """Two presences that start at once would both believe to be the only one."""
 _NO_QUESTION = Phrase("The presence does not understand the question. Quit Wisp and start it again.")
 _NO_ANSWER = Phrase("The presence has ended or could not be asked, so nothing was allowed. Start Wisp, and try again.")
-
-
-def is_presence_running() -> bool:
-    """Return whether a presence of this display can be asked."""
-    if sys.platform == "win32":
-        return False
-    else:
-        with socket.socket(socket.AF_UNIX) as call, contextlib.suppress(OSError):
-            call.settimeout(_CONNECT_S)
-            call.connect(str(_place()))
-            return True
-        return False
 
 
 async def ask_in_presence(wanted: ApprovalWanted) -> ApprovalAnswer | None:

@@ -35,7 +35,7 @@ _OWN = "wisp"
 _ODD = re.compile(r"[^\w .+@-]+")
 
 
-def served(specs: Sequence[ToolSpec], *, everything: bool = False) -> tuple[ToolSpec, ...]:
+def served(specs: Sequence[ToolSpec], *, everything: bool) -> tuple[ToolSpec, ...]:
     """Return the tools that a client gets: the core ones in their order, or all that have a use outside Wisp."""
     table = resources.table("serve.toml", resources.Table)
     known = {spec.name: spec for spec in specs}

@@ -16,8 +16,9 @@ from app.agent.gate import ApprovalAnswer
 from app.base import paths
 from app.base.phrases import Phrase
 from app.base.values import replace
-from app.features.serve.questions import ask_in_presence, hear_questions, is_presence_running
+from app.features.serve.questions import ask_in_presence, hear_questions
 from app.protocol.call import GateRefusal
+from tests.support.asked import is_presence_running
 from tests.support.waiting import until, within
 
 WANTED = ApprovalWanted(
