@@ -65,7 +65,8 @@ class Grammar:
         self.words = _read(texts[0])
         added = [found for text in texts[1:] if (found := _of_a_feature(text))]
         for more in added:
-            self.words["intents"] = {**more["intents"], **self.words["intents"]}
+            for part in ("intents", "expansion_rules"):
+                self.words[part] = {**more.get(part, {}), **self.words[part]}
         told = {name: self.words[name] for name in ("language", "intents", "expansion_rules")}
         self._intents = Intents.from_dict({**told, "lists": {kind: self._list(kind) for kind in kinds}})
         self.between, self.strong = (_words_of(self.words["between"]), _words_of(self.words["strong"]))

@@ -64,29 +64,6 @@ _TYPING = ("computer_type", "type_into", "write_file", "write_clipboard")
 _MANNERS = ("thanks", "hello", "no_wish")
 _MOST_NAME, _MOST_TIME, _MOST_NEAR = 4, 7, 4
 """The most words that say a time."""
-_LOOKS = frozenset(
-    {
-        "list_windows",
-        "read_screen",
-        "read_window",
-        "read_clipboard",
-        "read_file",
-        "list_files",
-        "count_files",
-        "count_folders",
-        "find_files",
-        "largest_file",
-        "newest_file",
-        "web_search",
-        "web_fetch",
-        "recall",
-        "ask",
-        "planned",
-        "list_skills",
-        "list_mcp_servers",
-    }
-)
-"""What a question may ask for. A question about anything else, such as “open the calculator?”, is not done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +111,9 @@ def is_deed(intent: str) -> bool:
 
 
 def _may_be_asked(intent: str) -> bool:
-    return intent in _LOOKS or not is_deed(intent)
+    """Return whether a question may ask for an intent: “open the calculator?” is not done."""
+    acts = resources.table("offline/acts.toml", resources.Table)
+    return not is_deed(intent) or "is_asked" in acts.get(intent, {})
 
 
 def read_wish(wish: str, world: World | None = None) -> tuple[Act, ...] | Refusal:

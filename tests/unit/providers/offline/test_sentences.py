@@ -37,7 +37,10 @@ def rows(name: str) -> list[Row]:
     return list(tomllib.loads((DATA / f"offline/{name}.toml").read_text(encoding="utf-8"))["sentence"])
 
 
-SENTENCES, HELD_OUT = rows("sentences"), rows("held_out")
+HELD_OUT = rows("held_out")
+SENTENCES = [
+    row for file in sorted((DATA / "offline").glob("*.toml")) if file.stem != "held_out" for row in rows(file.stem)
+]
 DONE = [row for row in SENTENCES if "calls" in row]
 
 
