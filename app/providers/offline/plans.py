@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from app.base import resources
 from app.base.values import dataclass, field, replace
 from app.providers.offline.reading import Act, Refusal, is_deed, read_wish
 from app.providers.offline.slots import IT
+from app.providers.offline.timing import length
 from app.providers.offline.world import World
 
 Value = str | int | float | bool | list[str]
@@ -111,6 +113,8 @@ def planned(acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refu
         is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
         if IT in act.arguments.values() and not named:
             return Refusal("which", "it")
+        if act.intent == "remind" and not act.arguments["text"]:
+            return Refusal("of_what")
         if act.intent == "remind" and "schedule" not in act.arguments:
             return Refusal("when", str(act.arguments["text"]))
         made = _steps(_resolved(act, named), world)
@@ -144,6 +148,8 @@ def _steps(act: Act, world: World) -> Made:
         return _own_app(act.intent, given, world)
     if act.intent in ("create_app", "time_app"):
         return _created(given, world) if act.intent == "create_app" else _timed(given, world)
+    if act.intent == "cancel_timer":
+        return _cancelled(world)
     if special := _SPECIAL.get(act.intent):
         return special(given)
     if act.intent in ("move_file", "copy_file", "rename", "delete_file"):
@@ -205,26 +211,39 @@ def _timed(given: Mapping[str, Any], world: World) -> Made:
         return refused
     [made] = _created(timer, world)
     app = made.arguments.get("id") or made.arguments["name"]
-    return [made, *_made("time_app", {"id": app, "seconds": seconds, "length": _length(seconds)})]
+    return [made, *_made("time_app", {"id": app, "seconds": seconds, "length": length(seconds)})]
+
+
+def _cancelled(world: World) -> Made:
+    there = _of_sort(_acts()["templates"]["timer"][0], world)
+    if len(there) > 1:
+        return Refusal("several_apps", ", ".join(surface_id for surface_id, _ in there))
+    return _made("cancel_timer", {"id": there[0][0], "called": there[0][1]}) if there else Refusal("no_timer")
 
 
 def _beyond(seconds: float, least: float, most: float) -> Refusal | None:
     """Return why a length of time is not taken; None if it is."""
     if seconds < least:
-        return Refusal("too_short", _length(seconds))
-    return Refusal("range", _length(seconds), limit=_length(most)) if seconds > most else None
-
-
-def _length(seconds: float) -> str:
-    """Return a length of time as people write it in any language, such as `1 h 30 min`."""
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    parts = ((hours, "h"), (minutes, "min"), (round(rest, 3), "s"))
-    return " ".join(f"{count:.12g} {unit}" for count, unit in parts if count) or "0 s"
+        return Refusal("too_short", length(seconds))
+    return Refusal("range", length(seconds), limit=length(most)) if seconds > most else None
 
 
 def _memory(intent: str, given: Mapping[str, Any]) -> Made:
     return _made(f"{intent}_all", {}) if given.get("all") else _made(intent, given)
+
+
+def _kept(given: Mapping[str, Any]) -> Made:
+    """Return how a fact is kept. `about` stands before what is only a name."""
+    return _made("remember", {"text": given.get("text") or f"{given['about']} {given['called']}"})
+
+
+def _unplanned(given: Mapping[str, Any]) -> Made:
+    return _made("unplan_all" if "all" in given else "unplan_about" if "about" in given else "unplan", given)
+
+
+def _on_site(given: Mapping[str, Any]) -> Made:
+    address = given["url"].replace("{words}", urllib.parse.quote_plus(given["query"]))
+    return _made("search_site", {**given, "url": address})
 
 
 def _menu(given: Mapping[str, Any]) -> Made:
@@ -239,7 +258,7 @@ def _found_files(given: Mapping[str, Any]) -> Made:
 def _waited(given: Mapping[str, Any]) -> Made:
     seconds = given["seconds"]
     refused = _beyond(seconds, _SHORTEST_WAIT_S, _LONGEST_WAIT_S)
-    return refused or _made("wait", {**given, "length": _length(seconds)})
+    return refused or _made("wait", {**given, "length": length(seconds)})
 
 
 def _look(given: Mapping[str, Any]) -> Made:
@@ -368,6 +387,9 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
     "undo": lambda _: [PlannedCall("computer_key", {"keys": "ctrl+z"}, "undo_keys", "ctrl+z")],
     "find_files": _found_files,
     "wait": _waited,
+    "search_site": _on_site,
+    "remember": _kept,
+    "unplan": _unplanned,
     "set_theme": _look,
 }
 """The intents that become other calls, depending on what was said."""

@@ -12,7 +12,7 @@ from app.base.clipping import clip_line
 from app.base.values import dataclass, field, replace
 from app.providers.offline.grammar import Grammar, Match, grammars
 from app.providers.offline.slots import IT, OPEN_TEXTS, Words, fit, program_names
-from app.providers.offline.timing import when
+from app.providers.offline.timing import when, when_alone
 from app.providers.offline.world import World
 
 _QUOTED = re.compile(
@@ -218,20 +218,22 @@ class _Reader:
             plain, _ = grammar.without_polite(text)
             words = plain.rstrip(" .!?").split(" ")
             for start, end in _spans(words, grammar):
-                said = when(" ".join(words[start:end]).strip(",:"), grammar)
+                named = " ".join(words[start:end]).strip(",:")
+                said = when(named, grammar)
                 rest = " ".join([*words[:start], *words[end:]]).strip(" ,:")
                 if rest.rpartition(" ")[2] in grammar.words["between"]:  # “at 5 and at 6”
                     return None
                 is_behind = start > 0 and end == len(words)
                 if said and rest and (clause := self._timed(rest, said, is_behind=is_behind, grammar=grammar)):
                     return [clause]
+                alone = when_alone(named, grammar) if rest and not said and len(named) >= _SHORTEST else ""
+                if alone and (clause := self._reminded(rest, alone)):
+                    return [clause]
         return None
 
     def _timed(self, rest: str, schedule: str, *, grammar: Grammar, is_behind: bool) -> _Clause | None:
-        reminders = [one for one in self._clauses(rest) if one.acts[0].intent == "remind"]
-        if reminders:
-            best = max(reminders, key=lambda one: one.rank)
-            return replace(best, acts=(Act("remind", {**best.acts[0].arguments, "schedule": schedule}),))
+        if reminder := self._reminded(rest, schedule):
+            return reminder
         task = re.sub(rf"^(?:{grammar.timed})\s+", "", rest, flags=re.IGNORECASE)
         read = self._chain(task)
         if not read or isinstance(read, Refusal) or (is_behind and read[-1].is_open):
@@ -240,6 +242,16 @@ class _Reader:
             return None
         act = Act("schedule", {"schedule": schedule, "task": self._shown(task, raw=True)})
         return _Clause((act,), min(clause.sure for clause in read), 0)
+
+    def _reminded(self, rest: str, schedule: str) -> _Clause | None:
+        clauses = self._clauses(rest)
+        reminders = [
+            one for one in clauses if one.acts[0].intent == "remind" and "schedule" not in one.acts[0].arguments
+        ]
+        if not reminders:
+            return None
+        best = max(reminders, key=lambda one: one.rank)
+        return replace(best, acts=(Act("remind", {**best.acts[0].arguments, "schedule": schedule}),))
 
     def _chain(self, text: str) -> _Chained:
         """Read the clauses of a wish. Of several ways to cut it, the one with the shortest clauses counts."""

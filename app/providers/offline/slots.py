@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -9,8 +10,9 @@ from typing import Any
 
 from app.base import resources
 from app.base.values import dataclass
+from app.providers.offline.days import day
 from app.providers.offline.grammar import Grammar
-from app.providers.offline.timing import duration, number
+from app.providers.offline.timing import duration, number, when, when_alone
 from app.providers.offline.world import World, general_names, known_folder
 
 Value = Any
@@ -297,6 +299,24 @@ def _address(words: Words) -> Fit:
     return NO if is_file else (words.text.strip() if said["scheme"] else f"https://{words.text.strip()}", 1.0)
 
 
+def _site(words: Words) -> Fit:
+    """The address of a web site, which may be said by its name. A program of that name comes first."""
+    found = site(words.low) or site(words.bare.casefold())
+    return (found["url"], 0.98) if found else _address(words)
+
+
+def _searched(words: Words) -> Fit:
+    """A web site by its name: the address at which it searches for {words}."""
+    address = (site(words.low) or {}).get("search", "")
+    return (address, 1.0) if address else NO
+
+
+def site(said: str) -> Mapping[str, Any]:
+    """Return a row of `resources/offline/sites.toml` by one of its names; {} for other words."""
+    known = resources.table("offline/sites.toml", resources.Table)
+    return next((row for name, row in known.items() if said == name or said in row["words"]), {})
+
+
 def _command(words: Words) -> Fit:
     first = words.text.split()[0] if words.text.split() else ""
     if words.is_quoted:
@@ -355,6 +375,29 @@ def _city(words: Words) -> Fit:
     return (min(found, key=len), 1.0) if found else NO
 
 
+def _ours(words: Words) -> Fit:
+    """Something of the person's, such as “my passport”."""
+    has_owner = not set(words.low.split()).isdisjoint(words.grammar.words["ours"])
+    return _text(words) if has_owner else NO
+
+
+def _moment(words: Words) -> Fit:
+    """A time for later, as schedules take it."""
+    said = when(words.low, words.grammar) or when_alone(words.low, words.grammar)
+    return (said, 1.0) if said else NO
+
+
+def _clock(words: Words) -> Fit:
+    """A time of day, such as “5 pm” or “tomorrow at 9”."""
+    said, _ = _moment(words)
+    return (said, 1.0) if re.fullmatch(r"(?:at|today|tomorrow) \d+:\d\d", said) else NO
+
+
+def _day(words: Words) -> Fit:
+    found = day(words.low, words.grammar, datetime.date.today())
+    return (found.isoformat(), 1.0) if found else NO
+
+
 def _sum(words: Words) -> Fit:
     from app.providers.offline import sums
 
@@ -401,11 +444,17 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "ending": _ending,
     "endings": _endings,
     "address": _address,
+    "site": _site,
+    "searched": _searched,
     "command": _command,
     "number": _number,
     "seconds": _seconds,
     "keys": _keys,
     "city": _city,
+    "ours": _ours,
+    "moment": _moment,
+    "clock": _clock,
+    "day": _day,
     "sum": _sum,
     "measure": _measure,
     "unit": _unit,

@@ -69,6 +69,7 @@ class Phrasebook:
     """The sentences of one language."""
 
     def __init__(self, language: str) -> None:
+        self.language = language
         self.word = words_in(language)
         self._file = "phrases" if language == ENGLISH else f"phrases_{language}"
         self._marks = str.maketrans("“”", self.table("quotes")["marks"])
