@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,8 @@ _PLACED = ("path", "source", "second", "name")
 class PlannedCall:
     """One planned call. `phrase` names the sentences about it; `what` fills them.
 
-    `otherwise` is the call to make if what this call looks for is not there. `must_show` is "opened" or "closed": the
+    `otherwise` is the call to make if what this call looks for is not there, `unready` the one to make if its tool is
+    not set up. `must_show` is "opened" or "closed": the
     step has worked only if the receipt says so about a window.
     """
 
@@ -42,6 +43,7 @@ class PlannedCall:
     phrase: str = ""
     what: str = ""
     otherwise: PlannedCall | None = None
+    unready: PlannedCall | None = None
     must_show: str = ""
 
 
@@ -84,9 +86,16 @@ def understood(wish: str, world: World) -> Understood:
     steps = planned(read, world)
     if isinstance(steps, Refusal):
         return steps
+    if any(step.unready for step in steps):
+        steps = _set_up(steps, world.unready())
     if world.tools and any(step.tool not in world.tools for step in steps):
         return Refusal("left_out", wish)
     return Plan(steps)
+
+
+def _set_up(steps: tuple[PlannedCall, ...], unready: Collection[str]) -> tuple[PlannedCall, ...]:
+    """Return the steps with those exchanged whose tool is not set up."""
+    return tuple(step.unready if step.unready and step.tool in unready else step for step in steps)
 
 
 def shown(wish: str, world: World) -> dict[str, object]:
@@ -241,6 +250,10 @@ def _unplanned(given: Mapping[str, Any]) -> Made:
     return _made("unplan_all" if "all" in given else "unplan_about" if "about" in given else "unplan", given)
 
 
+def _web_search(given: Mapping[str, Any]) -> Made:
+    return _made("web_search", {**given, "words": urllib.parse.quote_plus(given["query"])})
+
+
 def _on_site(given: Mapping[str, Any]) -> Made:
     address = given["url"].replace("{words}", urllib.parse.quote_plus(given["query"]))
     return _made("search_site", {**given, "url": address})
@@ -280,9 +293,9 @@ def _call(step: Mapping[str, Any], given: Mapping[str, Any]) -> PlannedCall:
     arguments |= {
         name: [str(arguments[name])] for name in step.get("many", ()) if not isinstance(arguments[name], list)
     }
-    otherwise = _call(step["otherwise"], given) if "otherwise" in step else None
+    otherwise, unready = (_call(step[name], given) if name in step else None for name in ("otherwise", "unready"))
     what = str(_filled(step.get("what", ""), {name: _told(value) for name, value in given.items()}))
-    return PlannedCall(step["tool"], arguments, step["phrase"], what, otherwise, step.get("must_show", ""))
+    return PlannedCall(step["tool"], arguments, step["phrase"], what, otherwise, unready, step.get("must_show", ""))
 
 
 def _filled(said: str, given: Mapping[str, Any]) -> Value:
@@ -388,6 +401,7 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
     "find_files": _found_files,
     "wait": _waited,
     "search_site": _on_site,
+    "web_search": _web_search,
     "remember": _kept,
     "unplan": _unplanned,
     "set_theme": _look,

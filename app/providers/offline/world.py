@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from app.base import resources
@@ -15,7 +16,8 @@ class World:
     """What is there. An empty tuple means that nothing is known of its kind, so that any name may be meant.
 
     `programs` are the names of installed programs, `windows` the title and program of each open window, the one in
-    front first, `apps` the id and name of each small app that Wisp made, `tools` the names of all tools. `has_part`:
+    front first, `apps` the id and name of each small app that Wisp made, `tools` the names of all tools. `unready`
+    returns those that need something that is not set up; it blocks. `has_part`:
     the person attached a part of the screen to the wish.
     """
 
@@ -23,6 +25,7 @@ class World:
     windows: tuple[tuple[str, str], ...] = ()
     apps: tuple[tuple[str, str], ...] = ()
     tools: frozenset[str] = frozenset()
+    unready: Callable[[], Collection[str]] = tuple
     workspace: str = ""
     has_part: bool = False
 
