@@ -34,6 +34,9 @@ def answer(topic: str, given: Mapping[str, Any], book: Phrasebook, now: datetime
             return book.talk("disk", free=_amount(free.free, book), total=_amount(free.total, book))
         case "battery":
             return _charged(book)
+        case "locate":
+            lead = "\n" if len(given["paths"]) > 1 else ""
+            return book.talk("locate", paths=lead + "\n".join(given["paths"])).replace(" \n", "\n")
     return book.talk(topic, time=f"{now:%H:%M}", date=book.date(now), name=name)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from app.base import resources
+from app.base.named_files import FileIndex
 from app.base.values import dataclass, field, replace
+from app.providers.offline.finding import Sought
+from app.providers.offline.placing import Placer
 from app.providers.offline.reading import Act, Refusal, is_deed, read_wish
 from app.providers.offline.slots import IT
 from app.providers.offline.timing import length
@@ -75,15 +78,18 @@ def is_undo(reading: Understood) -> bool:
 
 def understood(wish: str, world: World) -> Understood:
     """Return what a wish asks for: calls, an answer in words, to go on, or why nothing is done."""
+    world = replace(world, files=FileIndex(Path.home()))
     read = read_wish(wish, world)
     if isinstance(read, Refusal):
         return read
     first = read[0]
     if first.intent == "resume":
         return Resume()
+    if first.intent == "locate":
+        return _located(wish, first, world)
     if not is_deed(first.intent):
         return Talk(first.intent, first.arguments)
-    steps = planned(read, world)
+    steps = planned(wish, read, world)
     if isinstance(steps, Refusal):
         return steps
     if any(step.unready for step in steps):
@@ -114,9 +120,10 @@ def shown(wish: str, world: World) -> dict[str, object]:
 Made = Sequence[PlannedCall] | Refusal
 
 
-def planned(acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refusal:
+def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refusal:
     """Return the calls of all acts in order, or why there are none. Answers in words are no calls."""
     steps: list[PlannedCall] = []
+    placer, made_here = Placer(wish, world), set[str]()
     named = ""
     for before, act in zip((None, *acts), acts, strict=False):
         is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
@@ -126,13 +133,17 @@ def planned(acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refu
             return Refusal("of_what")
         if act.intent == "remind" and "schedule" not in act.arguments:
             return Refusal("when", str(act.arguments["text"]))
-        made = _steps(_resolved(act, named), world)
+        placed = placer.placed(_resolved(act, named), made_here)
+        if isinstance(placed, Refusal):
+            return placed
+        made = _steps(placed, world)
         if is_in_terminal and act.intent == "execute_command":  # because it is meant to run in that terminal
             made = _made("run_in_terminal", act.arguments)[1:]
         if isinstance(made, Refusal):
             return made
         steps += made
         named = _named(made[-1]) or named
+        made_here |= {one for step in made for one in _left_behind(step)}
     return tuple(steps)
 
 
@@ -145,6 +156,27 @@ def _named(step: PlannedCall) -> str:
     paths = {name: value[0] if isinstance(value, list) else str(value) for name, value in step.arguments.items()}
     into, source = paths.get("destination", ""), paths.get("source", "")
     return f"{into}{source.rpartition('/')[2]}" if into.endswith("/") else into or paths.get("path", "")
+
+
+def _left_behind(step: PlannedCall) -> Iterator[str]:
+    """Yield the paths that a step may make, and their names alone."""
+    for name in ("path", "destination", "text"):
+        for path in _listed(step.arguments.get(name, "")):
+            yield from (path, path.rstrip("/").rpartition("/")[2])
+
+
+def _listed(value: Value) -> list[str]:
+    return value if isinstance(value, list) else [str(value)]
+
+
+def _located(wish: str, act: Act, world: World) -> Understood:
+    """Return the answer to where a file is."""
+    placer, sought = Placer(wish, world), act.arguments["part"]
+    said = sought.said if isinstance(sought, Sought) else str(sought)
+    paths = placer.told(sought)
+    if not paths and "otherwise" in act.arguments:  # because what somebody remembers may be meant, and no file
+        return Plan(tuple(_made(act.arguments["otherwise"], {"query": said})))
+    return Talk("locate", {"paths": list(paths)}) if paths else Refusal("no_file", said)
 
 
 def _steps(act: Act, world: World) -> Made:
@@ -326,6 +358,15 @@ def _terminals() -> frozenset[str]:
 
 def _files(intent: str, given: Mapping[str, Any]) -> Made:
     found = _placed(given)
+    if "fresh" in found:
+        found["destination"] = found.pop("fresh")
+        carried = _carried(intent, found)
+        made = _made("make_folder", {"path": found["destination"]})
+        return carried if isinstance(carried, Refusal) else [*made, *carried]
+    return _carried(intent, found)
+
+
+def _carried(intent: str, found: dict[str, Any]) -> Made:
     if intent == "rename":
         source, new = str(found["source"]), str(found["destination"])
         found["destination"] = new if "/" in new else f"{source[: source.rfind('/') + 1]}{new}"
@@ -335,7 +376,8 @@ def _files(intent: str, given: Mapping[str, Any]) -> Made:
         found["source"] = [found["source"], found["second"]]
     elif "*" in (pattern := str(found.get("source", ""))):
         folder, _, named = pattern.rpartition("/")
-        there = sorted(file.name for file in Path(folder).expanduser().glob(named) if file.is_file())
+        files = (file for one in named.split("|") for file in Path(folder).expanduser().glob(one) if file.is_file())
+        there = sorted({file.name for file in files})
         if not there:
             return Refusal("no_files", pattern)
         found["source"] = [f"{folder}/{name}" for name in there]
@@ -363,8 +405,9 @@ def _typed_into(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
 
 
 def _drag(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
-    found = _made("computer_drag", given)
-    is_point = any(re.fullmatch(r"\d+,\d+", str(place)) for place in given.values())
+    ends = {name: place if isinstance(place, str) else f"{place[0]},{place[1]}" for name, place in given.items()}
+    found = _made("computer_drag", ends)
+    is_point = any(re.fullmatch(r"\d+,\d+", place) for place in ends.values())
     return [replace(one, arguments={**one.arguments, "space": "screen"}) for one in found] if is_point else found
 
 

@@ -79,7 +79,7 @@ class Refusal:
     """The whole wish is declined. `kind` names the reason, `part` the words that it is about.
 
     `program` is an installed program that they name, `can` the first of several clauses that could be done alone,
-    `limit` the most that could be done at once.
+    `limit` the most that could be done at once, `offers` the wishes that would say it clearly.
     """
 
     kind: str
@@ -87,6 +87,7 @@ class Refusal:
     program: str = ""
     can: str = ""
     limit: str = ""
+    offers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

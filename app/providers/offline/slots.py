@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app.base import resources
+from app.base.drives import is_drive_word
 from app.base.values import dataclass
 from app.providers.offline.days import day
+from app.providers.offline.finding import Several, Sought, described, find_folder, globs
 from app.providers.offline.grammar import Grammar
 from app.providers.offline.timing import duration, number, when, when_alone
 from app.providers.offline.world import World, general_names, known_folder
@@ -25,6 +27,7 @@ _PLAIN_NAME = re.compile(r"[\w+#&'’.:/ -]+")
 _CLAUSE = re.compile(r"[,;:!?]\s|\.\s")
 """Marks that no name holds without quotation marks."""
 _MOST_WORDS = 6
+_SHORT_NAME = 4
 _LIKE = 80
 _FILE = re.compile(r"[^\s/\\][^/\\\n]*\.(?=\w*[a-z])\w{1,5}", re.IGNORECASE)
 _PATH = re.compile(r"(?:~|\.{1,2})?/[^\n]*|wisp:/[^\n]*")
@@ -226,7 +229,7 @@ def _folder(words: Words) -> Fit:
     head, slash, rest = name.partition("/")
     if known := words.grammar.listed("folders", head):
         return f"{known_folder(known, head)}{slash}{rest}", 1.0
-    if _PATH.fullmatch(name):
+    if _PATH.fullmatch(name) or (is_drive_word(name) and not words.is_quoted):
         return name, 0.95
     is_there = words.world.file(name) if words.is_name else ""
     return (is_there or name, 0.95 if is_there else 0.7) if words.is_name and len(name.split()) <= 4 else NO
@@ -235,6 +238,15 @@ def _folder(words: Words) -> Fit:
 def _place(words: Words) -> Fit:
     value, sure = _folder(words)
     return (value, sure) if sure >= 0.95 else NO
+
+
+def _stored(words: Words) -> Fit:
+    """A folder that is there, wherever in the home folder."""
+    value, sure = _folder(words)
+    if sure >= 0.95 or not sure:
+        return value, sure
+    found = find_folder(value, words.world)
+    return NO if isinstance(found, Several) and found.is_missing else (value, 0.9)
 
 
 def _in_known_folder(name: str, words: Words) -> str:
@@ -255,18 +267,27 @@ def _file(words: Words) -> Fit:
         if there := words.world.file(named):
             return there, 1.0
     is_file = _FILE.fullmatch(name) or (name.count("/") and not name.endswith("/"))
-    return (
-        (_in_known_folder(name, words), 0.95)
-        if is_file and _address(words)[1] < 1
-        else (name, 0.6)
-        if words.is_quoted
-        else NO
-    )
+    if is_file and _address(words)[1] < 1:
+        return _in_known_folder(name, words), 0.95
+    if words.is_quoted:
+        return name, 0.6
+    sought = described(name, words.grammar)
+    return (sought, 0.9) if sought else NO
 
 
 def _any(words: Words) -> Fit:
+    """A file or folder by its whole name, with or without its ending, or by words of it."""
     value, sure = _file(words)
-    return (value, sure) if sure else (words.bare, 0.8) if words.is_name else NO
+    if sure and not (words.is_quoted and sure < 0.95):
+        return value, sure
+    return (Sought(words.bare, tuple(words.bare.casefold().split())), 0.8) if words.is_name else NO
+
+
+def _stem(words: Words) -> Fit:
+    """A file by its name without the ending, which no other word says to be one."""
+    is_short = words.is_name and not words.is_quoted and len(words.bare.split()) <= _SHORT_NAME
+    is_plain = is_short and _PLAIN_NAME.fullmatch(words.bare) and not _FILE.fullmatch(words.bare)
+    return (Sought(words.bare, tuple(words.bare.casefold().split())), 0.75) if is_plain else NO
 
 
 def _new(words: Words) -> Fit:
@@ -282,6 +303,12 @@ def _part(words: Words) -> Fit:
 def _ending(words: Words) -> Fit:
     known = words.grammar.listed("endings", words.low.lstrip("."))
     return (f"*.{known}", 1.0) if known else NO
+
+
+def _kind(words: Words) -> Fit:
+    """All files of a kind, such as `pictures`."""
+    known = words.grammar.listed("plurals", words.low)
+    return (globs(known), 1.0) if known else NO
 
 
 def _endings(words: Words) -> Fit:
@@ -437,8 +464,11 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "menu": _menu,
     "folder": _folder,
     "place": _place,
+    "stored": _stored,
     "file": _file,
     "any": _any,
+    "stem": _stem,
+    "kind": _kind,
     "new": _new,
     "part": _part,
     "ending": _ending,

@@ -216,7 +216,7 @@ class Phrasebook:
     def near(self, refusal: Refusal) -> list[str]:
         """Return what can be said instead, made from what was said. The web answers questions, no orders."""
         if refusal.kind not in _HAVE_NEAR:
-            return []
+            return list(refusal.offers)
         table, part = self.table("near"), re.sub(r"[“”„?.!]", "", refusal.part).strip(" …")
         said = [refusal.can] if refusal.can else []
         if not said and refusal.program:

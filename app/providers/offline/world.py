@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from app.base import resources
+from app.base.named_files import FileIndex, NamedFile
 from app.base.values import dataclass
 
 
@@ -17,8 +18,8 @@ class World:
 
     `programs` are the names of installed programs, `windows` the title and program of each open window, the one in
     front first, `apps` the id and name of each small app that Wisp made, `tools` the names of all tools. `unready`
-    returns those that need something that is not set up; it blocks. `has_part`:
-    the person attached a part of the screen to the wish.
+    returns those that need something that is not set up; it blocks. `has_part`: the person attached a part of the
+    screen to the wish. `files` are the names in the home folder, which are read when a wish needs them.
     """
 
     programs: tuple[str, ...] = ()
@@ -28,6 +29,11 @@ class World:
     unready: Callable[[], Collection[str]] = tuple
     workspace: str = ""
     has_part: bool = False
+    files: FileIndex | None = None
+
+    def named(self) -> tuple[tuple[str, NamedFile], ...]:
+        """Return all files and folders in the home folder, each with its name in lower case."""
+        return self.files.all() if self.files else ()
 
     def is_open(self, name: str) -> bool:
         """Return whether a window of that title or program is open. A part of either is enough."""
