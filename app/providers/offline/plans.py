@@ -31,8 +31,9 @@ _PLACED = ("path", "source", "second", "name")
 class PlannedCall:
     """One planned call. `phrase` names the sentences about it; `what` fills them.
 
-    `otherwise` is the call to make if what this call looks for is not there. `must_show` is "opened" or "closed": the
-    step has worked only if the receipt says so about a window.
+    `otherwise` is the call to make if what this call looks for is not there. `must_show` is "opened", "closed" or
+    "changed": the step has worked only if the receipt says so about a window, or about anything. The window with the
+    title `besides` does not count.
     """
 
     tool: str
@@ -41,6 +42,7 @@ class PlannedCall:
     what: str = ""
     otherwise: PlannedCall | None = None
     must_show: str = ""
+    besides: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
