@@ -37,8 +37,8 @@ class PlannedCall:
     """One planned call. `phrase` names the sentences about it; `what` fills them.
 
     `otherwise` is the call to make if what this call looks for is not there, `unready` the one to make if its tool is
-    not set up. `must_show` is "opened" or "closed": the
-    step has worked only if the receipt says so about a window.
+    not set up. `must_show` is "opened", "closed" or "changed": the step has worked only if the receipt says so about a
+    window, or about anything. The window with the title `besides` does not count.
     """
 
     tool: str
@@ -48,6 +48,7 @@ class PlannedCall:
     otherwise: PlannedCall | None = None
     unready: PlannedCall | None = None
     must_show: str = ""
+    besides: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

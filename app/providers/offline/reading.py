@@ -207,7 +207,8 @@ class _Reader:
                 first = at + lead[0].count(" ") + 1 if lead else len(words)
                 for end in range(min(first + _MOST_NAME, len(words)), first, -1):
                     name, fits = fit("opened", self._words(" ".join(words[first:end]).strip(" ,:"), grammar))
-                    rest = " ".join([*words[:at], *words[end:]])
+                    mark = "," if at and words[end - 1].endswith(",") else ""  # or else two clauses become one
+                    rest = f"{' '.join(words[:at])}{mark} {' '.join(words[end:])}".strip()
                     read = self._chain(rest) if fits and rest else None
                     if read and not isinstance(read, Refusal) and (at == 0 or not read[-1].is_open):
                         return [_Clause((Act("go_into", {"name": name}),), fits, 0), *read]

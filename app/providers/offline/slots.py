@@ -15,7 +15,7 @@ from app.providers.offline.days import day
 from app.providers.offline.finding import Several, Sought, described, find_folder, globs
 from app.providers.offline.grammar import Grammar
 from app.providers.offline.timing import duration, number, when, when_alone
-from app.providers.offline.world import World, general_names, known_folder
+from app.providers.offline.world import IN_FRONT, World, general_names, known_folder
 
 Value = Any
 Fit = tuple[Value, float]
@@ -129,7 +129,7 @@ def _known(words: Words) -> Fit:
 
 def _window(words: Words) -> Fit:
     if words.low in words.grammar.words["pronouns"]:
-        return "active", 1.0
+        return IN_FRONT, 1.0
     name = words.bare
     if words.world.is_open(name):
         return name, 1.0
@@ -139,11 +139,14 @@ def _window(words: Words) -> Fit:
     return (name, 0.6) if words.is_name else NO
 
 
+def _shown(words: Words) -> Fit:
+    """A window that is there."""
+    return (words.bare, 1.0) if words.world.is_open(words.bare) else NO
+
+
 def _opened(words: Words) -> Fit:
     """A program or a window that is there."""
-    if words.world.is_open(words.bare):
-        return words.bare, 1.0
-    return _known(words)
+    return _shown(words) if words.world.is_open(words.bare) else _known(words)
 
 
 def _own(words: Words) -> Fit:
@@ -159,6 +162,12 @@ def _control(words: Words) -> Fit:
     if _POINT.fullmatch(words.low) and not words.is_quoted:
         return NO
     return (name, 0.8 if not words.is_quoted else 0.9) if words.is_name else NO
+
+
+def _button(words: Words) -> Fit:
+    """What can be pressed on the screen: no key."""
+    is_key = not words.is_quoted and re.fullmatch(words.grammar.words["on_keyboard"], words.bare, re.IGNORECASE)
+    return NO if is_key else _control(words)
 
 
 def _field(words: Words) -> Fit:
@@ -448,9 +457,11 @@ def _unit(words: Words) -> Fit:
 _KINDS: dict[str, Callable[[Words], Fit]] = {
     "program": _program,
     "known": _known,
+    "shown": _shown,
     "opened": _opened,
     "window": _window,
     "control": _control,
+    "button": _button,
     "field": _field,
     "label": _label,
     "proper": _proper,

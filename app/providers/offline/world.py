@@ -9,7 +9,11 @@ from pathlib import Path
 
 from app.base import resources
 from app.base.named_files import FileIndex, NamedFile
+from app.base.program_kinds import is_of_kind
 from app.base.values import dataclass
+
+IN_FRONT = "active"
+"""What the tools call the window in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,10 @@ class World:
         return self.files.all() if self.files else ()
 
     def is_open(self, name: str) -> bool:
-        """Return whether a window of that title or program is open. A part of either is enough."""
+        """Return whether a window of that title, program or kind is open. A part of the first two is enough."""
         low = name.casefold()
+        if any(is_of_kind(program, low) for _, program in self.windows):
+            return True
         return len(low) > _SHORTEST and any(low in f"{title}\n{program}".casefold() for title, program in self.windows)
 
     def apps_called(self, said: str) -> tuple[tuple[str, str], ...]:
