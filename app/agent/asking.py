@@ -25,6 +25,7 @@ from app.protocol.spec import Effect
 _SHOWN_CHARS = 160
 _WHOLE = (
     Subject.SETTINGS,
+    Subject.SESSION,
     Subject.WARNING,
     Subject.KEEPING,
     Subject.COMMAND,
@@ -175,8 +176,8 @@ def question(needs: Sequence[Need], act: Action, language: str = "", by: str = "
     `by` is the name of the agent that does it through Wisp, as it calls itself; "" for Wisp.
     """
     by = clip_line(by, _OBJECT_CHARS).translate(_MARKS)
-    deed = _Asker(language, by).question(act)
     words = words_in(language, "words")
+    deed = _Asker(language, by).question(act).followed_by(_unsaved(act, words))
     named = [need for need in needs if need.subject not in _WHOLE and need.subject.value in words["let"]]
     if not named:
         return deed
@@ -184,6 +185,14 @@ def question(needs: Sequence[Need], act: Action, language: str = "", by: str = "
     lets = [str(words["let"][kind]).format(name=_names(named, kind, words)) for kind in kinds]
     begin = str(words["let_begin_by"]).format(by=by) if by else str(words["let_begin"])
     return deed.within(f"{str(words['and']).join(lets)}? {deed.text}", begin=begin)
+
+
+def _unsaved(act: Action, words: Mapping[str, Any]) -> str:
+    """Return which windows would lose unsaved changes, where the act ends what is open; "" if none shows any."""
+    if Effect.ENDS not in act.effects or not act.controls:
+        return ""
+    titles = dict.fromkeys(control.window.title for control in act.controls)
+    return str(words["unsaved"]).format(windows=", ".join(_called(title, "", words) for title in titles))
 
 
 class _Asker:

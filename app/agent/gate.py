@@ -30,7 +30,7 @@ from app.base.values import dataclass, replace
 from app.base.withheld import WITHHELD
 from app.desktop.elements import SECRET
 from app.protocol.call import GateRefusal, JsonValue, ToolCall, ToolResult
-from app.protocol.spec import HARMLESS, Effect, ToolSpec
+from app.protocol.spec import HARMLESS, Effect, ScreenAim, ToolSpec
 from app.services.files import origins
 from app.tools.registry import Audit, Registry
 
@@ -142,7 +142,7 @@ _CIRCLING = (
 _CHANGED = "What it would act on has changed meanwhile."
 _SCREEN, _WORKSPACE = "screen", "workspace"
 _UNATTENDED = "It needs your permission, and you were not there to give it."
-_ONCE = frozenset({Subject.SETTINGS, Subject.KEEPING, Subject.SENDING})
+_ONCE = frozenset({Subject.SETTINGS, Subject.SESSION, Subject.KEEPING, Subject.SENDING})
 """What a yes allows for this one call only."""
 
 
@@ -382,6 +382,8 @@ class PermissionGate:
             return True
         seen = tuple(await self._judges.resolve.seen(case.call, aim))
         now = self._judges.policy.decide(case.call, case.spec, seen, self._trust())
+        if aim is ScreenAim.UNSAVED:  # because the person may have saved meanwhile
+            return all(one in case.seen for one in seen) and now.decision is not Decision.DENY
         return seen == case.seen and now.decision is not Decision.DENY
 
     def _keep(self, case: _Case, scope: Scope, trust: Trust) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import mimetypes
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -28,8 +29,10 @@ _log = logging.getLogger(__name__)
 
 _PICTURE_WIDTH_PX = 480
 _PICTURE_HEIGHT_PX = 200
-_NOWHERE = (ScreenAim.PROGRAM, ScreenAim.AWAY)
+_NOWHERE = (ScreenAim.PROGRAM, ScreenAim.AWAY, ScreenAim.UNSAVED)
 """Aims that have no place on the screen."""
+_UNSAVED = re.compile(r"^\s*[*•●]|\*(?=\s|$)")
+"""How titles tell of unsaved changes: `*notes.txt`, `● notes.txt`, `notes.txt* - Kate`, `notes.txt *`."""
 
 
 class PageInspector(Protocol):
@@ -77,6 +80,8 @@ async def _shown(controller: DesktopController) -> tuple[Owner, ...]:
 async def _seen(controller: DesktopController, call: ToolCall, aim: ScreenAim) -> tuple[Control, ...]:
     if aim is ScreenAim.PROGRAM:
         return _started(controller, call)
+    if aim is ScreenAim.UNSAVED:
+        return _unsaved(controller)
     try:
         met = [] if aim in _NOWHERE else await _met(controller, call, aim)
     except NeedsPerson:
@@ -88,6 +93,16 @@ async def _seen(controller: DesktopController, call: ToolCall, aim: ScreenAim) -
         last = met[-1]
         controller.key_targets.keep(call.id, last.element, last.landing, is_known=last.scene.has_answered)
     return tuple(map(_described, met))
+
+
+def _unsaved(controller: DesktopController) -> tuple[Control, ...]:
+    """Return the windows with unsaved changes, as far as their titles tell."""
+    windows = [one for one in controller.backend.windows.all() if not one.is_own and _UNSAVED.search(one.title)]
+    owner = controller.backend.apps.owner
+    return tuple(
+        Control(window=ControlWindow(title=one.title, app=one.app, ref=one.ref, owner=owner(one.pid, one.app)))
+        for one in windows
+    )
 
 
 def _started(controller: DesktopController, call: ToolCall) -> tuple[Control, ...]:

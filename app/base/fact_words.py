@@ -22,6 +22,7 @@ from app.base.facts import (
     FieldHolds,
     Holding,
     KeyboardIn,
+    MachineState,
     Made,
     Named,
     Ran,
@@ -91,7 +92,7 @@ def failure_of(facts: Sequence[Fact], words: Translations = ENGLISH) -> str:
 
 def came_of(facts: Sequence[Fact], typed: str = "") -> tuple[Phrase, ...]:
     """Return what came of an act, the most telling first. That a text that was `typed` shows is no result."""
-    kinds: tuple[Callable[[Sequence[Fact]], Iterable[Phrase]], ...] = (_runs, _dialogs, _windows, _controls)
+    kinds: tuple[Callable[[Sequence[Fact]], Iterable[Phrase]], ...] = (_states, _runs, _dialogs, _windows, _controls)
     told = list(dict.fromkeys(phrase for kind in kinds for phrase in kind(facts)))
     value = value_of(facts, typed)
     told += [Phrase("it shows {value!r} now", {"value": clip_line(value, _CHARS)})] if value else []
@@ -127,6 +128,10 @@ def in_a_sentence(phrases: Iterable[Phrase], words: Translations = ENGLISH) -> s
 
 def _has_end(text: str) -> bool:
     return text.rstrip("”“\"'").endswith((".", "?", "!", "…"))
+
+
+def _states(facts: Sequence[Fact]) -> Iterator[Phrase]:
+    yield from (fact.what for fact in facts if isinstance(fact, MachineState))
 
 
 def _runs(facts: Sequence[Fact]) -> Iterator[Phrase]:

@@ -474,6 +474,17 @@ class Made(Fact):
     was_there: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class MachineState(Fact):
+    """What the machine itself was read to be: its volume, network, battery and others, as a sentence for everybody."""
+
+    what: Phrase
+
+    @property
+    def said(self) -> str:
+        return self.what.for_models
+
+
 def said(facts: Iterable[Fact]) -> str:
     """Return the sentences for models, one after the other."""
     return " ".join(sentence for fact in facts if (sentence := fact.said))
@@ -498,7 +509,7 @@ _KINDS: Mapping[str, type[Any]] = {
         WindowChanged, DialogClosed, DialogAsks, Shows, StateNow, ValueNow, KeyboardIn, Became, ControlChanged, Came,
         Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Removed, TakenBack, Proposed, Missing, Several,
         NotAllowed, Failed, ListedWindows, ShownThings, Listed, Brought, Ran, Planned, Made, Named, Candidate,
-        ListedWindow, ShownThing, Phrase,
+        ListedWindow, ShownThing, MachineState, Phrase,
     )
 }  # fmt: skip
 

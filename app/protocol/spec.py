@@ -34,6 +34,8 @@ class Effect(StrEnum):
     DESKTOP = "desktop"
     TALKS = "talks"
     SETTINGS = "settings"
+    ENDS = "ends"
+    """It ends what is open. The person is asked about each such call, whatever they said before."""
 
 
 HARMLESS = frozenset({Effect.READS, Effect.TALKS})
@@ -99,7 +101,7 @@ class ScreenAim(StrEnum):
     `POINT`: a place on the screen. `ELEMENT`: an element given by its ref. `FOCUS`: the element with the keyboard
     focus. `ENDS`: both ends of a drag. `MENU`: an entry of a menu bar. `PROGRAM`: a program that the tool starts.
     `AWAY`: the focused element, because the tool takes the focus away from it. `WINDOW`: a window by its title, which
-    takes the focus away too. `NONE`: nothing that the policy could
+    takes the focus away too. `UNSAVED`: all windows that show unsaved changes. `NONE`: nothing that the policy could
     look at before, or steps that it judges one by one.
     """
 
@@ -111,6 +113,7 @@ class ScreenAim(StrEnum):
     PROGRAM = "program"
     AWAY = "away"
     WINDOW = "window"
+    UNSAVED = "unsaved"
     NONE = ""
 
 

@@ -15,11 +15,11 @@ from typing import Protocol, runtime_checkable
 from app.base import facts, signs
 from app.base.clock import Clock, backoff_s
 from app.base.errors import Cancelled, NeedsPerson, Remedy, ToolFailed, WispError
-from app.base.facts import Fact, Failed, Rehearsed, Undoable
+from app.base.facts import Fact, Failed, NotAllowed, Rehearsed, Undoable
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
-from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, failed, not_run, tool_error
+from app.protocol.call import Block, GateRefusal, JsonValue, ToolCall, ToolResult, failed, not_run, tool_error
 from app.protocol.dialects.tags import nearest
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.tools.registry import Audit, Registry, TurnContext, unkept
@@ -70,8 +70,14 @@ class Gate(Protocol):
         ...
 
 
+_YOURS = (
+    "Nothing was done: what ends the session needs your answer to a question, and no program may write that. "
+    'Say it in Wisp, or in a terminal: wisp do "shut down"'
+)
+
+
 class WrittenByThePerson:
-    """Allows every call. It is for calls that a program or a person wrote.
+    """Allows every call but those that end the session. It is for calls that a program or a person wrote.
 
     The audit log records that the person allowed them.
     """
@@ -80,6 +86,8 @@ class WrittenByThePerson:
         self._audit = audit
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
+        if Effect.ENDS in spec.effects_of(call):
+            return GateRefusal(_YOURS, NotAllowed(is_unattended=True), Phrase(_YOURS))
         if not spec.effects_of(call) <= HARMLESS:
             await self._audit("allowed", {"tool": call.name, "arguments": dict(call.arguments), "by": STARTED_BY_HAND})
         return ""

@@ -163,7 +163,7 @@ class CallAnalyzer:
         found: set[Consequence] = set()
         if any(one.holds(self._own_combinations() | listed_chords("session")) for one in keys):
             found.add(Consequence.SESSION)
-        if spec.gesture is Gesture.HOVER or not controls:
+        if spec.gesture is Gesture.HOVER or spec.aim is ScreenAim.UNSAVED or not controls:
             return found
         if any(control.window.is_own for control in controls):
             found.add(Consequence.OWN)
@@ -275,6 +275,8 @@ def _of_files(act: Action, said: str) -> Iterator[Need]:
 
 def _of_what_lasts(call: ToolCall, spec: ToolSpec, act: Action) -> Iterator[Need]:
     """Yield what an act needs for what it keeps beyond the task, and for what the model itself warns of."""
+    if Effect.ENDS in act.effects:
+        yield Need(Subject.SESSION, spec.name, spec.name, is_nameable=False)
     if Effect.SETTINGS in act.effects or spec.is_always_asked:
         key = f"{spec.name}\0{sorted(map(str, call.arguments.items()))}"
         yield Need(Subject.SETTINGS, key, spec.name, is_nameable=spec.is_powerless)

@@ -12,6 +12,8 @@ from app.protocol.spec import HARMLESS
 
 _AFTER_READING = frozenset({Subject.TYPING, Subject.KEEPING})
 """What needs a grant only once others' words were read."""
+ALWAYS_ASKED = frozenset({Subject.SESSION})
+"""What no plan, grant or rule of the person permits: only their answer to this very question."""
 _ONCE_A_TASK = (Subject.HOST, "")
 """In ask mode, one answer counts for all hosts until others' words were read."""
 
@@ -22,9 +24,7 @@ def decide(mode: Mode, act: Action, trust: Trust) -> tuple[Decision, tuple[Need,
         return Decision.DENY, (), wall
     if mode is Mode.PLAN and not act.effects <= HARMLESS:
         return Decision.DENY, (), None
-    if trust.is_planned:
-        return Decision.ALLOW, (), None
-    wanted = tuple(need for need in act.needs if _asks(mode, need, trust))
+    wanted = tuple(need for need in act.needs if need.subject in ALWAYS_ASKED or _asks(mode, need, trust))
     return (Decision.ASK if wanted else Decision.ALLOW), wanted, None
 
 
@@ -42,6 +42,8 @@ def answers(need: Need, mode: Mode, trust: Trust) -> frozenset[tuple[Subject, st
 
 def _asks(mode: Mode, need: Need, trust: Trust) -> bool:
     """Return whether the person must be asked for this."""
+    if trust.is_planned:
+        return False
     if granted(need, trust) in trust.grants:
         return False
     if need.subject is Subject.SETTINGS or (need.is_outward and trust.secrets):

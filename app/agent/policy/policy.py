@@ -152,7 +152,8 @@ class Policy:
             return Verdict(Decision.DENY, sentence, by, act=act, hint=asking.instead(_PLAN), advice=advice)
         if by_itself is Decision.ALLOW:
             return Verdict(Decision.ALLOW, "", by, act=act)
-        if not trust.secrets and (rule := next((r for r in self._book.of(Decision.ALLOW) if self._fits(r, act)), None)):
+        is_open = not trust.secrets and decision.ALWAYS_ASKED.isdisjoint(need.subject for need in needs)
+        if is_open and (rule := next((r for r in self._book.of(Decision.ALLOW) if self._fits(r, act)), None)):
             return self._by_rule(rule, act)
         return Verdict(Decision.ASK, asking.of_needs(needs, act, trust, self.language), by, needs=needs, act=act)
 

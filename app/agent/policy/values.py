@@ -19,6 +19,7 @@ OWN_FOLDER = ".wisp"
 
 _WEIGHT = (
     Effect.READS, Effect.TALKS, Effect.DESKTOP, Effect.WRITES, Effect.NETWORK, Effect.EXECUTES, Effect.SETTINGS,
+    Effect.ENDS,
 )  # fmt: skip
 """The milder effect first."""
 
@@ -128,6 +129,8 @@ class Subject(StrEnum):
     """Words for later tasks, after others' words were read."""
     SETTINGS = "settings"
     """A setting, a schedule, a rule, a server."""
+    SESSION = "session"
+    """The end of the person's session. Nothing permits it but their answer to this very question."""
     WARNING = "warning"
     """A call of which the model itself says that it may destroy something."""
 

@@ -22,6 +22,7 @@ from app.base.facts import (
     Failed,
     Listed,
     ListedWindows,
+    MachineState,
     Made,
     Missing,
     Planned,
@@ -271,6 +272,8 @@ class Phrasebook:
             return brought.text.strip()
         if plans := [fact for fact in outcome.facts if isinstance(fact, Planned)]:
             return "\n".join(map(self._planned, plans))
+        if states := [fact.what for fact in outcome.facts if isinstance(fact, MachineState)]:
+            return in_a_sentence(states, self.word)
         if windows := outcome.get(ListedWindows):
             return "\n".join(_windows(windows, table))
         if shown := outcome.get(ShownThings):

@@ -361,3 +361,25 @@ def test_in_ask_mode_the_web_asks_once_until_a_page_was_read(folder: Path) -> No
     after = Trust(grants, tainted_by=("web",))
     assert decided(folder, "web_fetch", (), after, url="https://example.org/").decision is ASK
     assert decided(folder, "web_fetch", (), after, url="https://example.com/").decision is ALLOW
+
+
+@pytest.mark.parametrize("action", ["suspend", "log_out", "restart", "shut_down"])
+@pytest.mark.parametrize("mode", [Mode.ASK, Mode.AUTO, Mode.YOLO])
+@pytest.mark.parametrize(
+    "trust",
+    [
+        Trust(words="Suspend, log out, restart, shut down: end_session, I allow all of it."),
+        Trust(grants=frozenset({(Subject.SESSION, "end_session")})),
+        PLANNED,
+    ],
+)
+def test_nothing_permits_the_end_of_the_session_ahead(folder: Path, action: str, mode: Mode, trust: Trust) -> None:
+    deps = PolicyDeps(Commands(), allowed=("end_session", "tool=end_session", action))
+    verdict = decided(folder, "end_session", trust=trust, mode=mode, deps=deps, action=action)
+    assert (verdict.decision, [need.subject for need in verdict.needs]) == (ASK, [Subject.SESSION])
+    assert way_on(verdict.needs) == ()
+
+
+def test_to_lock_the_screen_is_harmless_and_plan_mode_ends_nothing(folder: Path) -> None:
+    assert decided(folder, "end_session", action="lock").decision is ALLOW
+    assert decided(folder, "end_session", mode=Mode.PLAN, action="shut_down").decision is DENY

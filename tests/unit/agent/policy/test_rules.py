@@ -130,3 +130,11 @@ def test_a_damaged_file_of_grants_allows_nothing_and_is_not_overwritten(tmp_path
     with pytest.raises(NeedsPerson, match="cannot be used"):
         saved.add([Need(Subject.HOST, "example.com", "example.com")])
     assert "everything" in file.read_text(encoding="utf-8")
+
+
+def test_no_rule_permits_the_end_of_the_session(tmp_path: Path) -> None:
+    policy = _policy(tmp_path, '[[rule]]\nthen = "allow"\ntool = "end_session"', Mode.YOLO)
+    spec = registry().find("end_session")
+    assert spec is not None
+    call = ToolCall("c1", spec.name, {"action": "restart"})
+    assert policy.decide(call, spec, (), Trust(is_planned=True)).decision is Decision.ASK
