@@ -175,6 +175,8 @@ def _located(wish: str, act: Act, world: World) -> Understood:
     placer, sought = Placer(wish, world), act.arguments["part"]
     said = sought.said if isinstance(sought, Sought) else str(sought)
     paths = placer.told(sought)
+    if not paths and act.arguments.get("otherwise") == "question":
+        return Refusal("question", wish)
     if not paths and "otherwise" in act.arguments:  # because what somebody remembers may be meant, and no file
         return Plan(tuple(_made(act.arguments["otherwise"], {"query": said})))
     return Talk("locate", {"paths": list(paths)}) if paths else Refusal("no_file", said)

@@ -206,8 +206,9 @@ class _Reader:
                 lead = re.match(rf"(?:{grammar.within})(?= )", " ".join(words[at:]), re.IGNORECASE)
                 first = at + lead[0].count(" ") + 1 if lead else len(words)
                 for end in range(min(first + _MOST_NAME, len(words)), first, -1):
-                    name, fits = fit("opened", self._words(" ".join(words[first:end]).strip(" ,:"), grammar))
-                    mark = "," if at and words[end - 1].endswith(",") else ""  # or else two clauses become one
+                    name, fits = fit("opened", self._words(" ".join(words[first:end]).strip(" ,;:."), grammar))
+                    last = words[end - 1][-1:]
+                    mark = last if at and last in (",", ";", ".") else ""  # or else two clauses become one
                     rest = f"{' '.join(words[:at])}{mark} {' '.join(words[end:])}".strip()
                     read = self._chain(rest) if fits and rest else None
                     if read and not isinstance(read, Refusal) and (at == 0 or not read[-1].is_open):
