@@ -17,7 +17,7 @@ from app.providers.offline.placing import Placer
 from app.providers.offline.reading import Act, Refusal, is_deed, read_wish
 from app.providers.offline.slots import IT
 from app.providers.offline.timing import length
-from app.providers.offline.world import World
+from app.providers.offline.world import IN_FRONT, World
 
 Value = str | int | float | bool | list[str]
 _BUTTONS = {"right": "right_click", "middle": "middle_click"}
@@ -125,16 +125,19 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
     """Return the calls of all acts in order, or why there are none. Answers in words are no calls."""
     steps: list[PlannedCall] = []
     placer, made_here = Placer(wish, world), set[str]()
-    named = ""
-    for before, act in zip((None, *acts), acts, strict=False):
+    last = world.last.file
+    for before, said in zip((None, *acts), acts, strict=False):
+        act = _at_window(said, world if before is None else World())
         is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
-        if IT in act.arguments.values() and not named:
+        if act.intent == "open_app" and act.arguments["name"] == IT and not last and before is None:
+            act = replace(act, arguments={"name": world.last.program or IT})
+        if IT in act.arguments.values() and not last:
             return Refusal("which", "it")
         if act.intent == "remind" and not act.arguments["text"]:
             return Refusal("of_what")
         if act.intent == "remind" and "schedule" not in act.arguments:
             return Refusal("when", str(act.arguments["text"]))
-        placed = placer.placed(_resolved(act, named), made_here)
+        placed = placer.placed(_resolved(act, last), made_here)
         if isinstance(placed, Refusal):
             return placed
         made = _steps(placed, world)
@@ -143,16 +146,24 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
         if isinstance(made, Refusal):
             return made
         steps += made
-        named = _named(made[-1]) or named
+        last = named(made[-1]) or last
         made_here |= {one for step in made for one in _left_behind(step)}
     return tuple(steps)
+
+
+def _at_window(act: Act, world: World) -> Act:
+    """Return the act with the window that “it” means: the one that was named before this wish, or the one in front."""
+    if act.arguments.get("title") != IT:
+        return act
+    last = world.last.window
+    return replace(act, arguments={**act.arguments, "title": last if last and world.is_open(last) else IN_FRONT})
 
 
 def _resolved(act: Act, named: str) -> Act:
     return replace(act, arguments={name: named if value == IT else value for name, value in act.arguments.items()})
 
 
-def _named(step: PlannedCall) -> str:
+def named(step: PlannedCall) -> str:
     """Return the file or folder that a step leaves behind, which “it” means in the next one; "" if there is none."""
     paths = {name: value[0] if isinstance(value, list) else str(value) for name, value in step.arguments.items()}
     into, source = paths.get("destination", ""), paths.get("source", "")

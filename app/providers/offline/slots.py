@@ -22,7 +22,7 @@ Fit = tuple[Value, float]
 """A value and how surely the words mean it: 1 for what is there, less for what only may be, 0 for what cannot be."""
 NO: Fit = ("", 0.0)
 IT = "\x00it"
-"""Stands for the file or folder that was named last."""
+"""Stands for what was named last."""
 _PLAIN_NAME = re.compile(r"[\w+#&'’.:/ -]+")
 _CLAUSE = re.compile(r"[,;:!?]\s|\.\s")
 """Marks that no name holds without quotation marks."""
@@ -128,6 +128,8 @@ def _known(words: Words) -> Fit:
 
 
 def _window(words: Words) -> Fit:
+    if words.low in words.grammar.words["it"]:
+        return IT, 1.0
     if words.low in words.grammar.words["pronouns"]:
         return IN_FRONT, 1.0
     name = words.bare
