@@ -197,6 +197,8 @@ def _steps(act: Act, world: World) -> Made:
     given = dict(act.arguments)
     if act.intent == "close_all":
         return _close_all(world)
+    if act.intent == "side_by_side":
+        return _side_by_side(given, world)
     if act.intent == "go_into" or (act.intent == "type_into" and "name" in given):
         return _gone_into(given, world)
     if act.intent in ("launch_app", "delete_app", "rename_widget"):
@@ -222,6 +224,17 @@ def _gone_into(given: Mapping[str, Any], world: World) -> Made:
 def _close_all(world: World) -> Made:
     titles = dict.fromkeys(title for title, _ in world.windows)
     return [_made("close_window", {"title": title})[0] for title in titles] or Refusal("which", "all windows")
+
+
+def _side_by_side(given: Mapping[str, Any], world: World) -> Made:
+    """Return the steps that put two windows beside each other: those that are named, or else the two in front."""
+    two = [str(given[side]) for side in ("left", "right") if side in given] or [one for one, _ in world.windows[:2]]
+    if len(two) < 2:
+        return Refusal("which", "windows")
+    return [
+        *_made("tile_window", {"title": two[0], "side": "left"}),
+        *_made("tile_window", {"title": two[1], "side": "right"}),
+    ]
 
 
 def _own_app(intent: str, given: Mapping[str, Any], world: World) -> Made:
@@ -335,6 +348,7 @@ def _acts() -> resources.Table:
 def _call(step: Mapping[str, Any], given: Mapping[str, Any]) -> PlannedCall:
     arguments: dict[str, Value] = {name: _filled(said, given) for name, said in step.get("arguments", {}).items()}
     arguments |= {name: int(str(arguments[name])) for name in step.get("numbers", ())}
+    arguments |= {name: str(arguments[name]) for name in step.get("texts", ())}
     arguments |= {name: True for name in step.get("flags", ())}
     arguments |= {
         name: [str(arguments[name])] for name in step.get("many", ()) if not isinstance(arguments[name], list)

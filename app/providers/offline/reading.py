@@ -31,7 +31,9 @@ _MOST_CHARS, _MOST_STEPS, _SHOWN = 4000, 40, 60
 _SURE, _PLAUSIBLE, _CORRECTED = 0.85, 0.6, 0.71
 _SHORTEST, _LONG, _SIGN, _MOST_JOINED = 4, 7, 2, 6
 _ELIDING = ("open_app", "close_window", "computer_key", "computer_click", "create_app")
-_MADE = frozenset({"computer_click", "computer_key", "type_into", "scroll", "close_all", "undo", "go_into"})
+_MADE = frozenset(
+    {"computer_click", "computer_key", "type_into", "scroll", "close_all", "undo", "go_into", "side_by_side"}
+)
 _AFTER_TEXT = frozenset(
     {
         "computer_key",

@@ -133,6 +133,8 @@ def _window(words: Words) -> Fit:
     if words.low in words.grammar.words["pronouns"]:
         return IN_FRONT, 1.0
     name = words.bare
+    if name.casefold() in words.grammar.words["others"] and not words.is_quoted and len(words.world.windows) > 1:
+        return words.world.windows[1][0], 1.0
     if words.world.is_open(name):
         return name, 1.0
     value, sure = _program(words)
