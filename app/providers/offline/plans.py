@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -26,6 +27,9 @@ _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _PLAIN_SCROLL, _WHOLE_SCROLL = 5, 100
 _MOST_PRESSES, _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 50, 0.001, 300
 _LONGEST_TIMER_S = 86_400
+_MOST_EDITED = 1_000_000
+_META = re.compile(r"[\\.+*?()|\[\]{}^$]")
+_DIFF_MARK = re.compile(r"[-<=+>\\]{3,}")
 _FIELDS = ("field", "box", "bar", "feld", "zeile", "leiste")
 """A name that ends so says already that it is a field."""
 _PLACED = ("path", "source", "second", "name")
@@ -211,6 +215,8 @@ def _steps(act: Act, world: World) -> Made:
         return special(given)
     if act.intent in ("move_file", "copy_file", "rename", "delete_file"):
         return _files(act.intent, given)
+    if act.intent == "replace_text":
+        return _text_replaced(given, world)
     return _made(act.intent, _placed(given))
 
 
@@ -394,12 +400,59 @@ def _files(intent: str, given: Mapping[str, Any]) -> Made:
     return _carried(intent, found)
 
 
-def _carried(intent: str, found: dict[str, Any]) -> Made:
-    if intent == "rename":
-        source, new = str(found["source"]), str(found["destination"])
-        found["destination"] = new if "/" in new else f"{source[: source.rfind('/') + 1]}{new}"
-    if "destination" in found and intent != "rename":
-        found["destination"] = str(found["destination"]).rstrip("/")
+def _packed(given: Mapping[str, Any]) -> Made:
+    """Return the step that packs files, into the archive that is named, else into one beside the first of them."""
+    found = _placed(given)
+    if refused := _gathered(found):
+        return refused
+    if "archive" not in found:
+        return _made("pack_files", found)
+    first = found["source"][0] if isinstance(found["source"], list) else str(found["source"])
+    if "/" not in found["archive"]:
+        found["archive"] = f"{first.rstrip('/')[: first.rstrip('/').rfind('/') + 1]}{found['archive']}"
+    return _made("pack_as", found)
+
+
+def _unpacked(given: Mapping[str, Any]) -> Made:
+    found = _placed(given)
+    if "fresh" in found:
+        found["destination"] = found.pop("fresh")
+    elif "destination" in found:
+        found["destination"] = f"{str(found['destination']).rstrip('/')}/"
+    return _made("unpack_into" if "destination" in found else "unpack_file", found)
+
+
+def _mentions(given: Mapping[str, Any]) -> Made:
+    return _made("mentions", {**given, "regex": "(?i)" + _META.sub(r"\\\g<0>", given["text"])})
+
+
+def _file_facts(given: Mapping[str, Any]) -> Made:
+    folder, _, name = str(given["path"]).rstrip("/").rpartition("/")
+    return _made("file_facts", {"path": folder or ".", "named": glob.escape(name)})
+
+
+def _text_replaced(given: Mapping[str, Any], world: World) -> Made:
+    """Return the step that replaces a text in all lines of a file that hold it."""
+    path, old, new = str(given["path"]), given["old"], given["new"]
+    try:
+        text = (Path(world.workspace or ".") / Path(path).expanduser()).read_text(encoding="utf-8")[:_MOST_EDITED]
+    except (OSError, ValueError):
+        return Refusal("no_file", path)
+    lines = [line for line in text.splitlines() if old in line]
+    if not lines or "\n" in old + new:
+        return Refusal("not_in_file", old)
+    marks = [(_escaped(line), _escaped(line.replace(old, new))) for line in lines]
+    diff = "\n".join(f"------- SEARCH\n{line}\n=======\n{now}\n+++++++ REPLACE" for line, now in marks)
+    return _made("replace_text", {**given, "diff": diff})
+
+
+def _escaped(line: str) -> str:
+    """Return a line of a file as it stands in a diff, whose own marks it must not look like."""
+    return f"\\{line}" if _DIFF_MARK.match(line) else line
+
+
+def _gathered(found: dict[str, Any]) -> Refusal | None:
+    """Put all files that are meant under `source`. Returns why there are none."""
     if "second" in found:
         found["source"] = [found["source"], found["second"]]
     elif "*" in (pattern := str(found.get("source", ""))):
@@ -409,7 +462,17 @@ def _carried(intent: str, found: dict[str, Any]) -> Made:
         if not there:
             return Refusal("no_files", pattern)
         found["source"] = [f"{folder}/{name}" for name in there]
-    return _made(intent, found)
+    return None
+
+
+def _carried(intent: str, found: dict[str, Any]) -> Made:
+    if intent == "rename":
+        source, new = str(found["source"]), str(found["destination"])
+        found["destination"] = new if "/" in new else f"{source[: source.rfind('/') + 1]}{new}"
+    if "destination" in found and intent != "rename":
+        found["destination"] = str(found["destination"]).rstrip("/")
+    refused = _gathered(found)
+    return refused or _made(intent, found)
 
 
 def _click(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
@@ -470,6 +533,10 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
     "forget": partial(_memory, "forget"),
     "undo": lambda _: [PlannedCall("computer_key", {"keys": "ctrl+z"}, "undo_keys", "ctrl+z")],
     "find_files": _found_files,
+    "pack_files": _packed,
+    "unpack_file": _unpacked,
+    "mentions": _mentions,
+    "file_facts": _file_facts,
     "wait": _waited,
     "search_site": _on_site,
     "web_search": _web_search,

@@ -24,12 +24,14 @@ from app.protocol.message import CallClosed, CallDelta, CallOpened, Message, Rol
 from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline import OfflineProvider
 from app.providers.offline.world import World
+from app.tools.archives import ARCHIVES
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY, TASKS
 from app.tools.edit import EDITS
 from app.tools.exec import COMMANDS
 from app.tools.file import ARRANGEMENTS, FILES
 from app.tools.screen import SCREEN
+from app.tools.search import SEARCH
 from app.tools.watching import WATCHING
 from app.tools.windows import WINDOWS
 from tests.support.stage import FakeClock
@@ -39,6 +41,8 @@ SPECS = (
     *FILES.tools,
     *EDITS.tools,
     *ARRANGEMENTS.tools,
+    *ARCHIVES.tools,
+    *SEARCH.tools,
     *COMPUTER.tools,
     *WINDOWS.tools,
     *WATCHING.tools,
