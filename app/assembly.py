@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -13,8 +14,11 @@ from app.agent.policy.policy import PolicyDeps
 from app.base import paths, resources
 from app.base.clock import Clock
 from app.base.values import dataclass
+from app.desktop.backends import App, Window
+from app.desktop.choose import programs_here, windows_here
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from app.desktop.privacy import private_by
 from app.desktop.programs import names_of
 from app.features import loading
 from app.features.opened import OpenFeatures
@@ -24,7 +28,7 @@ from app.services.files import survey
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import standard_checkpoints
 from app.services.files.moving import Moves
-from app.services.files.places import Workspace
+from app.services.files.places import Workspace, is_named_secret
 from app.services.files.workspace import workspace_of
 from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
@@ -33,7 +37,7 @@ from app.services.sandbox.layout import Sandbox
 from app.services.tasks import Checklist
 from app.services.themes import Appearance
 from app.services.web.pages import Pages
-from app.settings.catalog import COMMAND_SANDBOX, LANGUAGE, MODE, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
+from app.settings.catalog import COMMAND_SANDBOX, LANGUAGE, MODE, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
 from app.settings.store import Settings
 from app.tools.computer import COMPUTER, Computer
 from app.tools.conversation import SAY, TASKS, Speech, Tasks
@@ -79,26 +83,49 @@ def undoables(*, has_screen: bool) -> list[Undoable]:
     return [Appearance(), *(one for _, several in added for one in several)]
 
 
-def looking(desktop: Desktop, workspace: Path) -> Look:
+def looking(desktop: Desktop, settings: Settings) -> Look:
     """Return what tells the offline provider which programs, windows, tools and things of Wisp's own there are now."""
-    tools = frozenset(spec.name for spec in registry())
 
     async def look() -> World:
-        return await desktop.glance(_seen, str(workspace), tools)
+        return await asyncio.to_thread(world_of, *await desktop.glance(_there), settings)
 
     return look
 
 
-async def _seen(controller: DesktopController, workspace: str, tools: frozenset[str]) -> World:
-    windows = [window for window in controller.backend.windows.all() if not window.is_own]
+def looking_only(settings: Settings) -> Look:
+    """Return what tells the same of this machine where the desktop itself is none that acts."""
+
+    async def look() -> World:
+        return await asyncio.to_thread(world_here, settings)
+
+    return look
+
+
+async def _there(controller: DesktopController) -> tuple[Sequence[App], Sequence[Window]]:
+    return controller.backend.apps.installed(), controller.backend.windows.all()
+
+
+def world_here(settings: Settings) -> World:
+    """Return what a sentence may name on this machine. Blocks."""
+    private = private_by(settings[PRIVATE_WINDOWS], is_named_secret)
+    return world_of(programs_here().installed(), windows_here(private), settings)
+
+
+def world_of(programs: Sequence[App], windows: Sequence[Window], settings: Settings) -> World:
+    """Return what a sentence may name. Blocks."""
     own = loading.each(lambda feature: tuple(feature.named()))
     return World(
-        programs=names_of(controller.backend.apps.installed()),
-        windows=tuple((window.title, window.app) for window in windows),
+        programs=names_of(programs),
+        windows=tuple((window.title, window.app) for window in windows if not window.is_own),
         apps=tuple(one for _, named in own for one in named),
-        tools=tools,
-        workspace=workspace,
+        tools=frozenset(spec.name for spec in registry()),
+        unready=_unready,
+        workspace=str(workspace_of(settings)),
     )
+
+
+def _unready() -> frozenset[str]:
+    return frozenset(name for _, names in loading.each(lambda feature: tuple(feature.unready())) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

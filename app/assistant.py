@@ -28,7 +28,17 @@ from app.agent.prompt import MachineFacts, ending
 from app.agent.recording import Archive, KeptFirst
 from app.agent.rewriting import SelectionRewriter
 from app.agent.session import Listener, Session, showable
-from app.assembly import Belongings, commands_of, handlers, judged_by, looking, nearby, registry, undoables
+from app.assembly import (
+    Belongings,
+    commands_of,
+    handlers,
+    judged_by,
+    looking,
+    looking_only,
+    nearby,
+    registry,
+    undoables,
+)
 from app.base import ids, paths
 from app.base.clipping import clip_line, named_in_short
 from app.base.clock import SystemClock
@@ -311,14 +321,14 @@ def assemble(
     policy = judged_by(settings, judge, allowed, processes.open_ports, is_own_desktop=is_own_desktop)
     conversation = ConversationRequests(policy)
     now = Current()
-    desktop = _desktop(settings, curtain, now, without_screen=without_screen)
+    desktop = _desktop(settings, curtain, now, dry_run=dry_run, without_screen=without_screen)
     journal = journal_of(settings, clock, chosen.model)
     own = _belongings(settings, chosen, desktop, conversation, processes, journal, now)
     tools = registry()  # now, because a feature that could not be opened has no tools
     executor, beside = _executors(own, settings, tools, dry_run=dry_run, without_screen=without_screen)
     dialect = by_name(_dialect_name(settings, chosen))
     if isinstance(chosen.provider, OfflineProvider):
-        chosen.provider.look = looking(desktop, workspace_of(settings))
+        chosen.provider.look = looking_only(settings) if without_screen else looking(desktop, settings)
     provider = own.features.around(chosen.provider, is_native=dialect.name == "native")
     parts = SessionDeps(
         provider=provider,
@@ -348,10 +358,13 @@ def assemble(
     return Assistant(session, tools, executor, own, journal, parts)
 
 
-def _desktop(settings: Settings, curtain: Curtain | None, now: Current, *, without_screen: bool) -> Desktop:
+def _desktop(
+    settings: Settings, curtain: Curtain | None, now: Current, *, dry_run: bool, without_screen: bool
+) -> Desktop:
     return open_desktop(
         curtain=curtain,
         dry_run=without_screen,
+        is_like_here=dry_run,
         stop_key=settings[STOP_KEY],
         is_portable=settings[BACKEND] == "portable",
         private=private_by(settings[PRIVATE_WINDOWS], places.is_named_secret),

@@ -135,7 +135,7 @@ def _states(facts: Sequence[Fact]) -> Iterator[Phrase]:
 
 
 def _runs(facts: Sequence[Fact]) -> Iterator[Phrase]:
-    """Say how a command ended, unless it ended well, and that something was there before it was to be made."""
+    """Say how a command ended, unless it ended well, and what was made for it or was there before."""
     ran, made = first(Ran, facts), first(Made, facts)
     if ran and ran.is_running:
         yield Phrase("it is still running")
@@ -146,6 +146,8 @@ def _runs(facts: Sequence[Fact]) -> Iterator[Phrase]:
             yield Phrase("ended by signal {signal}", {"signal": _signal(-ran.code)})
     if made and made.was_there:
         yield Phrase("it was there already")
+    elif made and not made.id:
+        yield Phrase("the folder {name!r} was missing and was made", {"name": made.name})
 
 
 def _signal(number: int) -> str:

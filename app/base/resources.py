@@ -143,6 +143,14 @@ def system_language() -> str:
     return chosen[:2].lower() if chosen[:2].isalpha() and chosen[2:3] in ("", "_", "-", ".") else ""
 
 
+def system_country() -> str:
+    """Return the country that the system's settings name, in two capital letters; "" if they name none."""
+    named = (os.environ.get(name, "") for name in ("LC_ALL", "LC_TIME", "LANG"))
+    chosen = next(filter(None, named), "") or locale.getlocale()[0] or ""
+    country = chosen[3:5]
+    return country if chosen[2:3] == "_" and country.isalpha() and country.isupper() else ""
+
+
 def _shaped(value: object, shape: Any, at: str) -> object:
     if shape is Any:
         return value

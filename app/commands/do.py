@@ -43,7 +43,7 @@ from app.options import on_a_display
 from app.protocol.call import JsonValue, Media
 from app.providers import profiles
 from app.providers.offline.wording import language_of
-from app.services.files.workspace import why_moved, workspace_of
+from app.services.files.workspace import why_moved
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui.presenter.cards import has_failed, known_of, told_of
@@ -188,20 +188,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _planned(task: str, settings: Settings) -> dict[str, object]:
     """Return the calls that a sentence becomes without a model, or the answer, or why nothing is done."""
-    from app.assembly import registry
-    from app.desktop.choose import programs_here
-    from app.desktop.programs import names_of
-    from app.features import loading
-    from app.providers.offline import plans, world
+    from app.assembly import world_here
+    from app.providers.offline import plans
 
-    own = loading.each(lambda feature: tuple(feature.named()))
-    there = world.World(
-        names_of(programs_here().installed()),
-        apps=tuple(one for _, named in own for one in named),
-        tools=frozenset(spec.name for spec in registry()),
-        workspace=str(workspace_of(settings)),
-    )
-    return plans.shown(task, there)
+    return plans.shown(task, world_here(settings))
 
 
 async def _carry_out(options: argparse.Namespace, settings: Settings, record: TranscriptFolder | None) -> TurnEnded:

@@ -345,8 +345,8 @@ class Finder:
     """Finds what fits the words that the person is typing: the result of a sum, programs, files."""
 
     def __init__(self) -> None:
+        from app.base.named_files import FileIndex
         from app.desktop.choose import programs_here
-        from app.services.files.searching import FileIndex
 
         self._programs = programs_here()
         self._files = FileIndex(Path.home())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.desktop.backends import Apps, Backend, Curtain
+from app.base.errors import NeedsPerson
+from app.desktop.backends import Apps, Backend, Curtain, Window
 from app.desktop.desktop import STOP_KEY, Desktop
 from app.desktop.privacy import Private, Veiled, private_by
 from app.desktop.takeover import Reserved, StopFlag, nothing_reserved
@@ -21,13 +25,15 @@ def open_desktop(
     *,
     curtain: Curtain | None = None,
     dry_run: bool = False,
+    is_like_here: bool = False,
     environment: Mapping[str, str] | None = None,
     stop_key: str = STOP_KEY,
     private: Private | None = None,
     reserved: Reserved = nothing_reserved,
     is_portable: bool = False,
 ) -> Desktop:
-    """Open the desktop of this session. With `dry_run`, nothing really happens on it.
+    """Open the desktop of this session. With `dry_run`, nothing really happens on it; `is_like_here`: it begins with
+    the windows and programs of this machine.
 
     `environment` (default: this process's) says which display to use, and is passed to programs that Wisp starts.
     `stop_key` is the chord that stops everything at once. `private` windows (default: those of password managers) are
@@ -38,7 +44,10 @@ def open_desktop(
     if dry_run:
         from app.desktop.headless import HeadlessDesktop
 
-        return Desktop(lambda stop: _veiled(HeadlessDesktop().backend(stop), unseen), curtain)
+        windows = windows_here(unseen) if is_like_here else ()
+        programs = programs_here().installed() if is_like_here else ()
+        shown = HeadlessDesktop(windows=windows, programs=programs)
+        return Desktop(lambda stop: _veiled(shown.backend(stop), unseen), curtain)
     environment = dict(os.environ if environment is None else environment)
 
     def make(stop: StopFlag) -> Backend:
@@ -106,6 +115,29 @@ def programs_here() -> Apps:
         from app.desktop.x11.apps import DesktopEntries
 
         return DesktopEntries(os.environ)
+
+
+def windows_here(private: Private) -> tuple[Window, ...]:
+    """Return the open windows, the one in front first, without private ones. Changes nothing, and blocks.
+
+    Returns () where only a desktop that is in use tells its windows: on Wayland, Windows and macOS.
+    """
+    if sys.platform == "win32" or sys.platform == "darwin" or "WAYLAND_DISPLAY" in os.environ:
+        return ()
+    else:
+        from app.desktop.x11.connection import Connection
+        from app.desktop.x11.windows import X11Windows
+
+        async def open_ones() -> tuple[Window, ...]:
+            with closing(Connection(os.environ)) as connection:
+                return X11Windows(connection).all()
+
+        with ThreadPoolExecutor(1) as apart:  # because the caller may run an event loop
+            try:
+                windows = apart.submit(lambda: asyncio.run(open_ones())).result()
+            except NeedsPerson:  # because there is no display
+                return ()
+        return tuple(window for window in windows if not private.hides_window(window))
 
 
 def desktop_apart() -> DesktopApart:

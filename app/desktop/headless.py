@@ -63,14 +63,24 @@ Deed = Moved | PressedDown | Released | Scrolled | Typed | Started
 
 
 class HeadlessDesktop:
-    """A desktop without a screen. `done` lists the low-level events in order; `picture` is its content."""
+    """A desktop without a screen. `done` lists the low-level events in order; `picture` is its content.
 
-    def __init__(self, picture: Frame | None = None, accessibility: Accessibility | None = None) -> None:
+    `windows` are open at its start, `programs` are installed.
+    """
+
+    def __init__(
+        self,
+        picture: Frame | None = None,
+        accessibility: Accessibility | None = None,
+        windows: Sequence[Window] = (),
+        programs: Sequence[App] = (),
+    ) -> None:
         whole = Rect(0, 0, _SIZE.width, _SIZE.height)
         self.picture = picture or Frame(whole, _GREY * _SIZE.area)
         self.done: list[Deed] = []
         self.text = ""
-        self.opened: list[Window] = []
+        self.opened = list(windows)
+        self.programs = tuple(programs) or _APPS
         self._accessibility = accessibility or NoAccessibility("This is a dry run without programs.")
 
     def backend(self, _stop: StopFlag) -> Backend:
@@ -254,7 +264,7 @@ class _Apps(HandedOverApps):
         self._desktop = desktop
 
     def installed(self) -> tuple[App, ...]:
-        return _APPS
+        return self._desktop.programs
 
     def command_line(self, app: App) -> tuple[str, ...]:  # noqa: ARG002
         return ()

@@ -147,12 +147,6 @@ def _sort_of(wanted: str, apps: Sequence[App]) -> list[App]:
     return [app for _order, app in sorted(found, key=lambda pair: pair[0])]
 
 
-def is_of_sort(window: Window, wanted: str) -> bool:
-    """Return whether `wanted` is a word for the kind of the window's program, such as `terminal` for xterm."""
-    alias = _alias_of(wanted)
-    return alias is not None and window.app.lower() in alias.first
-
-
 def _rank(app: App, first: tuple[str, ...]) -> int:
     names = (stem(app), *app.words)
     return next((rank for rank, name in enumerate(first) if name in names), len(first))

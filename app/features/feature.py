@@ -216,6 +216,10 @@ class Feature:
         """Return what can undo its changes of other things than files."""
         return ()
 
+    def unready(self) -> Collection[str]:
+        """Return the names of its tools that need something that the person has not set up. Blocks."""
+        return ()
+
     def named(self) -> Sequence[tuple[str, str]]:
         """Return the ids and names of things of its own that a sentence such as “open NAME” may mean. Blocks."""
         return ()

@@ -274,11 +274,13 @@ class Arrangements:
         sources, destinations = _arrange_texts(call, "source"), _arrange_texts(call, "destination")
         plan = partial(self._moves.plan, copies=copies, judged=turn.judged())
         steps = await asyncio.to_thread(plan, sources, destinations)
+        made: list[Place] = []
         if not call.flag("preview"):
-            await asyncio.to_thread(partial(self._moves.carry_out, steps, _origin(turn), call.name, copies=copies))
+            carry_out = partial(self._moves.carry_out, steps, _origin(turn), call.name, copies=copies)
+            made = await asyncio.to_thread(carry_out)
             what = {"from": [str(step.source.path) for step in steps], "to": [str(step.target.path) for step in steps]}
             await turn.audit("files_copied" if copies else "files_moved", what)
-        return _told(call, steps, copies=copies)
+        return _told(call, steps, made, copies=copies)
 
 
 def effects(call: ToolCall) -> frozenset[Effect]:
@@ -299,14 +301,15 @@ def _arrange_texts(call: ToolCall, name: str) -> list[str]:
     return found
 
 
-def _told(call: ToolCall, steps: Sequence[Step], *, copies: bool) -> ToolResult:
+def _told(call: ToolCall, steps: Sequence[Step], made: Sequence[Place], *, copies: bool) -> ToolResult:
     is_preview = call.flag("preview")
     lines = [f"{step.source.shown} → {step.target.shown}" for step in steps]
     verb = ("Would copy" if copies else "Would move") if is_preview else ("Copied" if copies else "Moved")
     held = sum(len(step.inner) for step in steps)
     inside = f" with {held} entries in folders" if held else ""
     more = f"\n… and {len(lines) - _TOLD} more" if len(lines) > _TOLD else ""
-    echo = f"{verb} {len(steps)}{inside}:\n" + "\n".join(lines[:_TOLD]) + more
+    fresh = f"\nMade the missing folder {', '.join(repr(place.shown) for place in made[:_TOLD])}." if made else ""
+    echo = f"{verb} {len(steps)}{inside}:\n" + "\n".join(lines[:_TOLD]) + more + fresh
     payload: dict[str, JsonValue] = {
         "count": len(steps),
         **_ends(steps),
@@ -314,7 +317,7 @@ def _told(call: ToolCall, steps: Sequence[Step], *, copies: bool) -> ToolResult:
         "paths": [step.target.shown for step in steps],
         "undoable": not is_preview,
     }
-    return ToolResult(True, call.name, payload, echo)
+    return ToolResult(True, call.name, payload, echo, facts=tuple(Made("", place.shown) for place in made))
 
 
 def _ends(steps: Sequence[Step]) -> dict[str, JsonValue]:

@@ -98,6 +98,14 @@ def _check(row: Row, screen: Screen, said: str) -> None:
         assert (screen.home / name).exists(), said
     for name in row.get("away", ()):
         assert not (screen.home / name).exists(), said
+    _check_windows(row, screen, said)
+    if "clipboard" in row:
+        assert eventually(lambda: _printed(screen, "xclip", "-o", "-selection", "clipboard") == row["clipboard"]), said
+    if "shows" in row:
+        assert eventually(lambda: _holds(row["in"], row["shows"], screen)), said
+
+
+def _check_windows(row: Row, screen: Screen, said: str) -> None:
     if row.get("window"):
         assert eventually(lambda: row["window"].casefold() in _titles(screen).casefold()), said + _titles(screen)
     if "gone" in row:
@@ -105,12 +113,10 @@ def _check(row: Row, screen: Screen, said: str) -> None:
         assert eventually(lambda: gone not in _titles(screen).splitlines()), said
     if "front" in row:
         assert eventually(lambda: row["front"] in _printed(screen, "xdotool", "getactivewindow", "getwindowname")), said
+    if "once" in row:
+        assert _titles(screen).splitlines().count(row["once"]) == 1, said
     if "fills" in row:
         assert eventually(lambda: _fills(row["fills"], screen)), said + _printed(screen, "wmctrl", "-lG")
-    if "clipboard" in row:
-        assert eventually(lambda: _printed(screen, "xclip", "-o", "-selection", "clipboard") == row["clipboard"]), said
-    if "shows" in row:
-        assert eventually(lambda: _holds(row["in"], row["shows"], screen)), said
 
 
 def _fills(wanted: list[str], screen: Screen) -> bool:

@@ -27,7 +27,7 @@ from app.agent.policy.values import (
     Tier,
     Trust,
 )
-from app.base import resources
+from app.base import drives, resources
 from app.base.errors import ToolFailed, WispError
 from app.base.phrases import Phrase
 from app.base.values import dataclass, field, replace
@@ -344,11 +344,20 @@ def _host(host: str, said: str) -> Need:
 
 
 def _folder(path: str, said: str) -> Need:
-    """Return the need to write at a path outside the workspace. The person names the file or its folder."""
+    """Return the need to write at a path outside the workspace. The person names the file, its folder or its drive."""
     folder, home = Path(path).parent, str(Path.home())
     ways = [path, str(folder), path.replace(home, "~", 1), str(folder).replace(home, "~", 1)]
-    ways += [Path(path).name, folder.name] if folder.is_relative_to(home) else []
+    ways += [Path(path).name, Path(path).stem, folder.name] if folder.is_relative_to(home) else _drive_names(path)
     return Need(Subject.FOLDER, str(folder), str(folder), is_named=naming.names_any(said, ways))
+
+
+def _drive_names(path: str) -> list[str]:
+    """Return how a person may name the drive that a path is on. “The USB stick” names the only one."""
+    plugged_in = drives.drives()
+    drive = next((one for one in plugged_in if Path(path).is_relative_to(one)), None)
+    if drive is None:
+        return []
+    return [drive.name, *(drives.drive_words() if len(plugged_in) == 1 else ())]
 
 
 def _names_document(said: str, title: str) -> bool:

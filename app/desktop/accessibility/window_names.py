@@ -8,8 +8,8 @@ from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Candidate, Missing, Named, Several
 from app.base.phrases import Phrase
+from app.base.program_kinds import is_of_kind
 from app.desktop.backends import Window
-from app.desktop.programs import is_of_sort
 
 _ALIKE = 78
 _NONE = "No window is open."
@@ -87,7 +87,11 @@ def _is_like(window: Window, wanted: str) -> bool:
     return max(fuzz.ratio(wanted, name) for name in names) >= _ALIKE
 
 
-_SURE = (_is_called, lambda window, app: window.app.lower() == app, _holds, is_of_sort)
+def _is_of_kind(window: Window, wanted: str) -> bool:
+    return is_of_kind(window.app, wanted)
+
+
+_SURE = (_is_called, lambda window, app: window.app.lower() == app, _holds, _is_of_kind)
 """How a name fits a window as it is written, the surest first. A resemblance counts only after a place in the name."""
 
 

@@ -69,7 +69,7 @@ class ScheduleTools:
         match call.text("action", "add"):
             case "list":
                 return await self._list()
-            case "remove":
+            case "remove" | "remove_all":
                 return await self._remove(call, turn)
         return await self._add(call, turn)
 
@@ -137,18 +137,35 @@ class ScheduleTools:
         return ToolResult(True, "cron", payload, "\n".join(lines) or "Nothing is scheduled.", facts=facts)
 
     async def _remove(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        if not call.has("id"):
-            raise ToolMisuse("Give the id of the schedule: action=list has it.")
-        job = await asyncio.to_thread(find_job, self._agenda, call.integer("id"))
-        named: dict[str, JsonValue] = {"action": "remove", "id": job.id, "title": job.title}
+        action = call.text("action")
+        if action == "remove" and not (call.has("id") or call.text("task").strip()):
+            raise ToolMisuse("Give the id of the schedule, or words of it as the task: action=list has both.")
+        jobs = await asyncio.to_thread(self._meant, call)
+        title = "; ".join(job.title for job in jobs)
+        named: dict[str, JsonValue] = {"action": action, "id": jobs[0].id, "title": title}
         if refusal := await turn.admit(ToolCall(unique("cancel_"), _CANCELLING, named)):
             return not_run(call.name, refusal)
-        job = await asyncio.to_thread(self._agenda.remove, job.id)
+        for job in jobs:
+            await asyncio.to_thread(self._agenda.remove, job.id)
+            await turn.audit("schedule_removed", {"id": job.id})
         await asyncio.to_thread(self._wind)
-        await turn.audit("schedule_removed", {"id": job.id})
-        return ToolResult(
-            True, "cron", {"id": job.id, "title": job.title}, f"Schedule {job.id} is removed: {job.title}"
-        )
+        told = "; ".join(f"{job.id}. {job.title}" for job in jobs)
+        gone = f"Schedule {told} is removed." if len(jobs) == 1 else f"{len(jobs)} schedules are removed: {told}."
+        return ToolResult(True, "cron", {"id": jobs[0].id, "title": title}, gone)
+
+    def _meant(self, call: ToolCall) -> list[Job]:
+        """Return what a call is to remove. Raises ToolFailed, which lists all, if nothing is meant, or several are."""
+        if call.has("id") and call.text("action") == "remove":
+            return [find_job(self._agenda, call.integer("id"))]
+        words = call.text("task").casefold().split() if call.text("action") == "remove" else []
+        jobs = [
+            job for job in self._agenda.all() if all(word in f"{job.title} {job.task}".casefold() for word in words)
+        ]
+        if not jobs:
+            raise _none_of(self._agenda.all(), f"“{' '.join(words)}”" if words else "")
+        if words and len(jobs) > 1:
+            raise ToolFailed(Phrase("Several schedules fit; say one by its number: {jobs}.", {"jobs": _told_of(jobs)}))
+        return jobs
 
     def _wind(self) -> str:
         return timer.set_for(self._agenda.next_due())
@@ -159,9 +176,17 @@ def find_job(agenda: Agenda, number: int) -> Job:
     jobs = agenda.all()
     if found := next((job for job in jobs if job.id == number), None):
         return found
-    there = "; ".join(clip_line(f"{job.id}. {job.title}", _TITLE_CHARS) for job in jobs[:_MOST_LISTED])
-    rest = "There is: {jobs}." if there else "Nothing is scheduled."
-    raise ToolFailed(Phrase(f"There is no schedule {{number}}. {rest}", {"number": str(number), "jobs": there}))
+    raise _none_of(jobs, str(number))
+
+
+def _none_of(jobs: Sequence[Job], named: str) -> ToolFailed:
+    """Return why nothing is removed: there is no schedule of that number or with those words."""
+    rest = "There is: {jobs}." if jobs else "Nothing is scheduled."
+    return ToolFailed(Phrase(f"There is no schedule {{number}}. {rest}", {"number": named, "jobs": _told_of(jobs)}))
+
+
+def _told_of(jobs: Sequence[Job]) -> str:
+    return "; ".join(clip_line(f"{job.id}. {job.title}", _TITLE_CHARS) for job in jobs[:_MOST_LISTED])
 
 
 def planned(job: Job) -> Planned:
@@ -182,7 +207,7 @@ def line_of(job: Job) -> str:
 def _effects_of_cron(call: ToolCall) -> frozenset[Effect]:
     """Return the effects of a call. A reminder only notifies the person; a removal is asked about later."""
     action = call.text("action", "add")
-    if action == "list" or (action == "remove" and not call.has("title")):
+    if action == "list" or (action != "add" and not call.has("title")):
         return frozenset({Effect.READS})
     is_reminder = action == "add" and reminded_of(call.text("task")) and not call.text("allow")
     return frozenset({Effect.TALKS, Effect.WRITES} if is_reminder else {Effect.SETTINGS})
@@ -200,6 +225,8 @@ def _told(call: ToolCall) -> Phrase:
     """Return what is agreed to: the task, its next times, and what it may do."""
     if call.text("action", "add") != "add":
         named = {"id": str(call.arguments.get("id", "")), "title": unquoted(call.text("title"), _TITLE_CHARS)}
+        if call.text("action") == "remove_all":
+            return Phrase("remove all schedules: {title}", named)
         return Phrase("remove the schedule {id}, “{title}”" if call.has("title") else "remove the schedule {id}", named)
     names = [f"“{unquoted(name, _SHOWN_CHARS)}”" for name in call.text("allow").split(";") if name.strip()]
     reminded = reminded_of(call.text("task"))
@@ -266,7 +293,12 @@ SCHEDULES = Family(
             is_lasting=True,
             execute=ScheduleTools.cron,
             attrs=(
-                Param("action", description="add if left out", choices=("add", "list", "remove"), otherwise="add"),
+                Param(
+                    "action",
+                    description="add if left out",
+                    choices=("add", "list", "remove", "remove_all"),
+                    otherwise="add",
+                ),
                 Param(
                     "schedule",
                     description="2026-11-24T09:00, in 2 hours, tomorrow 9:00, every 2 hours, daily 9:00, or cron",
@@ -275,7 +307,7 @@ SCHEDULES = Family(
                 Param("title", description="a few words for the person", aliases=("name",)),
                 Param("allow", description="what it may use without asking, by name: Text Editor; example.com; Send"),
                 Param("until", description="18:00; for a task that uses the screen, which waits for it until then"),
-                Param("id", ValueType.INTEGER, "which one to remove"),
+                Param("id", ValueType.INTEGER, "which one to remove; or words of it as the task"),
             ),
             body=Param("task", description="what to do then", close=Close.LAST, aliases=("prompt", "text")),
             examples=('<cron schedule="weekdays 8:30">Search the web for the weather in Oslo</cron>',),

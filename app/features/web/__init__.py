@@ -15,7 +15,7 @@ from app.features.feature import Feature, OpenFeature, Room
 from app.features.web.settings import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from app.base.findings import Finding
     from app.tools.registry import Family
@@ -39,6 +39,13 @@ class WebFeature(Feature):
 
         pages, search = Pages(own_ports=room.processes.open_ports), WebSearch(room.now, room.key_of)
         return OpenFeature(handlers=(Web(pages, search),))
+
+    def unready(self) -> Collection[str]:
+        from app.features.web.search import WebSearch
+        from app.settings.store import key_of, load
+
+        engines, _ = WebSearch(load, key_of).engines()
+        return () if engines else ("web_search",)
 
     def checks(self) -> Sequence[Callable[[], Finding]]:
         from app.features.web.search import check_search

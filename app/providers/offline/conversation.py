@@ -10,7 +10,7 @@ from app.base.facts import DialogAsks, Fact, NotAllowed, Rehearsed, WindowChange
 from app.base.values import dataclass, field
 from app.protocol.message import Author, CallOutcome, Message, Role, TextPart
 
-_UNVERIFIABLE, _CONFIRMED = "unverifiable", "confirmed"
+_UNVERIFIABLE, _CONFIRMED, _NO_EFFECT = "unverifiable", "confirmed", "suspected no-op"
 
 F = TypeVar("F", bound=Fact)
 
@@ -39,9 +39,15 @@ class StepOutcome:
     def is_unverifiable(self) -> bool:
         return self.proof == _UNVERIFIABLE
 
-    def shows(self, wanted: str) -> bool:
-        """Return whether a window "opened" or "closed"; True if `wanted` is ""."""
-        return not wanted or any(fact.event == wanted for fact in self.facts if isinstance(fact, WindowChanged))
+    def shows(self, wanted: str, besides: str | None = None) -> bool:
+        """Return whether a window "opened" or "closed", or anything "changed"; True if `wanted` is "".
+
+        What happens to a window with the title `besides` does not count.
+        """
+        if wanted == "changed":
+            return self.proof != _NO_EFFECT
+        changes = (fact for fact in self.facts if isinstance(fact, WindowChanged) and fact.title != besides)
+        return not wanted or any(fact.event == wanted for fact in changes)
 
     @property
     def is_dry(self) -> bool:

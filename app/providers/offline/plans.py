@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import urllib.parse
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from app.base import resources
+from app.base.named_files import FileIndex
 from app.base.values import dataclass, field, replace
+from app.providers.offline.finding import Sought
+from app.providers.offline.placing import Placer
 from app.providers.offline.reading import Act, Refusal, is_deed, read_wish
 from app.providers.offline.slots import IT
+from app.providers.offline.timing import length
 from app.providers.offline.world import World
 
 Value = str | int | float | bool | list[str]
@@ -31,8 +36,9 @@ _PLACED = ("path", "source", "second", "name")
 class PlannedCall:
     """One planned call. `phrase` names the sentences about it; `what` fills them.
 
-    `otherwise` is the call to make if what this call looks for is not there. `must_show` is "opened" or "closed": the
-    step has worked only if the receipt says so about a window.
+    `otherwise` is the call to make if what this call looks for is not there, `unready` the one to make if its tool is
+    not set up. `must_show` is "opened", "closed" or "changed": the step has worked only if the receipt says so about a
+    window, or about anything. The window with the title `besides` does not count.
     """
 
     tool: str
@@ -40,7 +46,9 @@ class PlannedCall:
     phrase: str = ""
     what: str = ""
     otherwise: PlannedCall | None = None
+    unready: PlannedCall | None = None
     must_show: str = ""
+    besides: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +79,30 @@ def is_undo(reading: Understood) -> bool:
 
 def understood(wish: str, world: World) -> Understood:
     """Return what a wish asks for: calls, an answer in words, to go on, or why nothing is done."""
+    world = replace(world, files=FileIndex(Path.home()))
     read = read_wish(wish, world)
     if isinstance(read, Refusal):
         return read
     first = read[0]
     if first.intent == "resume":
         return Resume()
+    if first.intent == "locate":
+        return _located(wish, first, world)
     if not is_deed(first.intent):
         return Talk(first.intent, first.arguments)
-    steps = planned(read, world)
+    steps = planned(wish, read, world)
     if isinstance(steps, Refusal):
         return steps
+    if any(step.unready for step in steps):
+        steps = _set_up(steps, world.unready())
     if world.tools and any(step.tool not in world.tools for step in steps):
         return Refusal("left_out", wish)
     return Plan(steps)
+
+
+def _set_up(steps: tuple[PlannedCall, ...], unready: Collection[str]) -> tuple[PlannedCall, ...]:
+    """Return the steps with those exchanged whose tool is not set up."""
+    return tuple(step.unready if step.unready and step.tool in unready else step for step in steps)
 
 
 def shown(wish: str, world: World) -> dict[str, object]:
@@ -103,23 +121,30 @@ def shown(wish: str, world: World) -> dict[str, object]:
 Made = Sequence[PlannedCall] | Refusal
 
 
-def planned(acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refusal:
+def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, ...] | Refusal:
     """Return the calls of all acts in order, or why there are none. Answers in words are no calls."""
     steps: list[PlannedCall] = []
+    placer, made_here = Placer(wish, world), set[str]()
     named = ""
     for before, act in zip((None, *acts), acts, strict=False):
         is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
         if IT in act.arguments.values() and not named:
             return Refusal("which", "it")
+        if act.intent == "remind" and not act.arguments["text"]:
+            return Refusal("of_what")
         if act.intent == "remind" and "schedule" not in act.arguments:
             return Refusal("when", str(act.arguments["text"]))
-        made = _steps(_resolved(act, named), world)
+        placed = placer.placed(_resolved(act, named), made_here)
+        if isinstance(placed, Refusal):
+            return placed
+        made = _steps(placed, world)
         if is_in_terminal and act.intent == "execute_command":  # because it is meant to run in that terminal
             made = _made("run_in_terminal", act.arguments)[1:]
         if isinstance(made, Refusal):
             return made
         steps += made
         named = _named(made[-1]) or named
+        made_here |= {one for step in made for one in _left_behind(step)}
     return tuple(steps)
 
 
@@ -134,6 +159,27 @@ def _named(step: PlannedCall) -> str:
     return f"{into}{source.rpartition('/')[2]}" if into.endswith("/") else into or paths.get("path", "")
 
 
+def _left_behind(step: PlannedCall) -> Iterator[str]:
+    """Yield the paths that a step may make, and their names alone."""
+    for name in ("path", "destination", "text"):
+        for path in _listed(step.arguments.get(name, "")):
+            yield from (path, path.rstrip("/").rpartition("/")[2])
+
+
+def _listed(value: Value) -> list[str]:
+    return value if isinstance(value, list) else [str(value)]
+
+
+def _located(wish: str, act: Act, world: World) -> Understood:
+    """Return the answer to where a file is."""
+    placer, sought = Placer(wish, world), act.arguments["part"]
+    said = sought.said if isinstance(sought, Sought) else str(sought)
+    paths = placer.told(sought)
+    if not paths and "otherwise" in act.arguments:  # because what somebody remembers may be meant, and no file
+        return Plan(tuple(_made(act.arguments["otherwise"], {"query": said})))
+    return Talk("locate", {"paths": list(paths)}) if paths else Refusal("no_file", said)
+
+
 def _steps(act: Act, world: World) -> Made:
     given = dict(act.arguments)
     if act.intent == "close_all":
@@ -144,6 +190,8 @@ def _steps(act: Act, world: World) -> Made:
         return _own_app(act.intent, given, world)
     if act.intent in ("create_app", "time_app"):
         return _created(given, world) if act.intent == "create_app" else _timed(given, world)
+    if act.intent == "cancel_timer":
+        return _cancelled(world)
     if special := _SPECIAL.get(act.intent):
         return special(given)
     if act.intent in ("move_file", "copy_file", "rename", "delete_file"):
@@ -205,26 +253,43 @@ def _timed(given: Mapping[str, Any], world: World) -> Made:
         return refused
     [made] = _created(timer, world)
     app = made.arguments.get("id") or made.arguments["name"]
-    return [made, *_made("time_app", {"id": app, "seconds": seconds, "length": _length(seconds)})]
+    return [made, *_made("time_app", {"id": app, "seconds": seconds, "length": length(seconds)})]
+
+
+def _cancelled(world: World) -> Made:
+    there = _of_sort(_acts()["templates"]["timer"][0], world)
+    if len(there) > 1:
+        return Refusal("several_apps", ", ".join(surface_id for surface_id, _ in there))
+    return _made("cancel_timer", {"id": there[0][0], "called": there[0][1]}) if there else Refusal("no_timer")
 
 
 def _beyond(seconds: float, least: float, most: float) -> Refusal | None:
     """Return why a length of time is not taken; None if it is."""
     if seconds < least:
-        return Refusal("too_short", _length(seconds))
-    return Refusal("range", _length(seconds), limit=_length(most)) if seconds > most else None
-
-
-def _length(seconds: float) -> str:
-    """Return a length of time as people write it in any language, such as `1 h 30 min`."""
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    parts = ((hours, "h"), (minutes, "min"), (round(rest, 3), "s"))
-    return " ".join(f"{count:.12g} {unit}" for count, unit in parts if count) or "0 s"
+        return Refusal("too_short", length(seconds))
+    return Refusal("range", length(seconds), limit=length(most)) if seconds > most else None
 
 
 def _memory(intent: str, given: Mapping[str, Any]) -> Made:
     return _made(f"{intent}_all", {}) if given.get("all") else _made(intent, given)
+
+
+def _kept(given: Mapping[str, Any]) -> Made:
+    """Return how a fact is kept. `about` stands before what is only a name."""
+    return _made("remember", {"text": given.get("text") or f"{given['about']} {given['called']}"})
+
+
+def _unplanned(given: Mapping[str, Any]) -> Made:
+    return _made("unplan_all" if "all" in given else "unplan_about" if "about" in given else "unplan", given)
+
+
+def _web_search(given: Mapping[str, Any]) -> Made:
+    return _made("web_search", {**given, "words": urllib.parse.quote_plus(given["query"])})
+
+
+def _on_site(given: Mapping[str, Any]) -> Made:
+    address = given["url"].replace("{words}", urllib.parse.quote_plus(given["query"]))
+    return _made("search_site", {**given, "url": address})
 
 
 def _menu(given: Mapping[str, Any]) -> Made:
@@ -239,7 +304,7 @@ def _found_files(given: Mapping[str, Any]) -> Made:
 def _waited(given: Mapping[str, Any]) -> Made:
     seconds = given["seconds"]
     refused = _beyond(seconds, _SHORTEST_WAIT_S, _LONGEST_WAIT_S)
-    return refused or _made("wait", {**given, "length": _length(seconds)})
+    return refused or _made("wait", {**given, "length": length(seconds)})
 
 
 def _look(given: Mapping[str, Any]) -> Made:
@@ -261,9 +326,9 @@ def _call(step: Mapping[str, Any], given: Mapping[str, Any]) -> PlannedCall:
     arguments |= {
         name: [str(arguments[name])] for name in step.get("many", ()) if not isinstance(arguments[name], list)
     }
-    otherwise = _call(step["otherwise"], given) if "otherwise" in step else None
+    otherwise, unready = (_call(step[name], given) if name in step else None for name in ("otherwise", "unready"))
     what = str(_filled(step.get("what", ""), {name: _told(value) for name, value in given.items()}))
-    return PlannedCall(step["tool"], arguments, step["phrase"], what, otherwise, step.get("must_show", ""))
+    return PlannedCall(step["tool"], arguments, step["phrase"], what, otherwise, unready, step.get("must_show", ""))
 
 
 def _filled(said: str, given: Mapping[str, Any]) -> Value:
@@ -294,6 +359,15 @@ def _terminals() -> frozenset[str]:
 
 def _files(intent: str, given: Mapping[str, Any]) -> Made:
     found = _placed(given)
+    if "fresh" in found:
+        found["destination"] = found.pop("fresh")
+        carried = _carried(intent, found)
+        made = _made("make_folder", {"path": found["destination"]})
+        return carried if isinstance(carried, Refusal) else [*made, *carried]
+    return _carried(intent, found)
+
+
+def _carried(intent: str, found: dict[str, Any]) -> Made:
     if intent == "rename":
         source, new = str(found["source"]), str(found["destination"])
         found["destination"] = new if "/" in new else f"{source[: source.rfind('/') + 1]}{new}"
@@ -303,7 +377,8 @@ def _files(intent: str, given: Mapping[str, Any]) -> Made:
         found["source"] = [found["source"], found["second"]]
     elif "*" in (pattern := str(found.get("source", ""))):
         folder, _, named = pattern.rpartition("/")
-        there = sorted(file.name for file in Path(folder).expanduser().glob(named) if file.is_file())
+        files = (file for one in named.split("|") for file in Path(folder).expanduser().glob(one) if file.is_file())
+        there = sorted({file.name for file in files})
         if not there:
             return Refusal("no_files", pattern)
         found["source"] = [f"{folder}/{name}" for name in there]
@@ -331,8 +406,9 @@ def _typed_into(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
 
 
 def _drag(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
-    found = _made("computer_drag", given)
-    is_point = any(re.fullmatch(r"\d+,\d+", str(place)) for place in given.values())
+    ends = {name: place if isinstance(place, str) else f"{place[0]},{place[1]}" for name, place in given.items()}
+    found = _made("computer_drag", ends)
+    is_point = any(re.fullmatch(r"\d+,\d+", place) for place in ends.values())
     return [replace(one, arguments={**one.arguments, "space": "screen"}) for one in found] if is_point else found
 
 
@@ -368,6 +444,10 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
     "undo": lambda _: [PlannedCall("computer_key", {"keys": "ctrl+z"}, "undo_keys", "ctrl+z")],
     "find_files": _found_files,
     "wait": _waited,
+    "search_site": _on_site,
+    "web_search": _web_search,
+    "remember": _kept,
+    "unplan": _unplanned,
     "set_theme": _look,
 }
 """The intents that become other calls, depending on what was said."""

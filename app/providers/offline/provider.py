@@ -27,6 +27,7 @@ from app.providers.offline.wording import (
     language_of,
     phrasebook,
 )
+from app.providers.offline.world import IN_FRONT
 
 _TAG = re.compile(r"<(?!\s)([^<>]*)(>)?")
 _TOKEN = re.compile(r"\s*\w{1,6}|\s*[^\w\s]|\s+")
@@ -134,6 +135,8 @@ def _current(said: Sequence[Exchange], read: Read) -> tuple[Understood, list[Ste
             reading = _before(said[:at], read)
         if isinstance(reading, Plan) and is_undo(reading):
             reading = _undoing(reading, said[:at], read)
+        if isinstance(reading, Plan) and at and said[at - 1].outcomes:
+            reading = _answering(reading, said[at - 1].outcomes[-1])
         if not isinstance(reading, Resume):
             is_idle = exchange is not said[-1] and not said[-1].outcomes
             return (Resume() if is_idle and not _has_more(reading, outcomes) else reading), outcomes
@@ -164,6 +167,14 @@ def _undoing(wish: Plan, said: Sequence[Exchange], read: Read) -> Understood:
         if done:
             return wish
     return Refusal("nothing_done")
+
+
+def _answering(wish: Plan, before: StepOutcome) -> Plan:
+    """Return “close without saving” as the answer to the dialog that the wish before it brought up and told."""
+    first = wish.steps[0]
+    is_meant = first.phrase == "close_unsaved" and first.arguments.get("title") == IN_FRONT
+    answer = _discarded(first, before) if is_meant else None
+    return Plan((answer, *wish.steps[1:])) if answer else wish
 
 
 _TAKEN_BACK = PlannedCall("undo_last_change", {}, "undo")
@@ -209,8 +220,9 @@ def _next(
         if len(steps) > 1 or is_told:
             found = text.format(steps=book.listed(steps[:done]), found=f"{book.ended(latest[-1])} {found}")
         return _declined(found, is_told=is_told and done == len(steps))
-    if latest and done and not latest[-1].is_dry and not latest[-1].shows(steps[done - 1].must_show):
-        told = book.doubted(steps[:done], steps[done - 1 : done], book.asked(latest[-1].dialog))
+    last = steps[done - 1]
+    if latest and done and not latest[-1].is_dry and not latest[-1].shows(last.must_show, last.besides):
+        told = book.doubted(steps[:done], [last], book.asked(latest[-1].dialog))
         return Reply(speech(told, "apologetic", book.answers(latest[-1].dialog)), "unverified")
     if done >= len(steps):
         return _finished(book, steps, [outcome for outcome in outcomes if outcome.ok])
@@ -227,8 +239,8 @@ def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> 
     for outcome in outcomes:
         step = tried[done] if done < len(tried) else None
         otherwise = step.otherwise if step and outcome.get(Missing) else None
-        if step and step.phrase == "close_unsaved" and (button := discarding(outcome)):
-            otherwise = replace(step, tool="computer_click", arguments={"target": button})
+        if step and step.phrase == "close_unsaved":
+            otherwise = _discarded(step, outcome)
         if step and step.phrase == "make":
             tried[done:] = as_made(step, outcome, tried[done + 1 :])
         is_retried = bool(otherwise) and not outcome.ok
@@ -240,6 +252,18 @@ def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> 
         if done < len(tried) and tried[done].phrase == "undo_keys" and outcome.get(Undoable):
             tried[done] = _TAKEN_BACK
     return tried, is_retried
+
+
+def _discarded(step: PlannedCall, outcome: StepOutcome) -> PlannedCall | None:
+    """Return the click that closes without saving, in the dialog that is open now; None without such a button.
+
+    It has worked only if more than the dialog closes.
+    """
+    dialog, button = outcome.dialog, discarding(outcome)
+    if dialog is None or not button:
+        return None
+    arguments = {"target": button}
+    return replace(step, tool="computer_click", arguments=arguments, must_show="closed", besides=dialog.title)
 
 
 def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> Reply:

@@ -12,7 +12,7 @@ from app.base.clipping import clip_line
 from app.base.values import dataclass, field, replace
 from app.providers.offline.grammar import Grammar, Match, grammars
 from app.providers.offline.slots import IT, OPEN_TEXTS, Words, fit, program_names
-from app.providers.offline.timing import when
+from app.providers.offline.timing import when, when_alone
 from app.providers.offline.world import World
 
 _QUOTED = re.compile(
@@ -79,7 +79,7 @@ class Refusal:
     """The whole wish is declined. `kind` names the reason, `part` the words that it is about.
 
     `program` is an installed program that they name, `can` the first of several clauses that could be done alone,
-    `limit` the most that could be done at once.
+    `limit` the most that could be done at once, `offers` the wishes that would say it clearly.
     """
 
     kind: str
@@ -87,6 +87,7 @@ class Refusal:
     program: str = ""
     can: str = ""
     limit: str = ""
+    offers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,8 @@ class _Reader:
                 first = at + lead[0].count(" ") + 1 if lead else len(words)
                 for end in range(min(first + _MOST_NAME, len(words)), first, -1):
                     name, fits = fit("opened", self._words(" ".join(words[first:end]).strip(" ,:"), grammar))
-                    rest = " ".join([*words[:at], *words[end:]])
+                    mark = "," if at and words[end - 1].endswith(",") else ""  # or else two clauses become one
+                    rest = f"{' '.join(words[:at])}{mark} {' '.join(words[end:])}".strip()
                     read = self._chain(rest) if fits and rest else None
                     if read and not isinstance(read, Refusal) and (at == 0 or not read[-1].is_open):
                         return [_Clause((Act("go_into", {"name": name}),), fits, 0), *read]
@@ -224,20 +226,22 @@ class _Reader:
             plain, _ = grammar.without_polite(text)
             words = plain.rstrip(" .!?").split(" ")
             for start, end in _spans(words, grammar):
-                said = when(" ".join(words[start:end]).strip(",:"), grammar)
+                named = " ".join(words[start:end]).strip(",:")
+                said = when(named, grammar)
                 rest = " ".join([*words[:start], *words[end:]]).strip(" ,:")
                 if rest.rpartition(" ")[2] in grammar.words["between"]:  # “at 5 and at 6”
                     return None
                 is_behind = start > 0 and end == len(words)
                 if said and rest and (clause := self._timed(rest, said, is_behind=is_behind, grammar=grammar)):
                     return [clause]
+                alone = when_alone(named, grammar) if rest and not said and len(named) >= _SHORTEST else ""
+                if alone and (clause := self._reminded(rest, alone)):
+                    return [clause]
         return None
 
     def _timed(self, rest: str, schedule: str, *, grammar: Grammar, is_behind: bool) -> _Clause | None:
-        reminders = [one for one in self._clauses(rest) if one.acts[0].intent == "remind"]
-        if reminders:
-            best = max(reminders, key=lambda one: one.rank)
-            return replace(best, acts=(Act("remind", {**best.acts[0].arguments, "schedule": schedule}),))
+        if reminder := self._reminded(rest, schedule):
+            return reminder
         task = re.sub(rf"^(?:{grammar.timed})\s+", "", rest, flags=re.IGNORECASE)
         read = self._chain(task)
         if not read or isinstance(read, Refusal) or (is_behind and read[-1].is_open):
@@ -246,6 +250,16 @@ class _Reader:
             return None
         act = Act("schedule", {"schedule": schedule, "task": self._shown(task, raw=True)})
         return _Clause((act,), min(clause.sure for clause in read), 0)
+
+    def _reminded(self, rest: str, schedule: str) -> _Clause | None:
+        clauses = self._clauses(rest)
+        reminders = [
+            one for one in clauses if one.acts[0].intent == "remind" and "schedule" not in one.acts[0].arguments
+        ]
+        if not reminders:
+            return None
+        best = max(reminders, key=lambda one: one.rank)
+        return replace(best, acts=(Act("remind", {**best.acts[0].arguments, "schedule": schedule}),))
 
     def _chain(self, text: str) -> _Chained:
         """Read the clauses of a wish. Of several ways to cut it, the one with the shortest clauses counts."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app.base import resources
+from app.base.drives import is_drive_word
 from app.base.values import dataclass
+from app.providers.offline.days import day
+from app.providers.offline.finding import Several, Sought, described, find_folder, globs
 from app.providers.offline.grammar import Grammar
-from app.providers.offline.timing import duration, number
-from app.providers.offline.world import World, general_names, known_folder
+from app.providers.offline.timing import duration, number, when, when_alone
+from app.providers.offline.world import IN_FRONT, World, general_names, known_folder
 
 Value = Any
 Fit = tuple[Value, float]
@@ -23,6 +27,7 @@ _PLAIN_NAME = re.compile(r"[\w+#&'’.:/ -]+")
 _CLAUSE = re.compile(r"[,;:!?]\s|\.\s")
 """Marks that no name holds without quotation marks."""
 _MOST_WORDS = 6
+_SHORT_NAME = 4
 _LIKE = 80
 _FILE = re.compile(r"[^\s/\\][^/\\\n]*\.(?=\w*[a-z])\w{1,5}", re.IGNORECASE)
 _PATH = re.compile(r"(?:~|\.{1,2})?/[^\n]*|wisp:/[^\n]*")
@@ -124,7 +129,7 @@ def _known(words: Words) -> Fit:
 
 def _window(words: Words) -> Fit:
     if words.low in words.grammar.words["pronouns"]:
-        return "active", 1.0
+        return IN_FRONT, 1.0
     name = words.bare
     if words.world.is_open(name):
         return name, 1.0
@@ -134,11 +139,14 @@ def _window(words: Words) -> Fit:
     return (name, 0.6) if words.is_name else NO
 
 
+def _shown(words: Words) -> Fit:
+    """A window that is there."""
+    return (words.bare, 1.0) if words.world.is_open(words.bare) else NO
+
+
 def _opened(words: Words) -> Fit:
     """A program or a window that is there."""
-    if words.world.is_open(words.bare):
-        return words.bare, 1.0
-    return _known(words)
+    return _shown(words) if words.world.is_open(words.bare) else _known(words)
 
 
 def _own(words: Words) -> Fit:
@@ -154,6 +162,12 @@ def _control(words: Words) -> Fit:
     if _POINT.fullmatch(words.low) and not words.is_quoted:
         return NO
     return (name, 0.8 if not words.is_quoted else 0.9) if words.is_name else NO
+
+
+def _button(words: Words) -> Fit:
+    """What can be pressed on the screen: no key."""
+    is_key = not words.is_quoted and re.fullmatch(words.grammar.words["on_keyboard"], words.bare, re.IGNORECASE)
+    return NO if is_key else _control(words)
 
 
 def _field(words: Words) -> Fit:
@@ -224,7 +238,7 @@ def _folder(words: Words) -> Fit:
     head, slash, rest = name.partition("/")
     if known := words.grammar.listed("folders", head):
         return f"{known_folder(known, head)}{slash}{rest}", 1.0
-    if _PATH.fullmatch(name):
+    if _PATH.fullmatch(name) or (is_drive_word(name) and not words.is_quoted):
         return name, 0.95
     is_there = words.world.file(name) if words.is_name else ""
     return (is_there or name, 0.95 if is_there else 0.7) if words.is_name and len(name.split()) <= 4 else NO
@@ -233,6 +247,15 @@ def _folder(words: Words) -> Fit:
 def _place(words: Words) -> Fit:
     value, sure = _folder(words)
     return (value, sure) if sure >= 0.95 else NO
+
+
+def _stored(words: Words) -> Fit:
+    """A folder that is there, wherever in the home folder."""
+    value, sure = _folder(words)
+    if sure >= 0.95 or not sure:
+        return value, sure
+    found = find_folder(value, words.world)
+    return NO if isinstance(found, Several) and found.is_missing else (value, 0.9)
 
 
 def _in_known_folder(name: str, words: Words) -> str:
@@ -253,18 +276,27 @@ def _file(words: Words) -> Fit:
         if there := words.world.file(named):
             return there, 1.0
     is_file = _FILE.fullmatch(name) or (name.count("/") and not name.endswith("/"))
-    return (
-        (_in_known_folder(name, words), 0.95)
-        if is_file and _address(words)[1] < 1
-        else (name, 0.6)
-        if words.is_quoted
-        else NO
-    )
+    if is_file and _address(words)[1] < 1:
+        return _in_known_folder(name, words), 0.95
+    if words.is_quoted:
+        return name, 0.6
+    sought = described(name, words.grammar)
+    return (sought, 0.9) if sought else NO
 
 
 def _any(words: Words) -> Fit:
+    """A file or folder by its whole name, with or without its ending, or by words of it."""
     value, sure = _file(words)
-    return (value, sure) if sure else (words.bare, 0.8) if words.is_name else NO
+    if sure and not (words.is_quoted and sure < 0.95):
+        return value, sure
+    return (Sought(words.bare, tuple(words.bare.casefold().split())), 0.8) if words.is_name else NO
+
+
+def _stem(words: Words) -> Fit:
+    """A file by its name without the ending, which no other word says to be one."""
+    is_short = words.is_name and not words.is_quoted and len(words.bare.split()) <= _SHORT_NAME
+    is_plain = is_short and _PLAIN_NAME.fullmatch(words.bare) and not _FILE.fullmatch(words.bare)
+    return (Sought(words.bare, tuple(words.bare.casefold().split())), 0.75) if is_plain else NO
 
 
 def _new(words: Words) -> Fit:
@@ -282,6 +314,12 @@ def _ending(words: Words) -> Fit:
     return (f"*.{known}", 1.0) if known else NO
 
 
+def _kind(words: Words) -> Fit:
+    """All files of a kind, such as `pictures`."""
+    known = words.grammar.listed("plurals", words.low)
+    return (globs(known), 1.0) if known else NO
+
+
 def _endings(words: Words) -> Fit:
     """Several files by their kind, such as `PDFs`."""
     known = words.grammar.listed("endings", re.sub(r"['’]?s$", "", words.low))
@@ -295,6 +333,24 @@ def _address(words: Words) -> Fit:
     last = said["host"].rpartition(".")[2].casefold()
     is_file = not said["scheme"] and not said["rest"] and last in words.grammar.words["endings"]
     return NO if is_file else (words.text.strip() if said["scheme"] else f"https://{words.text.strip()}", 1.0)
+
+
+def _site(words: Words) -> Fit:
+    """The address of a web site, which may be said by its name. A program of that name comes first."""
+    found = site(words.low) or site(words.bare.casefold())
+    return (found["url"], 0.98) if found else _address(words)
+
+
+def _searched(words: Words) -> Fit:
+    """A web site by its name: the address at which it searches for {words}."""
+    address = (site(words.low) or {}).get("search", "")
+    return (address, 1.0) if address else NO
+
+
+def site(said: str) -> Mapping[str, Any]:
+    """Return a row of `resources/offline/sites.toml` by one of its names; {} for other words."""
+    known = resources.table("offline/sites.toml", resources.Table)
+    return next((row for name, row in known.items() if said == name or said in row["words"]), {})
 
 
 def _command(words: Words) -> Fit:
@@ -355,6 +411,29 @@ def _city(words: Words) -> Fit:
     return (min(found, key=len), 1.0) if found else NO
 
 
+def _ours(words: Words) -> Fit:
+    """Something of the person's, such as “my passport”."""
+    has_owner = not set(words.low.split()).isdisjoint(words.grammar.words["ours"])
+    return _text(words) if has_owner else NO
+
+
+def _moment(words: Words) -> Fit:
+    """A time for later, as schedules take it."""
+    said = when(words.low, words.grammar) or when_alone(words.low, words.grammar)
+    return (said, 1.0) if said else NO
+
+
+def _clock(words: Words) -> Fit:
+    """A time of day, such as “5 pm” or “tomorrow at 9”."""
+    said, _ = _moment(words)
+    return (said, 1.0) if re.fullmatch(r"(?:at|today|tomorrow) \d+:\d\d", said) else NO
+
+
+def _day(words: Words) -> Fit:
+    found = day(words.low, words.grammar, datetime.date.today())
+    return (found.isoformat(), 1.0) if found else NO
+
+
 def _sum(words: Words) -> Fit:
     from app.providers.offline import sums
 
@@ -378,9 +457,11 @@ def _unit(words: Words) -> Fit:
 _KINDS: dict[str, Callable[[Words], Fit]] = {
     "program": _program,
     "known": _known,
+    "shown": _shown,
     "opened": _opened,
     "window": _window,
     "control": _control,
+    "button": _button,
     "field": _field,
     "label": _label,
     "proper": _proper,
@@ -394,18 +475,27 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "menu": _menu,
     "folder": _folder,
     "place": _place,
+    "stored": _stored,
     "file": _file,
     "any": _any,
+    "stem": _stem,
+    "kind": _kind,
     "new": _new,
     "part": _part,
     "ending": _ending,
     "endings": _endings,
     "address": _address,
+    "site": _site,
+    "searched": _searched,
     "command": _command,
     "number": _number,
     "seconds": _seconds,
     "keys": _keys,
     "city": _city,
+    "ours": _ours,
+    "moment": _moment,
+    "clock": _clock,
+    "day": _day,
     "sum": _sum,
     "measure": _measure,
     "unit": _unit,

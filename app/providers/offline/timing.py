@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import re
 
+from app.providers.offline.days import day
 from app.providers.offline.grammar import Grammar
 
 _DECIMAL = re.compile(r"\d{1,6}(?:[.,]\d{1,6})?")
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d\d)| ?uhr ?(\d\d)?)? ?(am|pm|a\.m\.|p\.m\.|o'clock|uhr)?", re.IGNORECASE)
-_LAST_HOUR, _A_YEAR = 23, 366
+_LAST_HOUR = 23
 
 
 def number(said: str, grammar: Grammar) -> float | None:
@@ -50,6 +52,14 @@ def _of_unit(said: str, grammar: Grammar) -> float | None:
     return value * float(units[found["unit"]]) if value is not None else None
 
 
+def length(seconds: float) -> str:
+    """Return a length of time as people write it in any language, such as `1 h 30 min`."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    parts = ((hours, "h"), (minutes, "min"), (round(rest, 3), "s"))
+    return " ".join(f"{count:.12g} {unit}" for count, unit in parts if count) or "0 s"
+
+
 def clock(said: str, grammar: Grammar) -> str:
     """Return a time of day such as `9`, `9.30 pm` or `noon` as hours and minutes, `21:30`; "" for other words."""
     if named := grammar.words["clock"].get(said.casefold()):
@@ -77,7 +87,7 @@ def when(said: str, grammar: Grammar) -> str:
     """Return a time for later as schedules take it (app/features/schedule/times.py); "" for other words."""
     said = said.casefold()
     for shape, means in grammar.words["times"].items():
-        found = re.fullmatch(_time_shape(shape), said)
+        found = _time_shape(shape).fullmatch(said)
         if not found:
             continue
         parts = {name: _time_part(name, text, said, grammar) for name, text in found.groupdict("").items()}
@@ -86,8 +96,22 @@ def when(said: str, grammar: Grammar) -> str:
     return _date(said, grammar)
 
 
-def _time_shape(shape: str) -> str:
-    return re.sub(r"\{(\w+)\}", r"(?P<\1>.+?)", shape)
+def when_alone(said: str, grammar: Grammar) -> str:
+    """Return the time that is meant where only a time of day, or only a day, is said; "" for other words."""
+    said = said.casefold()
+    if time := clock(said, grammar):
+        return f"at {time}"
+    at = str(grammar.words["whole_day"])
+    if relative := grammar.listed("relative", said):
+        return f"{relative} {at}"
+    found = day(said, grammar, datetime.date.today()) if re.search(grammar.words["day_alone"], said) else None
+    return f"{found:%Y-%m-%d}T{int(at.partition(':')[0]):02}:00" if found else ""
+
+
+@functools.cache
+def _time_shape(shape: str) -> re.Pattern[str]:
+    words = {"relative": r"[^ ]+"}  # or else “7 am tomorrow” would be cut behind the 7
+    return re.compile(re.sub(r"\{(\w+)\}", lambda slot: rf"(?P<{slot[1]}>{words.get(slot[1], '.+?')})", shape))
 
 
 def _time_part(name: str, text: str, said: str, grammar: Grammar) -> str:
@@ -99,24 +123,21 @@ def _time_part(name: str, text: str, said: str, grammar: Grammar) -> str:
     if name == "count":
         value = number(text, grammar)
         return str(int(value)) if value is not None and value >= 1 and value == int(value) else ""
-    return grammar.listed("relative" if name == "relative" else "spans", text)
+    if name == "length":
+        seconds = duration(text, grammar)
+        return f"{seconds / 60:.0f} minutes" if seconds and seconds % 60 == 0 else ""
+    return grammar.listed({"span": "spans", "part": "parts"}.get(name, name), text)
 
 
 def _date(said: str, grammar: Grammar) -> str:
     """Return a date with a time of day, such as `next friday at 3 pm`, in the form of ISO 8601; "" for other words."""
     found = re.fullmatch(grammar.words["dated"], said)
     time = clock(found["time"], grammar) if found else ""
-    if not found or not time or not re.search(grammar.words["dates"], said):
+    if not found or not time:
         return ""
-    import dateparser  # slow to import, and rarely needed
-
-    plain = re.sub(grammar.words["undated"], "", found["date"]).strip(" ,")
-    day = dateparser.parse(plain, languages=[grammar.language], settings={"PREFER_DATES_FROM": "future"})
-    today = datetime.date.today()
-    if day is None or not 0 <= (day.date() - today).days <= _A_YEAR:  # it was read as something else
-        return ""
+    at = day(found["date"], grammar, datetime.date.today())
     hour, _, minute = _later_in_day(time, said, grammar).partition(":")
-    return f"{day:%Y-%m-%d}T{int(hour):02}:{minute}"
+    return f"{at:%Y-%m-%d}T{int(hour):02}:{minute}" if at else ""
 
 
 def _later_in_day(time: str, said: str, grammar: Grammar) -> str:

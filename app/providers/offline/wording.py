@@ -30,11 +30,14 @@ from app.base.facts import (
     Several,
     ShownThing,
     ShownThings,
+    WindowChanged,
+    WindowEvent,
 )
 from app.base.phrases import NO_PHRASE
 from app.base.translation import words_in
 from app.base.values import replace
 from app.providers.offline.conversation import StepOutcome
+from app.providers.offline.world import IN_FRONT
 
 if TYPE_CHECKING:  # because reading is slow to import, and most of who needs words needs no reading
     from app.providers.offline.plans import PlannedCall
@@ -70,6 +73,7 @@ class Phrasebook:
     """The sentences of one language."""
 
     def __init__(self, language: str) -> None:
+        self.language = language
         self.word = words_in(language)
         self._file = "phrases" if language == ENGLISH else f"phrases_{language}"
         self._marks = str.maketrans("“”", self.table("quotes")["marks"])
@@ -82,6 +86,8 @@ class Phrasebook:
         return table
 
     def _what(self, step: PlannedCall) -> str:
+        if step.what == IN_FRONT:
+            return str(self.table("quotes")["in_front"])
         names = self.table(step.phrase).get("names")
         what = ", ".join(names.get(word, word) for word in step.what.split()) if names else step.what
         return what.translate(self._marks)
@@ -93,8 +99,19 @@ class Phrasebook:
             return str(last["result"]).format(what=self._what(steps[-1]))
         return came or str(table["unseen" if any(one.is_unverifiable for one in outcomes) else "done"])
 
+    def _saved(self, step: PlannedCall, outcome: StepOutcome) -> str:
+        """Return as what a file was saved, and where: its window's new title tells, or else only the dialog knew."""
+        table, what = self.table("save"), self._what(step)
+        _, is_placed, name = step.what.strip("“”").rpartition("/")
+        changes = (one for one in outcome.facts if isinstance(one, WindowChanged) and one.event is WindowEvent.RENAMED)
+        if title := next((one.title.lstrip("*") for one in changes if name in one.title), ""):
+            return str(table["seen"]).format(what=what, title=title)
+        return str(table["placed" if is_placed else "unplaced"]).format(what=what)
+
     def came_of(self, step: PlannedCall, outcome: StepOutcome) -> str:
         """Return what came of the last action; a short value alone. Typed text is no result."""
+        if step.phrase == "save" and not outcome.dialog:
+            return self._saved(step, outcome)
         typed = str(step.arguments.get("text", ""))
         came, value = came_of(outcome.facts, typed), value_of(outcome.facts, typed)
         is_alone = len(came) == 1 and value and len(value) <= _ANSWER_CHARS
@@ -216,7 +233,7 @@ class Phrasebook:
     def near(self, refusal: Refusal) -> list[str]:
         """Return what can be said instead, made from what was said. The web answers questions, no orders."""
         if refusal.kind not in _HAVE_NEAR:
-            return []
+            return list(refusal.offers)
         table, part = self.table("near"), re.sub(r"[“”„?.!]", "", refusal.part).strip(" …")
         said = [refusal.can] if refusal.can else []
         if not said and refusal.program:

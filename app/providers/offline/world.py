@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from app.base import resources
+from app.base.named_files import FileIndex, NamedFile
+from app.base.program_kinds import is_of_kind
 from app.base.values import dataclass
+
+IN_FRONT = "active"
+"""What the tools call the window in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,20 +21,29 @@ class World:
     """What is there. An empty tuple means that nothing is known of its kind, so that any name may be meant.
 
     `programs` are the names of installed programs, `windows` the title and program of each open window, the one in
-    front first, `apps` the id and name of each small app that Wisp made, `tools` the names of all tools. `has_part`:
-    the person attached a part of the screen to the wish.
+    front first, `apps` the id and name of each small app that Wisp made, `tools` the names of all tools. `unready`
+    returns those that need something that is not set up; it blocks. `has_part`: the person attached a part of the
+    screen to the wish. `files` are the names in the home folder, which are read when a wish needs them.
     """
 
     programs: tuple[str, ...] = ()
     windows: tuple[tuple[str, str], ...] = ()
     apps: tuple[tuple[str, str], ...] = ()
     tools: frozenset[str] = frozenset()
+    unready: Callable[[], Collection[str]] = tuple
     workspace: str = ""
     has_part: bool = False
+    files: FileIndex | None = None
+
+    def named(self) -> tuple[tuple[str, NamedFile], ...]:
+        """Return all files and folders in the home folder, each with its name in lower case."""
+        return self.files.all() if self.files else ()
 
     def is_open(self, name: str) -> bool:
-        """Return whether a window of that title or program is open. A part of either is enough."""
+        """Return whether a window of that title, program or kind is open. A part of the first two is enough."""
         low = name.casefold()
+        if any(is_of_kind(program, low) for _, program in self.windows):
+            return True
         return len(low) > _SHORTEST and any(low in f"{title}\n{program}".casefold() for title, program in self.windows)
 
     def apps_called(self, said: str) -> tuple[tuple[str, str], ...]:

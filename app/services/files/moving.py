@@ -88,8 +88,11 @@ class Moves:
             raise ToolFailed(f"source: that is {size} bytes; at most {MOST_COPIED_BYTES} are copied at once.")
         return steps
 
-    def carry_out(self, steps: Sequence[Step], turn: str, tool: str, *, copies: bool) -> None:
-        """Carry out all steps. If one fails, undo those already done, and raise its error."""
+    def carry_out(self, steps: Sequence[Step], turn: str, tool: str, *, copies: bool) -> list[Place]:
+        """Carry out all steps. If one fails, undo those already done, and raise its error.
+
+        Returns the folders that were missing and were made for them.
+        """
         done: list[Change] = []
         try:
             for step in steps:
@@ -101,6 +104,9 @@ class Moves:
                     take_back(self._workspace, change)
                     self._checkpoints.forget(change.id)
             raise
+        made = [Path(change.path) for change in done if change.before == MADE_FOLDER]
+        own = [step.target.path for step in steps]
+        return [self._workspace.locate(str(one)) for one in made if not any(map(one.is_relative_to, own))]
 
     def make_folders(
         self, paths: Sequence[str], turn: str, tool: str, judged: Collection[str] | None = None
@@ -288,7 +294,8 @@ def _renamed(source: Place, target: Place) -> None:
             if error.errno != errno.EXDEV:
                 raise
             what = Phrase("{path!r} is on another disk.", {"path": target.shown})
-            raise ToolFailed(what, "Copy it there, then delete it here.", argument="destination") from error
+            hint, advice = "Copy it there, then delete it here.", Phrase("Copy it there, then delete it here.")
+            raise ToolFailed(what, hint, advice=advice, argument="destination") from error
         folder.sync()
         to.sync()
 

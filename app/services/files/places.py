@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base import paths, resources
+from app.base.drives import drives
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.phrases import Phrase
 from app.base.signs import is_joiner, masked, revealed
@@ -289,6 +290,8 @@ class Zone(StrEnum):
     MADE = "made"
     TEMP = "temp"
     HOME = "home"
+    DRIVE = "drive"
+    """A removable drive that is plugged in."""
     OUTSIDE = "outside"
 
 
@@ -336,7 +339,8 @@ class Place:
 class Workspace:
     """The folders that file tools may work in. Relative paths begin at `folder`.
 
-    `home` may be written to as well; the policy decides which zones ask the person first.
+    `home` and drives that are plugged in may be written to as well; the policy decides which zones ask the person
+    first.
     """
 
     def __init__(self, folder: Path, *, home: Path | None = None, temp: Path | None = None) -> None:
@@ -365,6 +369,8 @@ class Workspace:
             raise ToolFailed(what, "Look again.", argument=argument)
         roots = [root for root in self._zones if path.is_relative_to(root)]
         root = max(roots, key=lambda root: len(root.parts), default=None)
+        if root is None and (drive := next((one for one in drives() if path.is_relative_to(one)), None)):
+            return Place(path, self._shown(path), Zone.DRIVE, drive, argument)
         if root is None:
             return Place(path, self._shown(path), Zone.OUTSIDE, Path(path.anchor), argument)
         return Place(path, self._shown(path), self._zones[root], root, argument)
@@ -404,8 +410,8 @@ class Workspace:
         self.check_readable(place)
         if place.is_outside:
             what = Phrase(
-                "{path!r} is outside the folders that may be changed (the workspace, home, wisp:/ and the temporary "
-                "folder).",
+                "{path!r} is outside the folders that may be changed (the workspace, home, wisp:/, the temporary "
+                "folder and drives that are plugged in).",
                 {"path": place.shown},
             )
             hint = "Choose a place in one of them, or ask the person to do it."

@@ -114,6 +114,19 @@ async def test_it_is_kept_listed_and_removed(tools: ScheduleTools) -> None:
         await _call(tools, action="remove", id=1)
 
 
+async def test_it_is_removed_by_its_words_if_they_fit_only_one_and_all_are_removed_at_once(
+    tools: ScheduleTools,
+) -> None:
+    for task in ("notify me: call the dentist", "notify me: call Anna", "notify me: water the plants"):
+        await _call(tools, schedule="tomorrow 9:00", task=task)
+    with pytest.raises(ToolFailed, match="dentist.*Anna"):
+        await _call(tools, action="remove", task="call")
+    assert (await _call(tools, action="remove", task="Plants")).ok
+    assert "plants" not in (await _call(tools, action="list")).llm_echo
+    assert (await _call(tools, action="remove_all")).ok
+    assert not (await _call(tools, action="list")).payload["count"]
+
+
 async def test_only_a_schedule_that_exists_is_asked_about_before_it_is_removed(tools: ScheduleTools) -> None:
     asked: list[Mapping[str, JsonValue]] = []
 

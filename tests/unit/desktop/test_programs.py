@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
-from app.desktop.backends import App, Window
-from app.desktop.programs import begun_with, choose, is_of_sort, is_terminal, stem
+from app.desktop.backends import App
+from app.desktop.programs import begun_with, choose, is_terminal, stem
 
 _APPS = (
     App("/usr/share/applications/galculator.desktop", "Galculator", ("galculator",), ("Utility",)),
@@ -129,19 +128,6 @@ def test_wisp_is_not_opened_by_any_of_its_names(own: App, as_written: Callable[[
 
 def test_terminals_are_known() -> None:
     assert [is_terminal(app) for app in ("XTerm", "konsole", "Mousepad")] == [True, True, False]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "program", "is_meant"),
-    [
-        ("terminal", "xterm", True),
-        ("rechner", "Galculator", True),
-        ("rechner", "xterm", False),
-        ("xyz", "xterm", False),
-    ],
-)
-def test_a_window_is_meant_by_the_sort_of_its_program(wanted: str, program: str, is_meant: bool) -> None:
-    assert is_of_sort(Window("w1", "Some title", program, Rect(0, 0, 9, 9)), wanted) == is_meant
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from app.agent.policy.call_analysis import NobodyKnows
 from app.agent.policy.policy import PolicyDeps
 from app.base.clock import SystemClock
 from app.base.errors import WispError
+from app.base.facts import Made, first
 from app.protocol.call import ToolCall
 from app.protocol.spec import ToolSpec
 from app.providers.scripted import native_call
@@ -310,3 +311,39 @@ async def test_a_copy_keeps_mode_time_and_where_it_came_from(bench: Bench) -> No
     known = copy.stat()
     assert (known.st_mode & 0o777, known.st_mtime) == (0o640, 1_000_000_000)
     assert os.getxattr(copy, "user.xdg.origin.url") == b"https://example.com/a.txt"
+
+
+async def test_a_folder_that_was_missing_is_told(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    _fill(bench)
+    made = await bench.call("copy_file", source=["a.txt"], destination=["usb stick/"])
+    again = await bench.call("copy_file", source=["b.txt"], destination=["usb stick/"])
+    assert (first(Made, made.facts), first(Made, again.facts)) == (Made("", "usb stick"), None)
+
+
+@pytest.mark.parametrize(
+    ("said", "decision"),
+    [
+        ("copy a.txt to my usb stick", Decision.ALLOW),
+        ("kopiere a.txt auf den USB-Stick", Decision.ALLOW),
+        ("copy a.txt to KINGSTON", Decision.ALLOW),
+        ("copy a.txt somewhere", Decision.ASK),
+    ],
+)
+async def test_a_drive_that_is_plugged_in_is_written_to_where_the_person_names_it(
+    said: str, decision: Decision, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = tmp_path / "media" / "KINGSTON"
+    drive.mkdir(parents=True)
+    bench = Bench(tmp_path)
+    _fill(bench)
+    monkeypatch.setenv("WISP_DRIVES", str(drive))
+    monkeypatch.setenv("HOME", str(bench.root))
+    policy = Policy(bench.root, Mode.ASK, surroundings=PolicyDeps(NobodyKnows(), SystemClock(), tools=WORK.specs))
+    call = ToolCall("c1", "copy_file", {"source": ["a.txt"], "destination": [f"{drive}/"]})
+    spec = next(spec for spec in ARRANGEMENTS.tools if spec.name == "copy_file")
+    assert policy.decide(call, spec, (), Trust(words=said)).decision is decision
+    assert (await bench.call("copy_file", source=["a.txt"], destination=[f"{drive}/"])).ok
+    assert (drive / "a.txt").read_text() == "alpha"
+    monkeypatch.delenv("WISP_DRIVES")
+    assert not (await bench.call("copy_file", source=["b.txt"], destination=[f"{drive}/"])).ok

@@ -114,6 +114,21 @@ async def test_keys_that_close_a_window_are_followed_by_the_answer_that_was_said
     assert reply.calls == [("open_app", {"name": "Rechner"})]
 
 
+async def test_a_program_that_stays_open_behind_its_dialog_is_not_called_closed() -> None:
+    talk = Dialogue()
+    await talk.say("close mousepad without saving")
+    await talk.fail("close_window", "It is still open.", "", DialogAsks("Save Changes", ASKS.text, ASKS.buttons))
+    reply = await talk.succeed("computer_click", window("closed", "Save Changes"), SURE)
+    assert (reply.calls, reply.reason) == ([], "unverified")
+
+
+async def test_the_dialog_that_an_earlier_wish_brought_up_is_answered_by_closing_without_saving() -> None:
+    talk = Dialogue()
+    await talk.say("close mousepad")
+    await talk.fail("close_window", "It is still open.", "", ASKS)
+    assert (await talk.say("quit without saving")).calls == [("computer_click", {"target": "Don't Save"})]
+
+
 async def test_a_program_that_asks_nothing_gets_no_answer() -> None:
     assert (await after("close mousepad without saving", window("closed", "Notes"))).ends
 
@@ -219,6 +234,29 @@ async def test_a_file_is_saved_only_where_its_dialog_went_away(fact: Fact, reaso
     await talk.succeed("computer_type", SURE)
     reply = await talk.succeed("computer_key", fact, SURE)
     assert (reply.calls, reply.reason) == ([], reason)
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "told"),
+    [
+        ("a.txt", WindowChanged(WindowEvent.RENAMED, "/home/ada/a.txt - Mousepad"), "/home/ada/a.txt - Mousepad"),
+        ("a.txt", WindowChanged(WindowEvent.RENAMED, "Untitled 2"), "folder that the dialog showed"),
+        ("/home/ada/a.txt", Came((DISPLAY,)), "“/home/ada/a.txt”"),
+    ],
+)
+async def test_where_a_file_was_saved_is_told_as_far_as_it_was_seen(path: str, change: Fact, told: str) -> None:
+    talk = Dialogue()
+    await talk.say(f"save it as {path}")
+    for facts in ([window("opened"), SURE], [VAIN]):
+        await talk.succeed("computer_key", *facts)
+    await talk.succeed("computer_type", SURE)
+    assert told in (await talk.succeed("computer_key", window("closed"), change, SURE)).said
+
+
+async def test_a_text_is_searched_for_only_where_the_keys_did_something() -> None:
+    assert (await after("find eggs in this document", UNSURE)).calls == [("computer_type", {"text": "eggs"})]
+    reply = await after("find eggs in this document", VAIN)
+    assert (reply.calls, reply.reason) == ([], "unverified")
 
 
 # Why a step failed.

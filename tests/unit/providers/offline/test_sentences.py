@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -44,13 +45,40 @@ SENTENCES = [
 DONE = [row for row in SENTENCES if "calls" in row]
 
 
+NAMED = (
+    "Documents/Taxes/tax return 2024.pdf",
+    "Documents/lease.docx",
+    "Documents/survey.docx",
+    "Papers/survey.pdf",
+    "Documents/Projects/Versicherung.odt",
+    "Documents/Holiday",
+    "Documents/Projects/Recipes",
+    "Music/Yellow Submarine.mp3",
+    "Downloads/big-setup.exe",
+    "Pictures/Screenshot 2026-11-02.png",
+    "Documents/minutes.txt",
+    "Downloads/backup.tar.gz",
+    "Papers/statement.pdf",
+)
+"""Files and folders by which the tables name some, the newest and largest last."""
+LATER = 4_000_000_000
+
+
 @pytest.fixture(autouse=True)
 def home(own_data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folders of the tables, each with one file of every kind."""
+    """The folders of the tables, each with one file of every kind, and some that are named."""
     for folder in ("Desktop", "Documents", "Downloads", "Pictures", "Music", "Videos"):
         (tmp_path / folder).mkdir()
         for ending in ("png", "pdf", "jpg", "txt", "mp3", "docx", "csv", "zip"):
             (tmp_path / folder / f"x.{ending}").touch()
+    for number, name in enumerate(NAMED):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.suffix:
+            file.write_bytes(b"x" * (number + 1))
+            os.utime(file, (LATER + number, LATER + number))
+        else:
+            file.mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.files.searching import FileIndex, likeness
+from app.base.named_files import FileIndex, likeness
 
 
 def test_names_are_found_by_all_words_the_nearest_and_then_the_newest_first(tmp_path: Path) -> None:
