@@ -60,9 +60,7 @@ class Machine:
 
     async def status(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         about = call.text("about")
-        if about:
-            return _told(call, *await self._topics[about]())
-        told = await asyncio.gather(*map(self._or_lack, TOPICS))
+        told = await asyncio.gather(*map(self._or_lack, (about,) if about else TOPICS))
         return _told(call, *dict.fromkeys(one for some in told for one in some))
 
     async def _or_lack(self, topic: str) -> Sequence[Phrase]:

@@ -1,11 +1,9 @@
-"""Answers in words that need no tool: the time, a sum, a measure, the room on the disk."""
+"""Answers in words that need no tool: the time, a sum, a measure."""
 
 from __future__ import annotations
 
 import datetime
-import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,8 +11,6 @@ from app.base import resources
 from app.providers.offline.days import next_holiday
 from app.providers.offline.timing import length
 from app.providers.offline.wording import Phrasebook
-
-_GB = 1_000_000_000
 
 
 def answer(topic: str, given: Mapping[str, Any], book: Phrasebook, now: datetime.datetime, name: str) -> str:
@@ -29,11 +25,6 @@ def answer(topic: str, given: Mapping[str, Any], book: Phrasebook, now: datetime
             return book.talk("by_zero") if given["sum"] == "∞" else str(given["sum"])
         case "unit":
             return _measured(given, book)
-        case "disk":
-            free = shutil.disk_usage(Path.home())
-            return book.talk("disk", free=_amount(free.free, book), total=_amount(free.total, book))
-        case "battery":
-            return _charged(book)
         case "locate":
             lead = "\n" if len(given["paths"]) > 1 else ""
             return book.talk("locate", paths=lead + "\n".join(given["paths"])).replace(" \n", "\n")
@@ -82,16 +73,3 @@ def _measured(given: Mapping[str, Any], book: Phrasebook) -> str:
         return book.talk("other_measure", unit=unit, other=given["to"])
     base = value * one["is"] + one.get("zero", 0)
     return f"{book.number((base - other.get('zero', 0)) / other['is'])} {given['to']}"
-
-
-def _amount(size: int, book: Phrasebook) -> str:
-    return f"{book.number(round(size / _GB))} GB"
-
-
-def _charged(book: Phrasebook) -> str:
-    import psutil
-
-    found = psutil.sensors_battery()
-    if found is None:
-        return book.talk("no_battery")
-    return book.talk("charging" if found.power_plugged else "battery", percent=f"{found.percent:.0f}")

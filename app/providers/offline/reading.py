@@ -119,6 +119,12 @@ def _may_be_asked(intent: str) -> bool:
     return not is_deed(intent) or "is_asked" in acts.get(intent, {})
 
 
+def _may_be_later(intent: str) -> bool:
+    """Return whether an intent may be planned for a time when nobody may be there."""
+    acts = resources.table("offline/acts.toml", resources.Table)
+    return intent not in ("remind", "planned", "unplan") and "is_now" not in acts.get(intent, {})
+
+
 def read_wish(wish: str, world: World | None = None) -> tuple[Act, ...] | Refusal:
     """Return the acts that a wish asks for, in order. Either all of it is read, or no part of it."""
     world = world or World()
@@ -243,7 +249,7 @@ class _Reader:
         read = self._chain(task)
         if not read or isinstance(read, Refusal) or (is_behind and read[-1].is_open):
             return None
-        if any(act.intent in ("remind", "planned", "unplan") for clause in read for act in clause.acts):
+        if any(not _may_be_later(act.intent) for clause in read for act in clause.acts):
             return None
         act = Act("schedule", {"schedule": schedule, "task": self._shown(task, raw=True)})
         return _Clause((act,), min(clause.sure for clause in read), 0)

@@ -377,7 +377,7 @@ def _command(words: Words) -> Fit:
 
 
 def _number(words: Words) -> Fit:
-    value = number(words.low.lstrip("#"), words.grammar)
+    value = number(words.low.lstrip("#").rstrip(" %"), words.grammar)
     return (int(value), 1.0) if value is not None and value == int(value) else NO
 
 

@@ -317,7 +317,7 @@ def test_a_refusal_is_one_sentence_and_what_it_offers_is_understood(language: st
 @pytest.mark.parametrize(
     ("wish", "language", "offers"),
     [
-        ("turn the volume down", "en", ["what can you do?"]),
+        ("turn the oven down", "en", ["what can you do?"]),
         ("lösche alles in Downloads", "de", ["was kannst du?"]),
         ("why is the sky blue?", "en", ["search the web for why is the sky blue"]),
     ],
