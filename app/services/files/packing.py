@@ -296,9 +296,10 @@ class _Writer:
                     raise ToolFailed(Phrase("More than {size} bytes come out of it; it is left packed.", size))
                 digest.update(chunk)
                 file.write(chunk)
-            for mark, value in self._marks:
-                with contextlib.suppress(OSError):  # because a file system may not take all of them
-                    os.setxattr(file.fileno(), mark, value)
+            if sys.platform == "linux":
+                for mark, value in self._marks:
+                    with contextlib.suppress(OSError):  # because a file system may not take all of them
+                        os.setxattr(file.fileno(), mark, value)
             file.flush()
             os.fsync(file.fileno())
         self.count += 1
@@ -307,9 +308,10 @@ class _Writer:
 
 def _marks_of(archive: int) -> list[tuple[str, bytes]]:
     """Return an archive's extended attributes, so that what comes out of a download still counts as one."""
-    if sys.platform != "linux":
+    if sys.platform == "linux":
+        return [(name, os.getxattr(archive, name)) for name in os.listxattr(archive) if name.startswith("user.")]
+    else:
         return []
-    return [(name, os.getxattr(archive, name)) for name in os.listxattr(archive) if name.startswith("user.")]
 
 
 def _parts_of(name: str) -> tuple[str, ...]:

@@ -29,9 +29,10 @@ class Trashed:
 
 def folder() -> Path:
     """Return where the trash is. Raises ToolFailed on a system whose trash is no folder of this kind."""
-    if sys.platform != "linux":
+    if sys.platform == "linux":
+        return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "Trash"
+    else:
         raise ToolFailed(Phrase("Wisp reaches the trash of Linux desktops only."), "Tell the person to empty it.")
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "Trash"
 
 
 def names() -> list[str]:
