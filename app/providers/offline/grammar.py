@@ -182,6 +182,12 @@ def grammars() -> tuple[Grammar, ...]:
     return tuple(Grammar(name) for name in sorted(names, key=lambda name: name != ENGLISH))
 
 
+@functools.cache
+def own_words(grammar: Grammar) -> frozenset[str]:
+    """Return the words of a language that no other language has."""
+    return grammar.vocabulary.difference(*(one.vocabulary for one in grammars() if one is not grammar))
+
+
 def _read(text: str) -> dict[str, Any]:
     """Return the templates, in which a slot names its kind and the argument. “yes”, “on” and numbers stay words."""
     made: dict[str, Any] = yaml.load(

@@ -10,7 +10,7 @@ from typing import Any
 from app.base import resources
 from app.base.clipping import clip_line
 from app.base.values import dataclass, field, replace
-from app.providers.offline.grammar import Grammar, Match, grammars
+from app.providers.offline.grammar import Grammar, Match, grammars, own_words
 from app.providers.offline.slots import IT, OPEN_TEXTS, Words, fit, program_names
 from app.providers.offline.timing import when, when_alone
 from app.providers.offline.world import World
@@ -153,7 +153,9 @@ class _Reader:
         self._known: dict[str, list[_Clause]] = {}
         self._is_request = any(grammar.is_request(self._text) for grammar in grammars())
         words = self._text.casefold().split()
-        self._languages = sorted(grammars(), key=lambda one: -sum(word in one.vocabulary for word in words))
+        order = sorted(grammars(), key=lambda one: -sum(word in one.vocabulary for word in words))
+        of_wish = [one for one in order if not own_words(one).isdisjoint(word.strip(".,!?:;") for word in words)]
+        self._languages = of_wish if len(of_wish) == 1 else order
 
     def _respelled(self, text: str, found: _Chained) -> _Chained:
         """Return a reading of the text without slips of spelling, where that is surer than the reading `found`."""
@@ -199,7 +201,7 @@ class _Reader:
 
     def _whole(self, text: str) -> _Chained:
         """Read what takes all of a wish: a command behind a colon, or what is to be done later."""
-        for grammar in grammars():
+        for grammar in self._languages:
             for intent, shape in grammar.commands.items():
                 if said := shape.fullmatch(grammar.without_polite(text)[1]):
                     act = Act(intent, {"command": self._shown(said["command"], raw=True)})
@@ -208,7 +210,7 @@ class _Reader:
 
     def _within(self, text: str) -> list[_Clause] | None:
         """Read what is to be done in a program or window that is named: “in the calculator press 7”."""
-        for grammar in grammars():
+        for grammar in self._languages:
             words = grammar.without_polite(text)[0].split(" ")
             for at in range(len(words) - 1):
                 lead = re.match(rf"(?:{grammar.within})(?= )", " ".join(words[at:]), re.IGNORECASE)
@@ -225,7 +227,7 @@ class _Reader:
 
     def _later(self, text: str) -> list[_Clause] | None:
         """Read a wish with the time when it is to be done: before all of it, behind it, or behind its first words."""
-        for grammar in grammars():
+        for grammar in self._languages:
             plain, _ = grammar.without_polite(text)
             words = plain.rstrip(" .!?").split(" ")
             for start, end in _spans(words, grammar):
@@ -397,7 +399,7 @@ class _Reader:
         """Yield the text with more and more of its words, from the first on, spelled as the grammar spells them."""
         from rapidfuzz.distance import OSA
 
-        vocabulary = frozenset[str]().union(*(grammar.vocabulary for grammar in grammars()))
+        vocabulary = frozenset[str]().union(*(grammar.vocabulary for grammar in self._languages))
         words = text.split(" ")
         for at, word in enumerate(words):
             low = word.casefold().strip(".,!?:;")
