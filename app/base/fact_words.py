@@ -151,7 +151,7 @@ def _archives(facts: Sequence[Fact]) -> Iterator[Phrase]:
     """Say how many files an archive or its folder holds, and how much the trash held."""
     archived, emptied = first(Archived, facts), first(Emptied, facts)
     if archived:
-        values = {"path": archived.path, "count": archived.files}
+        values: dict[str, str | int] = {"path": archived.path, "count": archived.files}
         yield Phrase("{path!r} holds {count} file", values, many="{path!r} holds {count} files")
         if archived.left_out:
             yield Phrase(_LEFT_OUT[0], {"count": archived.left_out}, many=_LEFT_OUT[1])

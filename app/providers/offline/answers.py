@@ -13,6 +13,7 @@ from app.base import resources
 from app.providers.offline.wording import Phrasebook
 
 _GB = 1_000_000_000
+_MB = 1_000_000
 
 
 def answer(topic: str, given: Mapping[str, Any], book: Phrasebook, now: datetime.datetime, name: str) -> str:
@@ -30,6 +31,9 @@ def answer(topic: str, given: Mapping[str, Any], book: Phrasebook, now: datetime
             return book.talk("disk", free=_amount(free.free, book), total=_amount(free.total, book))
         case "battery":
             return _charged(book)
+        case "folder_size":
+            megabytes = book.number(round(given["size_bytes"] / _MB, 1))
+            return book.talk("folder_size", size=f"{megabytes} MB", count=str(given["count"]))
         case "locate":
             lead = "\n" if len(given["paths"]) > 1 else ""
             return book.talk("locate", paths=lead + "\n".join(given["paths"])).replace(" \n", "\n")

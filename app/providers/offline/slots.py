@@ -226,6 +226,9 @@ def _folder(words: Words) -> Fit:
     name = words.bare.rstrip("/") or words.bare
     if words.low in words.grammar.words["pronouns"] and not words.is_quoted:
         return IT, 0.7
+    first, _, behind = name.partition(" ")
+    if behind and not words.is_quoted and first.casefold() in words.grammar.words["kinds"]["folder"]:
+        name = behind  # “the folder Trips”
     head, slash, rest = name.partition("/")
     if known := words.grammar.listed("folders", head):
         return f"{known_folder(known, head)}{slash}{rest}", 1.0
