@@ -10,7 +10,7 @@ from typing import Any
 from app.base import resources
 from app.base.drives import is_drive_word
 from app.base.values import dataclass
-from app.providers.offline.finding import Several, Sought, described, endings, find_folder, globs
+from app.providers.offline.finding import Several, Sought, described, endings, find_folder, globs, likeliest
 from app.providers.offline.grammar import Grammar, grammars
 from app.providers.offline.timing import duration, number
 from app.providers.offline.world import World, general_names, known_folder
@@ -220,6 +220,12 @@ def _menu(words: Words) -> Fit:
     is_way = len(parts) > 1 and all(parts) and all(len(part.split()) <= 5 for part in parts)
     is_way = is_way and sum(map(str.isalpha, parts[0])) > 1  # or else it is a comparison
     return (" > ".join(parts), 1.0) if is_way and not words.is_quoted else NO
+
+
+def _present(words: Words) -> Fit:
+    """A file by its name without the ending, if there is one."""
+    value, sure = _stem(words)
+    return (value, sure) if sure and likeliest(value, words.world) else NO
 
 
 def _folder(words: Words) -> Fit:
@@ -438,6 +444,7 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "file": _file,
     "any": _any,
     "stem": _stem,
+    "present": _present,
     "kind": _kind,
     "new": _new,
     "archive": _archive,
