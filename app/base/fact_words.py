@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from app.base.clipping import clip_line
 from app.base.facts import (
+    Archived,
     Became,
     Came,
     Change,
     ControlChanged,
     DialogAsks,
     DialogClosed,
+    Emptied,
     Fact,
     Failed,
     FieldHolds,
@@ -92,7 +94,8 @@ def failure_of(facts: Sequence[Fact], words: Translations = ENGLISH) -> str:
 
 def came_of(facts: Sequence[Fact], typed: str = "") -> tuple[Phrase, ...]:
     """Return what came of an act, the most telling first. That a text that was `typed` shows is no result."""
-    kinds: tuple[Callable[[Sequence[Fact]], Iterable[Phrase]], ...] = (_states, _runs, _dialogs, _windows, _controls)
+    kinds: tuple[Callable[[Sequence[Fact]], Iterable[Phrase]], ...]
+    kinds = (_states, _runs, _archives, _dialogs, _windows, _controls)
     told = list(dict.fromkeys(phrase for kind in kinds for phrase in kind(facts)))
     value = value_of(facts, typed)
     told += [Phrase("it shows {value!r} now", {"value": clip_line(value, _CHARS)})] if value else []
@@ -148,6 +151,26 @@ def _runs(facts: Sequence[Fact]) -> Iterator[Phrase]:
         yield Phrase("it was there already")
     elif made and not made.id:
         yield Phrase("the folder {name!r} was missing and was made", {"name": made.name})
+
+
+def _archives(facts: Sequence[Fact]) -> Iterator[Phrase]:
+    """Say how many files an archive or its folder holds, and how much the trash held."""
+    archived, emptied = first(Archived, facts), first(Emptied, facts)
+    if archived:
+        values: dict[str, str | int] = {"path": archived.path, "count": archived.files}
+        yield Phrase("{path!r} holds {count} file", values, many="{path!r} holds {count} files")
+        if archived.left_out:
+            yield Phrase(_LEFT_OUT[0], {"count": archived.left_out}, many=_LEFT_OUT[1])
+    if emptied and emptied.count:
+        yield Phrase("{count} thing is gone", {"count": emptied.count}, many="{count} things are gone")
+    elif emptied:
+        yield Phrase("the trash was empty already")
+
+
+_LEFT_OUT = (
+    "{count} entry was left out, because it is a link or starts by itself",
+    "{count} entries were left out, because they are links or start by themselves",
+)
 
 
 def _signal(number: int) -> str:

@@ -12,6 +12,7 @@ from app.base.phrases import Phrase
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec
 from app.services.files import trash
+from app.services.files.changes import ChangeOrigin
 from app.services.files.packing import Packed, Packing
 from app.services.files.searching import size_told
 from app.tools.file import MOVING
@@ -31,14 +32,14 @@ class Archives:
         sources = [str(one) for one in value] if isinstance(value, (list, tuple)) else []
         if not 1 <= len(sources) <= _MOST:
             raise ToolMisuse(f"source: give 1 to {_MOST}, one <source> each; there were {len(sources)}.")
-        target, origin = call.text("destination"), _origin(turn)
+        target, origin = call.text("destination"), _origin(call, turn)
         pack = partial(self._packing.pack, sources, target, origin, turn.cancelled.is_set, turn.judged())
         made = await asyncio.to_thread(pack)
         await turn.audit("files_packed", {"path": str(made.place.path), "files": made.files})
         return _told(call, made, f"Packed {_files(made.files)} into {made.place.shown!r}")
 
     async def unpack(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        path, into, origin = call.text("path"), call.text("destination"), _origin(turn)
+        path, into, origin = call.text("path"), call.text("destination"), _origin(call, turn)
         unpack = partial(self._packing.unpack, path, into, origin, turn.cancelled.is_set, turn.judged())
         made = await asyncio.to_thread(unpack)
         await turn.audit("file_unpacked", {"path": str(made.place.path), "files": made.files})
@@ -55,9 +56,9 @@ class Archives:
         return ToolResult(True, call.name, payload, fact.said, facts=(fact,))
 
 
-def _origin(turn: TurnContext) -> str:
-    """Return a name of its own for each call, so that one undo takes all of it back."""
-    return f"{turn.turn_id}/{unique('a')}"
+def _origin(call: ToolCall, turn: TurnContext) -> ChangeOrigin:
+    """Return an origin of its own for each call, so that one undo takes all of it back."""
+    return ChangeOrigin(f"{turn.turn_id}/{unique('a')}", call.name)
 
 
 def _files(count: int) -> str:

@@ -12,6 +12,8 @@ from app.providers.offline.days import next_holiday
 from app.providers.offline.timing import length
 from app.providers.offline.wording import Phrasebook
 
+_MB = 1_000_000
+
 
 def answer(topic: str, given: Mapping[str, Any], book: Phrasebook, now: datetime.datetime, name: str) -> str:
     """Return the answer to a question about `topic`; `given` is what stood at its slots."""
@@ -25,6 +27,9 @@ def answer(topic: str, given: Mapping[str, Any], book: Phrasebook, now: datetime
             return book.talk("by_zero") if given["sum"] == "∞" else str(given["sum"])
         case "unit":
             return _measured(given, book)
+        case "folder_size":
+            megabytes = book.number(round(given["size_bytes"] / _MB, 1))
+            return book.talk("folder_size", size=f"{megabytes} MB", count=str(given["count"]))
         case "locate":
             lead = "\n" if len(given["paths"]) > 1 else ""
             return book.talk("locate", paths=lead + "\n".join(given["paths"])).replace(" \n", "\n")

@@ -59,7 +59,8 @@ def described(name: str, grammar: Grammar) -> Sought | None:
         kind, rest = _taken(said, grammar, "kinds", from_end=False)
     if not kind and said:
         kind, rest = _compound(said, grammar)
-    if not kind or len(rest) > _MOST_WORDS or not (rest or order):
+    is_placed = any(word in grammar.words["prepositions"] for word in rest)  # “in Papers” is no part of a name
+    if not kind or is_placed or len(rest) > _MOST_WORDS or not (rest or order):
         return None
     if rest and (ending := grammar.listed("endings", rest[-1])):  # “the pdf file”, “my word document”
         kind, rest = ending, rest[:-1]

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.base.drives import is_drive_word
 from app.base.values import dataclass, replace
-from app.providers.offline.finding import FOLDER, Several, Sought, find, find_folder, find_named, likeliest
+from app.providers.offline.finding import FOLDER, Several, Sought, endings, find, find_folder, find_named, likeliest
 from app.providers.offline.grammar import grammars
 from app.providers.offline.reading import Act, Refusal
 from app.providers.offline.slots import IT, program_names
@@ -43,14 +43,14 @@ class Placer:
     def placed(self, act: Act, made: Collection[str]) -> Act | Refusal:
         """Return the act with the paths of what it names."""
         given = dict(act.arguments)
-        if act.intent == "open_app":
-            found = self._opened(given["name"])
-            return found if isinstance(found, Refusal) else replace(act, arguments={**given, "name": found})
         if "in" in given and given["in"] not in made:
             folder = self._folder(str(given["in"]), is_needed=act.intent in _INTO)
             if isinstance(folder, Refusal):
                 return folder
             given["in"] = folder
+        if act.intent == "open_app":
+            found = self._opened(given["name"], str(given.get("in", "")))
+            return found if isinstance(found, Refusal) else replace(act, arguments={**given, "name": found})
         if (
             "destination" in given
             and act.intent in ("move_file", "copy_file", "unpack_file")
@@ -67,26 +67,36 @@ class Placer:
                 found = self._file(given[name], str(given.get("in", "")), made)
             if isinstance(found, Refusal):
                 return found
-            given[name] = found
-        if left := next((value for value in given.values() if isinstance(value, Sought)), None):
+            given[name] = self._with_ending(given, found) if act.intent == "rename" else found
+        left = next((value for name, value in given.items() if isinstance(value, Sought) and name != "part"), None)
+        if left:
             return Refusal("which", left.said)
         return replace(act, arguments=given)
 
     def told(self, sought: Sought | str) -> tuple[str, ...]:
         """Return the paths of all that may be meant, at most ten."""
         if isinstance(sought, Sought):
-            return tuple(likeliest(sought, self.world)[:_MOST_TOLD])
+            return tuple(likeliest(sought, self.world)[: 1 if sought.order else _MOST_TOLD])
         found = find_named(Path(sought).name, self.world)
         return (found,) if isinstance(found, str) else found.paths
 
-    def _opened(self, name: Any) -> str | Refusal:
+    def _with_ending(self, given: dict[str, Any], found: Any) -> Any:
+        """Keep the ending of a file that is renamed, if its new name has none."""
+        ending = Path(str(found)).suffix
+        if ending.removeprefix(".").casefold() in endings() and "." not in str(given["destination"]):
+            given["destination"] = f"{given['destination']}{ending}"
+        return found
+
+    def _opened(self, name: Any, folder: str) -> str | Refusal:
         """Return what `open_app` opens: a program, or the file or folder that is meant."""
         if isinstance(name, Sought):
-            found = find(name, self.world)
+            found = find(replace(name, folder=folder), self.world)
             if isinstance(found, str):
                 return found
             is_program = found.is_missing and name.kind != FOLDER and not name.order
             return name.said if is_program and self._is_program(name.said) else self._refusal(found)
+        if folder:
+            return str(name)
         if is_drive_word(str(name)):
             return self._folder(str(name), is_needed=True)
         if not _PLAIN.fullmatch(str(name)) or ":" in str(name) or self._is_program(str(name)):

@@ -92,6 +92,8 @@ def understood(wish: str, world: World) -> Understood:
         return Resume()
     if first.intent == "locate":
         return _located(wish, first, world)
+    if first.intent == "file_facts" and (told := _folder_facts(wish, first, world)):
+        return told
     if not is_deed(first.intent):
         return Talk(first.intent, first.arguments)
     steps = planned(wish, read, world)
@@ -171,6 +173,9 @@ def named(step: PlannedCall) -> str:
     """Return the file or folder that a step leaves behind, which “it” means in the next one; "" if there is none."""
     paths = {name: value[0] if isinstance(value, list) else str(value) for name, value in step.arguments.items()}
     into, source = paths.get("destination", ""), paths.get("source", "")
+    if step.tool == "pack_files" and not into:
+        is_folder = Path(source).expanduser().is_dir()
+        return f"{source.rstrip('/')}.zip" if is_folder else str(Path(source).with_suffix(".zip"))
     return f"{into}{source.rpartition('/')[2]}" if into.endswith("/") else into or paths.get("path", "")
 
 
@@ -187,7 +192,12 @@ def _listed(value: Value) -> list[str]:
 
 def _located(wish: str, act: Act, world: World) -> Understood:
     """Return the answer to where a file is."""
-    placer, sought = Placer(wish, world), act.arguments["part"]
+    placer, placed = Placer(wish, world), Placer(wish, world).placed(act, ())
+    if isinstance(placed, Refusal):
+        return placed
+    sought = placed.arguments["part"]
+    if isinstance(sought, Sought):
+        sought = replace(sought, folder=str(placed.arguments.get("in", "")))
     said = sought.said if isinstance(sought, Sought) else str(sought)
     paths = placer.told(sought)
     if not paths and act.arguments.get("otherwise") == "question":
@@ -195,6 +205,20 @@ def _located(wish: str, act: Act, world: World) -> Understood:
     if not paths and "otherwise" in act.arguments:  # because what somebody remembers may be meant, and no file
         return Plan(tuple(_made(act.arguments["otherwise"], {"query": said})))
     return Talk("locate", {"paths": list(paths)}) if paths else Refusal("no_file", said)
+
+
+def _folder_facts(wish: str, act: Act, world: World) -> Talk | None:
+    """Return the answer to how big a folder is; None if no folder is meant."""
+    placed = Placer(wish, world).placed(act, ())
+    folder = Path() if isinstance(placed, Refusal) else Path(world.workspace or ".") / _expanded(placed)
+    if isinstance(placed, Refusal) or not folder.is_dir():
+        return None
+    files = [one.size_bytes for _, one in FileIndex(folder).all() if not one.is_folder]
+    return Talk("folder_size", {"count": len(files), "size_bytes": sum(files)})
+
+
+def _expanded(act: Act) -> Path:
+    return Path(str(act.arguments["path"])).expanduser()
 
 
 def _steps(act: Act, world: World) -> Made:

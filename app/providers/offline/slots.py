@@ -12,7 +12,7 @@ from app.base import resources
 from app.base.drives import is_drive_word
 from app.base.values import dataclass
 from app.providers.offline.days import day
-from app.providers.offline.finding import Several, Sought, described, endings, find_folder, globs
+from app.providers.offline.finding import Several, Sought, described, endings, find_folder, globs, likeliest
 from app.providers.offline.grammar import Grammar, grammars
 from app.providers.offline.timing import duration, number, when, when_alone
 from app.providers.offline.world import IN_FRONT, World, general_names, known_folder
@@ -237,10 +237,19 @@ def _menu(words: Words) -> Fit:
     return (" > ".join(parts), 1.0) if is_way and not words.is_quoted else NO
 
 
+def _present(words: Words) -> Fit:
+    """A file by its name without the ending, if there is one."""
+    value, sure = _stem(words)
+    return (value, sure) if sure and likeliest(value, words.world) else NO
+
+
 def _folder(words: Words) -> Fit:
     name = words.bare.rstrip("/") or words.bare
     if words.low in words.grammar.words["pronouns"] and not words.is_quoted:
         return IT, 0.7
+    first, _, behind = name.partition(" ")
+    if behind and not words.is_quoted and first.casefold() in words.grammar.words["kinds"]["folder"]:
+        name = behind  # “the folder Trips”
     head, slash, rest = name.partition("/")
     if known := words.grammar.listed("folders", head):
         return f"{known_folder(known, head)}{slash}{rest}", 1.0
@@ -493,6 +502,7 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "file": _file,
     "any": _any,
     "stem": _stem,
+    "present": _present,
     "kind": _kind,
     "new": _new,
     "archive": _archive,

@@ -85,7 +85,12 @@ class Packing:
         self._checkpoints = checkpoints
 
     def pack(
-        self, sources: Sequence[str], target: str, turn: str, stopped: Stopped, judged: Collection[str] | None = None
+        self,
+        sources: Sequence[str],
+        target: str,
+        origin: ChangeOrigin,
+        stopped: Stopped,
+        judged: Collection[str] | None = None,
     ) -> Packed:
         """Pack files and folders into an archive, a zip unless its name says otherwise; "" is one beside the first.
 
@@ -103,11 +108,16 @@ class Packing:
         ending = next((one for one in _TAR_ENDINGS if place.path.name.casefold().endswith(one)), "")
         pieces = _tarred(entries, _TAR_ENDINGS[ending], stopped) if ending else _zipped(entries, stopped)
         with told("source", things[0].shown):
-            done = self._changes.write(place, pieces, ChangeOrigin(turn, "pack_files"))
+            done = self._changes.write(place, pieces, origin)
         return Packed(place, self._count(place), left_out, done.size_bytes)
 
     def unpack(
-        self, archive: str, into: str, turn: str, stopped: Stopped, judged: Collection[str] | None = None
+        self,
+        archive: str,
+        into: str,
+        origin: ChangeOrigin,
+        stopped: Stopped,
+        judged: Collection[str] | None = None,
     ) -> Packed:
         """Unpack an archive into a new folder: beside it, in the folder `into`, or with the path `into`.
 
@@ -133,7 +143,7 @@ class Packing:
                     with told("path", place.shown), _damage_told(place):
                         for entry in _entries_of(file, place):
                             writer.add(*entry)
-                    self._appear(writer, folder if is_named else self._flattened(writer, above, folder), parent, turn)
+                    self._appear(writer, folder if is_named else self._flattened(writer, above, folder), parent, origin)
                 finally:
                     shutil.rmtree(above.path / name, ignore_errors=True)
         return Packed(writer.folder, writer.count, writer.left_out, writer.size_bytes)
@@ -154,14 +164,14 @@ class Packing:
         writer.staged, writer.written = writer.staged / top, inner
         return bare
 
-    def _appear(self, writer: _Writer, folder: Place, parent: Folder, turn: str) -> None:
+    def _appear(self, writer: _Writer, folder: Place, parent: Folder, origin: ChangeOrigin) -> None:
         """Note everything in one go, so that an undo finds it, and give the folder its name."""
         check, now, writer.folder = UndoCheck.CARRIED, time.time(), folder
         changes = []
         for name, digest in (("", None), *writer.written):
             path = str(folder.path / name if name else folder.path)
             before = MADE_FOLDER if digest is None else None
-            who = (turn, "unpack_file")
+            who = (origin.turn, origin.tool)
             changes.append(Change(unique("c"), *who, path, before, digest, 0, now, undo_check=check))
         self._checkpoints.add(*changes)
         try:

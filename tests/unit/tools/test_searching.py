@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from app.base.facts import Listed, first
 from tests.support.workbench import Bench
 
 
@@ -127,3 +129,18 @@ async def test_stopping_the_turn_ends_the_search(bench: Bench) -> None:
     bench.cancelled.set()
     result = await bench.call("search_files", path=".", regex="two")
     assert result.llm_echo == "search_files: The search was stopped."
+
+
+async def test_the_files_with_matches_are_told(bench: Bench) -> None:
+    _fill(bench)
+    result = await bench.call("search_files", path=".", regex="two")
+    assert first(Listed, result.facts) == Listed(("src/a.py", "src/b.txt"))
+
+
+async def test_several_patterns_and_the_oldest_first_can_be_asked_for(bench: Bench) -> None:
+    for number, name in enumerate(("a.png", "b.jpg", "c.txt")):
+        (bench.root / name).touch()
+        os.utime(bench.root / name, (100 - number, 100 - number))
+    result = await bench.call("list_files", path=".", named="*.png|*.jpg", order="oldest")
+    listed = first(Listed, result.facts)
+    assert listed and [name.split()[0] for name in listed.names] == ["b.jpg", "a.png"]

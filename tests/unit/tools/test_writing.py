@@ -403,3 +403,14 @@ async def test_edits_side_by_side_lose_nothing(bench: Bench) -> None:
     diffs = [_DIFF.replace("two", f"line {number}").replace("TWO", f"LINE {number}") for number in range(20)]
     await asyncio.gather(*(bench.call("replace_in_file", path="a.txt", diff=diff) for diff in diffs))
     assert (bench.root / "a.txt").read_text() == "".join(f"LINE {number}\n" for number in range(20))
+
+
+async def test_lines_are_added_at_the_end_in_the_form_of_the_file_and_taken_back(bench: Bench) -> None:
+    file = bench.root / "notes.txt"
+    file.write_bytes("Käse\r\nBrot".encode("cp1252"))
+    assert (await bench.call("write_file", path="notes.txt", content="Öl", append=True)).ok
+    assert file.read_bytes() == "Käse\r\nBrot\r\nÖl\r\n".encode("cp1252")
+    assert (await bench.call("undo_last_change")).ok
+    assert file.read_bytes() == "Käse\r\nBrot".encode("cp1252")
+    missing = await bench.call("write_file", path="other.txt", content="x", append=True)
+    assert not missing.ok and not (bench.root / "other.txt").exists()
