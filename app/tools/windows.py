@@ -21,14 +21,15 @@ from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
 from app.desktop.targets import Aim, Ambiguous, NotFound, Unplaced
 from app.desktop.verification import Patience, Receipt
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
-from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import Effect, Gesture, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
 from app.tools.acts import menu_entries_of, seen_in
 from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _TITLE_CHARS = 80
-_ALL, _NORMAL, _NOT_ABOVE = "all", "normal", "not_above"
+_ALL, _MINIMISED, _NORMAL, _NOT_ABOVE = "all", "minimised", "normal", "not_above"
+_KEEPS = "{title!r} keeps its place and size."
 _SCALES = {"bigger": 1.25, "smaller": 0.8}
 _REST_PX = 60
 _BESIDE = {"next": 1, "previous": -1}
@@ -218,14 +219,10 @@ async def _close_window(controller: DesktopController, call: ToolCall) -> ToolRe
 
 async def _move_window(controller: DesktopController, call: ToolCall) -> ToolResult:
     window = controller.find_window(call.text("title"))
-    if call.text("desktop"):
-        return await _sent(controller, window, call)
     if (fill := call.text("fill")) == "screen" and (maximised := await _maximised(controller, window)):
         return ToolResult(True, call.name, _as_json(maximised), f"Now {_line(maximised)}.")
     if fill:
         area = _filled(controller.monitor_of(window), fill)
-    elif scale := _SCALES.get(call.text("size")):
-        area = _scaled(window.area, scale, controller.monitor_of(window))
     else:
         now = window.area
         area = Rect(
@@ -234,8 +231,8 @@ async def _move_window(controller: DesktopController, call: ToolCall) -> ToolRes
         )  # fmt: skip
     placed = await controller.backend.windows.place(window.ref, area)
     await controller.screen_capture.settle(Patience())
-    if placed.area == window.area and (call.text("size") or not _is_near(placed.area, area)):
-        raise ToolFailed(Phrase("{title!r} keeps its place and size.", {"title": window.title}))
+    if placed.area == window.area and not _is_near(placed.area, area):
+        raise ToolFailed(Phrase(_KEEPS, {"title": window.title}))
     return ToolResult(True, call.name, _as_json(placed), f"Now {_line(placed)}.")
 
 
@@ -279,8 +276,6 @@ def _filled(screen: Rect, fill: str) -> Rect:
 
 
 async def _minimise_window(controller: DesktopController, call: ToolCall) -> ToolResult:
-    if call.text("title").strip().lower() == _ALL:
-        return await _minimise_all(controller, call)
     window = controller.find_window(call.text("title"))
     if await _shown_after_minimising(controller, [window]):
         raise ToolFailed(Phrase("{title!r} was to be minimised and is still shown.", {"title": window.title}))
@@ -320,20 +315,34 @@ async def _shown_after_minimising(controller: DesktopController, windows: Sequen
 
 
 async def _set_window_state(controller: DesktopController, call: ToolCall) -> ToolResult:
-    windows, wanted = controller.backend.windows, call.text("state")
-    if call.text("title").strip().lower() == _ALL and wanted == _NORMAL:
-        return await _restore_all(controller, call)
+    wanted = call.text("state")
+    if call.text("title").strip().lower() == _ALL:
+        if wanted not in (_MINIMISED, _NORMAL):
+            raise ToolMisuse(f"All windows can be {_MINIMISED} or {_NORMAL}.")
+        return await (_minimise_all if wanted == _MINIMISED else _restore_all)(controller, call)
+    if wanted == _MINIMISED:
+        return await _minimise_window(controller, call)
     window = controller.find_window(call.text("title"))
+    changed = await _changed(controller, window, wanted)
+    await controller.screen_capture.settle(Patience())
+    return ToolResult(True, call.name, _as_json(changed), f"Now {_line(changed)}.")
+
+
+async def _changed(controller: DesktopController, window: Window, wanted: str) -> Window:
+    """Give a window another state or size. Returns it as it is afterwards."""
+    windows = controller.backend.windows
+    if scale := _SCALES.get(wanted):
+        scaled = await windows.place(window.ref, _scaled(window.area, scale, controller.monitor_of(window)))
+        if scaled.area.size == window.area.size:
+            raise ToolFailed(Phrase(_KEEPS, {"title": window.title}))
+        return scaled
     if wanted == _NORMAL:
         for state in window.states & {WindowState.MAXIMISED, WindowState.FULL_SCREEN}:
             window = await windows.set_state(window.ref, state, on=False)
-        window = await windows.focus(window.ref) if window.is_minimised else window
-    elif wanted == _NOT_ABOVE:
-        window = await windows.set_state(window.ref, WindowState.ABOVE, on=False)
-    else:
-        window = await windows.set_state(window.ref, WindowState(wanted), on=True)
-    await controller.screen_capture.settle(Patience())
-    return ToolResult(True, call.name, _as_json(window), f"Now {_line(window)}.")
+        return await windows.focus(window.ref) if window.is_minimised else window
+    if wanted == _NOT_ABOVE:
+        return await windows.set_state(window.ref, WindowState.ABOVE, on=False)
+    return await windows.set_state(window.ref, WindowState(wanted), on=True)
 
 
 async def _restore_all(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -346,20 +355,19 @@ async def _restore_all(controller: DesktopController, call: ToolCall) -> ToolRes
 
 
 async def _switch_desktop(controller: DesktopController, call: ToolCall) -> ToolResult:
-    windows = controller.backend.windows
+    """Show another virtual desktop, or move a window there while the one that is shown stays."""
+    windows, title = controller.backend.windows, call.text("title")
+    window = controller.find_window(title) if title else None
     number = _desktop_meant(call.text("to"), windows.desktops())
-    await windows.go_to_desktop(number)
+    payload: dict[str, JsonValue] = {"desktop": number}
+    if window is None:
+        await windows.go_to_desktop(number)
+    else:
+        await windows.send_to_desktop(window.ref, number)
+        payload |= {"title": window.title, "window": window.ref}
     await controller.screen_capture.settle(Patience())
-    return ToolResult(True, call.name, {"desktop": number}, f"Desktop {number} is shown.")
-
-
-async def _sent(controller: DesktopController, window: Window, call: ToolCall) -> ToolResult:
-    """Move a window to another virtual desktop. The one that is shown stays."""
-    number = _desktop_meant(call.text("desktop"), controller.backend.windows.desktops())
-    await controller.backend.windows.send_to_desktop(window.ref, number)
-    await controller.screen_capture.settle(Patience())
-    payload: dict[str, JsonValue] = {"desktop": number, "title": window.title, "window": window.ref}
-    return ToolResult(True, call.name, payload, f"{window.title!r} is on desktop {number}.")
+    echo = f"{window.title!r} is on desktop {number}." if window else f"Desktop {number} is shown."
+    return ToolResult(True, call.name, payload, echo)
 
 
 def _desktop_meant(to: str, desktops: Desktops) -> int:
@@ -507,6 +515,8 @@ _TITLE = Param(
     aliases=("window", "name", "app"),
 )
 
+_ARRANGING = RareFamily("arranging", "full screen, above others, virtual desktops")
+
 WINDOWS = Family(
     WindowTools,
     (
@@ -555,7 +565,7 @@ WINDOWS = Family(
         ),
         ToolSpec(
             "move_window",
-            'Move a window or change its size, in screen pixels; what is left out stays. fill="screen" maximises it.',
+            "Move a window or change its size, in screen pixels; what is left out stays.",
             Effect.DESKTOP,
             WindowTools.move_window,
             attrs=(
@@ -565,39 +575,47 @@ WINDOWS = Family(
                 Param("width", ValueType.INTEGER, minimum=1),
                 Param("height", ValueType.INTEGER, minimum=1),
                 Param("fill", choices=("screen", "left", "right", "top", "bottom")),
-                Param("size", choices=tuple(_SCALES)),
-                Param("desktop", description="the virtual desktop: a number, next or previous"),
             ),
             examples=('<move_window title="calculator" fill="left"/>',),
             aim=ScreenAim.NONE,
         ),
         ToolSpec(
             "minimise_window",
-            'Minimise a window, or with title="all" all of them, which shows the desktop.',
+            "Minimise a window.",
             Effect.DESKTOP,
             WindowTools.minimise_window,
-            attrs=(_TITLE, Param("besides", description="with all: the window that stays")),
+            attrs=(_TITLE,),
             aliases=("minimize_window",),
             aim=ScreenAim.AWAY,
+            rare=_ARRANGING,
         ),
         ToolSpec(
             "set_window_state",
-            "Fill the screen with a window, or keep it above others; normal takes back full screen, maximised and "
-            'minimised, with title="all" for all minimised ones.',
+            "Change how a window is shown. normal takes back full screen, maximised and minimised. title all: all "
+            "windows are minimised, which shows the desktop, or normal again.",
             Effect.DESKTOP,
             WindowTools.set_window_state,
-            attrs=(_TITLE, Param("state", required=True, choices=("full_screen", "above", _NOT_ABOVE, _NORMAL))),
+            attrs=(
+                _TITLE,
+                Param("state", required=True, choices=(*WindowState, _NOT_ABOVE, _MINIMISED, _NORMAL, *_SCALES)),
+                Param("besides", description="with title all: the window that stays"),
+            ),
             examples=('<set_window_state title="calculator" state="above"/>',),
             aim=ScreenAim.AWAY,
+            rare=_ARRANGING,
         ),
         ToolSpec(
             "switch_desktop",
-            "Show another virtual desktop (workspace).",
+            "Show another virtual desktop (workspace), or with a title move that window there.",
             Effect.DESKTOP,
             WindowTools.switch_desktop,
-            attrs=(Param("to", description="a number, next or previous", required=True, aliases=("desktop",)),),
+            attrs=(
+                Param("to", description="a number, next or previous", required=True, aliases=("desktop",)),
+                Param("title", description="the window to move", aliases=("window", "name", "app")),
+            ),
             examples=('<switch_desktop to="2"/>',),
             aim=ScreenAim.AWAY,
+            rare=_ARRANGING,
         ),
         ToolSpec(
             "choose_menu",

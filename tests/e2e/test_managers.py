@@ -89,7 +89,7 @@ def test_what_the_manager_lets_programs_do_with_windows_is_done_and_all_else_ref
             assert (outcome["ok"], has_it) == (is_offered, is_offered), outcome
             wisp.attempt("set_window_state", title="Mousepad", state="not_above" if state == "above" else "normal")
             assert atom not in _told(screen, "xprop", "-id", window, "_NET_WM_STATE")
-        outcome = wisp.attempt("minimise_window", title="all")
+        outcome = wisp.attempt("set_window_state", title="all", state="minimised")
         assert outcome["ok"] == ("HIDDEN" in _told(screen, "xprop", "-id", window, "_NET_WM_STATE")), outcome
         wisp.attempt("set_window_state", title="all", state="normal")
         assert "HIDDEN" not in _told(screen, "xprop", "-id", window, "_NET_WM_STATE")

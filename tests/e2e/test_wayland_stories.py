@@ -73,6 +73,17 @@ def _shows(screen: Screen, number: str) -> bool:
     return eventually(lambda: text_of("galculator", environment=screen.environment).strip() == number)
 
 
+@_ON_SWAY
+def test_a_window_fills_the_screen_and_goes_to_another_workspace(wisp: CoProcess) -> None:
+    wisp("open_app", name="text editor")
+    wisp("set_window_state", title="Mousepad", state="full_screen")
+    assert not wisp.attempt("set_window_state", title="Mousepad", state="above")["ok"]
+    wisp("switch_desktop", title="Mousepad", to="2")
+    assert wisp("list_windows")["payload"]["windows"][0]["minimised"]
+    wisp("switch_desktop", to="next")
+    assert not wisp("list_windows")["payload"]["windows"][0]["minimised"]
+
+
 def test_the_main_job(screen: Screen) -> None:
     done = screen.wisp("do", "open the calculator and type 12*7=")
     assert (done.returncode, _shows(screen, "84")) == (0, True), done.stdout + done.stderr

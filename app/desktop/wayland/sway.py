@@ -20,7 +20,7 @@ from app.desktop.wayland.windows import Listing
 
 _MAGIC = b"i3-ipc"
 _HEAD = struct.Struct("=6sII")
-_COMMAND, _SUBSCRIBE, _TREE = 0, 2, 4
+_COMMAND, _WORKSPACES, _SUBSCRIBE, _TREE = 0, 1, 2, 4
 _LIMIT_S = 2.0
 
 
@@ -91,8 +91,8 @@ class SwayWindows(Listing):
         self._run(f"[con_id={number_of_ref(ref)}] fullscreen {'enable' if on else 'disable'}")
 
     def desktops(self) -> Desktops:
-        shown = next(_workspaces(self._asked(_TREE)), {})
-        return Desktops(max(int(shown.get("num") or 0), 0), 0)
+        shown = next((one for one in self._asked(_WORKSPACES) if one["focused"]), {"num": 0})
+        return Desktops(max(int(shown["num"]), 0), 0)
 
     def go_to_desktop(self, number: int) -> None:
         self._run(f"workspace number {number}")

@@ -410,6 +410,8 @@ class _Reader:
             # Another first letter makes another word: “undelete” is no slip of “delete”.
             near = [one for one in near if one[0] <= most and one[1][0] == low[0] and len(one[1]) >= _SHORTEST]
             swapped = [(1, known) for known in vocabulary if sorted(known) == sorted(low)]
+            # In a short word with another first letter, chance swaps as often as a slip: “Ton” is no “not”.
+            swapped = [one for one in swapped if len(low) >= _SHORTEST or one[1][0] == low[0]]
             nearest = sorted({*near, *swapped})[:_MOST_NEAR]
             for _, known in reversed(nearest):  # so that the nearest stands while the words behind it are corrected
                 words[at] = word.casefold().replace(low, known)

@@ -161,6 +161,7 @@ def test_native_tools_are_declared_except_the_rare_ones_and_the_checklist_once()
 def test_what_every_conversation_needs_is_no_rare_tool() -> None:
     families = {spec.rare.name for spec in registry() if spec.rare}
     assert families == {
+        "arranging",
         "moving",
         "mcp",
         "memory",
