@@ -126,6 +126,7 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
     steps: list[PlannedCall] = []
     placer, made_here = Placer(wish, world), set[str]()
     named = ""
+    acts = _saved_screenshots(acts)
     for before, act in zip((None, *acts), acts, strict=False):
         is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
         if IT in act.arguments.values() and not named:
@@ -146,6 +147,18 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
         named = _named(made[-1]) or named
         made_here |= {one for step in made for one in _left_behind(step)}
     return tuple(steps)
+
+
+def _saved_screenshots(acts: Sequence[Act]) -> Sequence[Act]:
+    """Return the acts with a screenshot and “save it” right behind it as one, because “it” is the screenshot."""
+    found: list[Act] = []
+    for act in acts:
+        is_saved = act.intent == "save_as" or "saves" in act.arguments
+        if is_saved and found and found[-1].intent == "screen_capture":
+            found[-1] = replace(act, intent="save_screenshot" if act.intent == "save_as" else "save_screenshot_here")
+        else:
+            found.append(act)
+    return found
 
 
 def _resolved(act: Act, named: str) -> Act:
