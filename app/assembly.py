@@ -28,6 +28,7 @@ from app.services.files import survey
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import standard_checkpoints
 from app.services.files.moving import Moves
+from app.services.files.packing import Packing
 from app.services.files.places import Workspace, is_named_secret
 from app.services.files.workspace import workspace_of
 from app.services.processes.commands import Processes
@@ -39,6 +40,7 @@ from app.services.themes import Appearance
 from app.services.web.pages import Pages
 from app.settings.catalog import COMMAND_SANDBOX, LANGUAGE, MODE, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
 from app.settings.store import Settings
+from app.tools.archives import ARCHIVES, Archives
 from app.tools.computer import COMPUTER, Computer
 from app.tools.conversation import SAY, TASKS, Speech, Tasks
 from app.tools.edit import EDITS, Edits, Undoable
@@ -59,7 +61,7 @@ def registry() -> Registry:
     """Return the registry of all tools, those of the features included. Opens no service."""
     families = [
         *(SAY, DOCS, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
-        *(FILES, EDITS, SEARCH, CODE, VIEWING, ARRANGEMENTS, COMMANDS, WAITS, TASKS),
+        *(FILES, EDITS, SEARCH, CODE, VIEWING, ARRANGEMENTS, ARCHIVES, COMMANDS, WAITS, TASKS),
     ]
     tools = Registry(*families)
     for feature, added in loading.each(lambda feature: tuple(feature.families())):
@@ -164,6 +166,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Files(workspace, lambda: offered(SurfaceReader)),
         Edits(workspace, own.changes, undoables(has_screen=desktop.name != "headless")),
         Arrangements(Moves(workspace, standard_checkpoints())),
+        Archives(Packing(workspace, own.changes, standard_checkpoints())),
         Searches(workspace),
         Code(workspace),
         Viewing(Pages(own_ports=processes.open_ports), workspace),

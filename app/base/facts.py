@@ -303,6 +303,28 @@ class Removed(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Archived(Fact):
+    """So many files were packed into an archive, or unpacked into a folder, at `path`. Some may be `left_out`."""
+
+    path: str
+    files: int
+    left_out: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Emptied(Fact):
+    """The trash was emptied of so many things."""
+
+    count: int
+    size_bytes: int = 0
+
+    @property
+    def said(self) -> str:
+        return f"The trash is empty; it held {self.count}." if self.count else "The trash was empty already."
+
+
+@dataclass(frozen=True, slots=True)
 class TakenBack(Fact):
     """So many changes were taken back. `turn` is whose changes they were; "" if they were none of files."""
 
@@ -507,8 +529,8 @@ _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         WindowChanged, DialogClosed, DialogAsks, Shows, StateNow, ValueNow, KeyboardIn, Became, ControlChanged, Came,
-        Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Removed, TakenBack, Proposed, Missing, Several,
-        NotAllowed, Failed, ListedWindows, ShownThings, Listed, Brought, Ran, Planned, Made, Named, Candidate,
+        Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Removed, Archived, Emptied, TakenBack, Proposed, Missing,
+        Several, NotAllowed, Failed, ListedWindows, ShownThings, Listed, Brought, Ran, Planned, Made, Named, Candidate,
         ListedWindow, ShownThing, MachineState, Phrase,
     )
 }  # fmt: skip

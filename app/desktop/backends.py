@@ -50,6 +50,29 @@ class Frame:
     hidden: tuple[str, ...] = ()
 
 
+class WindowState(StrEnum):
+    """What a window may be besides minimised. `ABOVE` stays above all others."""
+
+    MAXIMISED = "maximised"
+    FULL_SCREEN = "full_screen"
+    ABOVE = "above"
+
+
+@dataclass(frozen=True, slots=True)
+class Desktops:
+    """The virtual desktops, counted from 1. `count` is 0 where there is one for each number."""
+
+    current: int
+    count: int
+
+
+class NotOffered(ToolFailed):
+    """Raised where a desktop lets no program change that about windows."""
+
+    def __init__(self) -> None:
+        super().__init__(Phrase("This desktop does not let Wisp do that with windows."))
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A top-level window. `ref` names it for as long as it exists (`w12`); `area` is its rectangle, frame included.
@@ -59,7 +82,8 @@ class Window:
     title of its program's window. `is_tip`: it is a tool tip, which comes and goes by itself and takes no press.
     `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu, which may have the keyboard
     although another window is active. Only `Windows.shown` fills in these four. `content` is where the program's own
-    surface lies, if the system tells it; None: only the frame is known.
+    surface lies, if the system tells it; None: only the frame is known. `states` are those that the system tells.
+    `desktop` is the virtual desktop, counted from 1; 0: it is on all of them, or nobody tells.
     """
 
     ref: str
@@ -78,6 +102,7 @@ class Window:
     is_tip: bool = False
     takes_keys: bool = False
     content: Rect | None = None
+    states: frozenset[WindowState] = frozenset()
 
 
 def number_of_ref(ref: str) -> int:
@@ -395,6 +420,22 @@ class Windows(Protocol):
 
     async def minimise(self, ref: str) -> None: ...
 
+    async def set_state(self, ref: str, state: WindowState, *, on: bool) -> Window:
+        """Give a window a state, or take it away. Returns the window as it is afterwards; raises NotOffered."""
+        ...
+
+    def desktops(self) -> Desktops:
+        """Return the virtual desktops. Raises NotOffered where there are none that a program may change."""
+        ...
+
+    async def go_to_desktop(self, number: int) -> None:
+        """Show the virtual desktop with this number. Raises ToolFailed if another one stays."""
+        ...
+
+    async def send_to_desktop(self, ref: str, number: int) -> None:
+        """Move a window to the virtual desktop with this number. Raises ToolFailed if it stays where it was."""
+        ...
+
     async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
         """Wait until the window's program has handled its input.
 
@@ -414,6 +455,22 @@ class Windows(Protocol):
     async def changed(self, limit_s: float) -> None:
         """Wait until a window opens, closes or becomes active, at most for the limit."""
         ...
+
+
+class PlainWindows:
+    """The answers of a desktop that lets no program change states of windows or virtual desktops."""
+
+    async def set_state(self, ref: str, state: WindowState, *, on: bool) -> Window:  # noqa: ARG002
+        raise NotOffered
+
+    def desktops(self) -> Desktops:
+        raise NotOffered
+
+    async def go_to_desktop(self, number: int) -> None:  # noqa: ARG002
+        raise NotOffered
+
+    async def send_to_desktop(self, ref: str, number: int) -> None:  # noqa: ARG002
+        raise NotOffered
 
 
 class Apps(Protocol):

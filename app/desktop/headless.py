@@ -12,13 +12,26 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, Size
 from app.base.values import dataclass, replace
-from app.desktop.backends import App, Backend, Button, Formats, Frame, Landing, Launched, Window, landing
+from app.desktop.backends import (
+    App,
+    Backend,
+    Button,
+    Desktops,
+    Formats,
+    Frame,
+    Landing,
+    Launched,
+    Window,
+    WindowState,
+    landing,
+)
 from app.desktop.elements import Accessibility, NoAccessibility
 from app.desktop.keys import UNCHECKED, KeyChecks
 from app.desktop.programs import HandedOverApps
 from app.desktop.takeover import StopFlag
 
 _SIZE = Size(1280, 800)
+_DESKTOPS = 4
 _GREY = bytes((0x50, 0x50, 0x50, 0))
 _APPS = (
     App("headless/calculator.desktop", "Calculator", ("calculator",), ("Calculator",)),
@@ -81,6 +94,7 @@ class HeadlessDesktop:
         self.text = ""
         self.opened = list(windows)
         self.programs = tuple(programs) or _APPS
+        self.shown_desktop = 1
         self._accessibility = accessibility or NoAccessibility("This is a dry run without programs.")
 
     def backend(self, _stop: StopFlag) -> Backend:
@@ -241,6 +255,19 @@ class _Windows:
 
     async def minimise(self, ref: str) -> None:
         self._replace(replace(self._find(ref), is_minimised=True, is_active=False))
+
+    async def set_state(self, ref: str, state: WindowState, *, on: bool) -> Window:
+        found = self._find(ref)
+        return self._replace(replace(found, states=found.states | {state} if on else found.states - {state}))
+
+    def desktops(self) -> Desktops:
+        return Desktops(self._desktop.shown_desktop, _DESKTOPS)
+
+    async def go_to_desktop(self, number: int) -> None:
+        self._desktop.shown_desktop = number
+
+    async def send_to_desktop(self, ref: str, number: int) -> None:
+        self._replace(replace(self._find(ref), desktop=number))
 
     def _replace(self, window: Window) -> Window:
         self._desktop.opened[:] = [window if w.ref == window.ref else w for w in self._desktop.opened]

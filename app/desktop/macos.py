@@ -12,7 +12,7 @@ from pathlib import Path
 from app.base import resources
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import App, Backend, Formats, Frame, Landing, Launched, Window, landing
+from app.desktop.backends import App, Backend, Formats, Frame, Landing, Launched, PlainWindows, Window, landing
 from app.desktop.elements import NoAccessibility
 from app.desktop.keys import Chord
 from app.desktop.portable import (
@@ -68,7 +68,7 @@ class MacClipboard:
 _POLL_S = 0.05
 
 
-class MacWindows:
+class MacWindows(PlainWindows):
     """The windows of macOS. `all` returns the list as last read; every action first reads it again.
 
     A ref contains the process and the window's index in it.

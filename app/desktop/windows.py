@@ -13,7 +13,18 @@ from pathlib import Path
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
-from app.desktop.backends import STAYED_BEHIND, App, Backend, Formats, Frame, Landing, Launched, Window, landing
+from app.desktop.backends import (
+    STAYED_BEHIND,
+    App,
+    Backend,
+    Formats,
+    Frame,
+    Landing,
+    Launched,
+    PlainWindows,
+    Window,
+    landing,
+)
 from app.desktop.elements import NoAccessibility
 from app.desktop.keys import Chord
 from app.desktop.portable import (
@@ -123,7 +134,7 @@ _dwm = ctypes.windll.dwmapi
 _Visit = ctypes.WINFUNCTYPE(wintypes.BOOL, wintypes.HWND, wintypes.LPARAM)
 
 
-class Win32Windows:
+class Win32Windows(PlainWindows):
     """The top-level windows. EnumWindows lists them topmost first."""
 
     def all(self) -> tuple[Window, ...]:

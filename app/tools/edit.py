@@ -12,7 +12,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Removed, TakenBack
 from app.base.phrases import Phrase
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Close, Effect, Param, ToolSpec
+from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
 from app.services.files import documents, parsing, reading
 from app.services.files.changes import ChangeOrigin, Changes, WrittenFile
 from app.services.files.edits import Applied, Edited, apply_diff
@@ -67,6 +67,8 @@ class Edits:
     async def write(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"), judged=turn.judged())
         content = call.text("content")
+        if call.flag("append"):
+            return await self._append(call, turn, place, content)
         kept = ""
         if content and documents.is_document(place.path.name):
             await asyncio.to_thread(self._workspace.check_writable, place)
@@ -88,6 +90,22 @@ class Edits:
             payload,
             f"{verb} {place.shown!r}: {long}, {done.size_bytes} bytes.{kept}{_limits(done)}",
         )
+
+    async def _append(self, call: ToolCall, turn: TurnContext, place: Place, content: str) -> ToolResult:
+        """Add lines at the end of a text file that is there."""
+
+        def change(before: bytes) -> bytes:
+            text, codec = _text_of(before, place)
+            end = "\r\n" if "\r\n" in text else "\n"
+            lines = content.removesuffix("\n").replace("\n", end)
+            gap = end if text and not text.endswith("\n") else ""
+            with _charset_told("content", codec):
+                return reading.encoded(f"{text}{gap}{lines}{end}", codec, before)
+
+        done = await asyncio.to_thread(self._changes.edit, place, change, _origin(call, turn))
+        await turn.audit("file_edited", {"path": str(place.path), "size_bytes": done.size_bytes})
+        payload = {**_about(place, done), "text": clip_middle(content, _CARD_HEAD, _CARD_TAIL)}
+        return ToolResult(True, "write_file", payload, f"Added to the end of {place.shown!r}.{_limits(done)}")
 
     def _form(self, place: Place) -> reading.TextForm:
         """Return how the file is written that is there now; the usual form if there is none. Blocks."""
@@ -258,7 +276,7 @@ EDITS = Family(
             ),
             effect=Effect.WRITES,
             execute=Edits.write,
-            attrs=(_PATH,),
+            attrs=(_PATH, Param("append", ValueType.FLAG, "true adds the content at the end of the file")),
             body=Param(
                 "content",
                 description="the whole content",

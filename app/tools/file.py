@@ -233,8 +233,8 @@ FILES = Family(
             attrs=(
                 _PATH,
                 Param("recursive", ValueType.FLAG, "true to go into all folders"),
-                Param("named", description="glob for names"),
-                Param("order", description="files only", choices=("size", "newest")),
+                Param("named", description="glob for names, several with | between"),
+                Param("order", description="files only", choices=("size", "newest", "oldest")),
             ),
             examples=('<list_files path="." recursive="true"/>',),
             taint="outside",
@@ -338,7 +338,7 @@ _DESTINATION = Param(
 )
 _PREVIEW = Param("preview", ValueType.FLAG, "true only tells what would go where")
 
-_RARE = RareFamily("moving", "move, copy and make many files and folders at once")
+MOVING = RareFamily("moving", "move, copy and pack many files, unpack archives, make folders, empty the trash")
 
 ARRANGEMENTS = Family(
     Arrangements,
@@ -357,7 +357,7 @@ ARRANGEMENTS = Family(
                 "<move_file><source>a.pdf</source><source>b.pdf</source><destination>bills/</destination></move_file>",
             ),
             effects_by_call=effects,
-            rare=_RARE,
+            rare=MOVING,
             taint="outside",
         ),
         ToolSpec(
@@ -369,7 +369,7 @@ ARRANGEMENTS = Family(
             children=(_SOURCE, _DESTINATION),
             examples=("<copy_file><source>plan.xlsx</source><destination>backup/</destination></copy_file>",),
             effects_by_call=effects,
-            rare=_RARE,
+            rare=MOVING,
             taint="outside",
         ),
         ToolSpec(
@@ -379,7 +379,7 @@ ARRANGEMENTS = Family(
             execute=Arrangements.make,
             children=(Param("path", description="one <path> each", required=True, many=True, aliases=("paths",)),),
             examples=("<make_folder><path>2026/bills</path></make_folder>",),
-            rare=_RARE,
+            rare=MOVING,
         ),
     ),
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from app.base import resources
 from app.base.errors import Cancelled, ToolMisuse, WispError
+from app.base.facts import Listed
 from app.base.values import dataclass
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
@@ -50,7 +51,8 @@ class Searches:
             "text": hits.text[:_CARD_CHARS],
             "notes": list(hits.notes),
         }
-        return ToolResult(True, "search_files", payload, f"{head}\n{hits.text}".rstrip() + notes)
+        listed = Listed(tuple(hits.names), is_cut=bool(hits.notes))
+        return ToolResult(True, "search_files", payload, f"{head}\n{hits.text}".rstrip() + notes, facts=(listed,))
 
 
 def _count(number: int, what: str) -> str:

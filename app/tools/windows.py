@@ -12,7 +12,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Brought, ListedWindow, ListedWindows, WindowChanged, WindowEvent, said
 from app.base.geometry import Rect
 from app.base.phrases import Phrase
-from app.desktop.backends import Press, Window
+from app.desktop.backends import Desktops, NotOffered, Press, Window, WindowState
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.elements import UNPLACED, Element
@@ -28,6 +28,10 @@ from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _TITLE_CHARS = 80
+_ALL, _NORMAL, _NOT_ABOVE = "all", "normal", "not_above"
+_SCALES = {"bigger": 1.25, "smaller": 0.8}
+_REST_PX = 60
+_BESIDE = {"next": 1, "previous": -1}
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _CLIPBOARD_CHARS = 4000
 _OF_DOCUMENTS = {
@@ -113,6 +117,12 @@ class WindowTools:
 
     async def minimise_window(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_minimise_window, call)
+
+    async def set_window_state(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_set_window_state, call)
+
+    async def switch_desktop(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_switch_desktop, call)
 
     async def choose_menu(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_choose_menu, call, from_elsewhere(turn.admit), self._sight)
@@ -208,8 +218,14 @@ async def _close_window(controller: DesktopController, call: ToolCall) -> ToolRe
 
 async def _move_window(controller: DesktopController, call: ToolCall) -> ToolResult:
     window = controller.find_window(call.text("title"))
-    if fill := call.text("fill"):
+    if call.text("desktop"):
+        return await _sent(controller, window, call)
+    if (fill := call.text("fill")) == "screen" and (maximised := await _maximised(controller, window)):
+        return ToolResult(True, call.name, _as_json(maximised), f"Now {_line(maximised)}.")
+    if fill:
         area = _filled(controller.monitor_of(window), fill)
+    elif scale := _SCALES.get(call.text("size")):
+        area = _scaled(window.area, scale, controller.monitor_of(window))
     else:
         now = window.area
         area = Rect(
@@ -218,7 +234,33 @@ async def _move_window(controller: DesktopController, call: ToolCall) -> ToolRes
         )  # fmt: skip
     placed = await controller.backend.windows.place(window.ref, area)
     await controller.screen_capture.settle(Patience())
+    if placed.area == window.area and (call.text("size") or not _is_near(placed.area, area)):
+        raise ToolFailed(Phrase("{title!r} keeps its place and size.", {"title": window.title}))
     return ToolResult(True, call.name, _as_json(placed), f"Now {_line(placed)}.")
+
+
+async def _maximised(controller: DesktopController, window: Window) -> Window | None:
+    """Maximise a window. Returns None if this desktop or the window does not allow it."""
+    try:
+        maximised = await controller.backend.windows.set_state(window.ref, WindowState.MAXIMISED, on=True)
+    except ToolFailed:
+        return None
+    await controller.screen_capture.settle(Patience())
+    return maximised
+
+
+def _is_near(one: Rect, other: Rect) -> bool:
+    """Return whether two places are the same but for a rest: a terminal keeps to whole lines."""
+    edges = ((at.x, at.y, at.x + at.width, at.y + at.height) for at in (one, other))
+    return all(abs(there - wanted) < _REST_PX for there, wanted in zip(*edges, strict=True))
+
+
+def _scaled(area: Rect, scale: float, screen: Rect) -> Rect:
+    """Return a window's place with another size around the same middle, on its monitor."""
+    width, height = min(round(area.width * scale), screen.width), min(round(area.height * scale), screen.height)
+    x = min(max(area.center.x - width // 2, screen.x), screen.x + screen.width - width)
+    y = min(max(area.center.y - height // 2, screen.y), screen.y + screen.height - height)
+    return Rect(x, y, width, height)
 
 
 def _filled(screen: Rect, fill: str) -> Rect:
@@ -237,11 +279,99 @@ def _filled(screen: Rect, fill: str) -> Rect:
 
 
 async def _minimise_window(controller: DesktopController, call: ToolCall) -> ToolResult:
+    if call.text("title").strip().lower() == _ALL:
+        return await _minimise_all(controller, call)
     window = controller.find_window(call.text("title"))
-    await controller.backend.windows.minimise(window.ref)
-    await controller.screen_capture.settle(Patience())
+    if await _shown_after_minimising(controller, [window]):
+        raise ToolFailed(Phrase("{title!r} was to be minimised and is still shown.", {"title": window.title}))
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
     return ToolResult(True, call.name, payload, f"{window.title!r} is minimised; focus_window brings it back.")
+
+
+async def _minimise_all(controller: DesktopController, call: ToolCall) -> ToolResult:
+    """Minimise all windows that are shown, perhaps without one."""
+    kept = controller.find_window(call.text("besides")) if call.text("besides") else None
+    shown = [one for one in _here(controller) if not one.is_minimised and (kept is None or one.ref != kept.ref)]
+    left = await _shown_after_minimising(controller, shown)
+    if left:
+        titles = tuple(Phrase("{title!r}", {"title": one.title}) for one in left)
+        raise ToolFailed(Phrase("Still shown: {titles}.", {"titles": titles}))
+    payload: dict[str, JsonValue] = {"title": _ALL, "count": len(shown)}
+    return ToolResult(True, call.name, payload, f"{len(shown)} windows are minimised.")
+
+
+def _here(controller: DesktopController) -> list[Window]:
+    """Return the windows on the virtual desktop that is shown, topmost first."""
+    windows = [one for one in controller.backend.windows.all() if not one.is_own]
+    try:
+        here = (0, controller.backend.windows.desktops().current)
+    except NotOffered:
+        return windows
+    return [one for one in windows if one.desktop in here]
+
+
+async def _shown_after_minimising(controller: DesktopController, windows: Sequence[Window]) -> list[Window]:
+    """Minimise windows. Returns those that are still shown."""
+    for window in windows:
+        await controller.backend.windows.minimise(window.ref)
+    await controller.screen_capture.settle(Patience())
+    refs = {window.ref for window in windows}
+    return [one for one in controller.backend.windows.all() if one.ref in refs and not one.is_minimised]
+
+
+async def _set_window_state(controller: DesktopController, call: ToolCall) -> ToolResult:
+    windows, wanted = controller.backend.windows, call.text("state")
+    if call.text("title").strip().lower() == _ALL and wanted == _NORMAL:
+        return await _restore_all(controller, call)
+    window = controller.find_window(call.text("title"))
+    if wanted == _NORMAL:
+        for state in window.states & {WindowState.MAXIMISED, WindowState.FULL_SCREEN}:
+            window = await windows.set_state(window.ref, state, on=False)
+        window = await windows.focus(window.ref) if window.is_minimised else window
+    elif wanted == _NOT_ABOVE:
+        window = await windows.set_state(window.ref, WindowState.ABOVE, on=False)
+    else:
+        window = await windows.set_state(window.ref, WindowState(wanted), on=True)
+    await controller.screen_capture.settle(Patience())
+    return ToolResult(True, call.name, _as_json(window), f"Now {_line(window)}.")
+
+
+async def _restore_all(controller: DesktopController, call: ToolCall) -> ToolResult:
+    away = [one for one in _here(controller) if one.is_minimised]
+    for window in reversed(away):
+        await controller.backend.windows.focus(window.ref)
+    await controller.screen_capture.settle(Patience())
+    payload: dict[str, JsonValue] = {"title": _ALL, "count": len(away)}
+    return ToolResult(True, call.name, payload, f"{len(away)} windows are back on the screen.")
+
+
+async def _switch_desktop(controller: DesktopController, call: ToolCall) -> ToolResult:
+    windows = controller.backend.windows
+    number = _desktop_meant(call.text("to"), windows.desktops())
+    await windows.go_to_desktop(number)
+    await controller.screen_capture.settle(Patience())
+    return ToolResult(True, call.name, {"desktop": number}, f"Desktop {number} is shown.")
+
+
+async def _sent(controller: DesktopController, window: Window, call: ToolCall) -> ToolResult:
+    """Move a window to another virtual desktop. The one that is shown stays."""
+    number = _desktop_meant(call.text("desktop"), controller.backend.windows.desktops())
+    await controller.backend.windows.send_to_desktop(window.ref, number)
+    await controller.screen_capture.settle(Patience())
+    payload: dict[str, JsonValue] = {"desktop": number, "title": window.title, "window": window.ref}
+    return ToolResult(True, call.name, payload, f"{window.title!r} is on desktop {number}.")
+
+
+def _desktop_meant(to: str, desktops: Desktops) -> int:
+    """Return the number of a desktop. Raises ToolFailed if there is none such."""
+    said = to.strip().lower()
+    if said not in _BESIDE and not said.isdecimal():
+        raise ToolMisuse("Which desktop? Write its number, next or previous.")
+    number = desktops.current + _BESIDE[said] if said in _BESIDE else int(said)
+    if number < 1 or (desktops.count and number > desktops.count):
+        values = {"current": desktops.current, "count": max(desktops.count, desktops.current)}
+        raise ToolFailed(Phrase("This is desktop {current} of {count}, and there is no other one there.", values))
+    return number
 
 
 async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Admit, sight: ModelSight) -> ToolResult:
@@ -346,6 +476,7 @@ def _effects_of_opening(call: ToolCall) -> frozenset[Effect]:
 def _line(window: Window) -> str:
     area = window.area
     marks = [word for word, on in (("active", window.is_active), ("minimised", window.is_minimised)) if on]
+    marks += sorted(state.replace("_", " ") for state in window.states)
     told = f" [{', '.join(marks)}]" if marks else ""
     title = clip_line(window.title, _TITLE_CHARS)
     place = f"{area.width}x{area.height} at ({area.x}, {area.y}) on the screen"
@@ -424,7 +555,7 @@ WINDOWS = Family(
         ),
         ToolSpec(
             "move_window",
-            "Move a window or change its size, in screen pixels; what is left out stays.",
+            'Move a window or change its size, in screen pixels; what is left out stays. fill="screen" maximises it.',
             Effect.DESKTOP,
             WindowTools.move_window,
             attrs=(
@@ -434,17 +565,38 @@ WINDOWS = Family(
                 Param("width", ValueType.INTEGER, minimum=1),
                 Param("height", ValueType.INTEGER, minimum=1),
                 Param("fill", choices=("screen", "left", "right", "top", "bottom")),
+                Param("size", choices=tuple(_SCALES)),
+                Param("desktop", description="the virtual desktop: a number, next or previous"),
             ),
             examples=('<move_window title="calculator" fill="left"/>',),
             aim=ScreenAim.NONE,
         ),
         ToolSpec(
             "minimise_window",
-            "Minimise a window.",
+            'Minimise a window, or with title="all" all of them, which shows the desktop.',
             Effect.DESKTOP,
             WindowTools.minimise_window,
-            attrs=(_TITLE,),
+            attrs=(_TITLE, Param("besides", description="with all: the window that stays")),
             aliases=("minimize_window",),
+            aim=ScreenAim.AWAY,
+        ),
+        ToolSpec(
+            "set_window_state",
+            "Fill the screen with a window, or keep it above others; normal takes back full screen, maximised and "
+            'minimised, with title="all" for all minimised ones.',
+            Effect.DESKTOP,
+            WindowTools.set_window_state,
+            attrs=(_TITLE, Param("state", required=True, choices=("full_screen", "above", _NOT_ABOVE, _NORMAL))),
+            examples=('<set_window_state title="calculator" state="above"/>',),
+            aim=ScreenAim.AWAY,
+        ),
+        ToolSpec(
+            "switch_desktop",
+            "Show another virtual desktop (workspace).",
+            Effect.DESKTOP,
+            WindowTools.switch_desktop,
+            attrs=(Param("to", description="a number, next or previous", required=True, aliases=("desktop",)),),
+            examples=('<switch_desktop to="2"/>',),
             aim=ScreenAim.AWAY,
         ),
         ToolSpec(

@@ -13,7 +13,7 @@ from Xlib.ext import xtest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Button, Window
+from app.desktop.backends import Button, Window, WindowState
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
@@ -133,6 +133,32 @@ async def test_an_opened_program_has_the_keyboard_until_it_is_closed(any_desktop
         return opened.is_new, had_keyboard, closed
 
     assert await any_desktop.run(story) == (True, True, True)
+
+
+@pytest.mark.parametrize("state", list(WindowState))
+async def test_a_window_takes_a_state_and_gives_it_back(state: WindowState, any_desktop: Desktop) -> None:
+    async def story(controller: DesktopController) -> list[bool]:
+        opened = await controller.opener.open("terminal")
+        windows = controller.backend.windows
+        shown = [await windows.set_state(opened.window.ref, state, on=on) for on in (True, False)]
+        return [state in window.states for window in shown]
+
+    assert await any_desktop.run(story) == [True, False]
+
+
+async def test_a_window_is_sent_to_another_desktop_and_followed(any_desktop: Desktop) -> None:
+    async def story(controller: DesktopController) -> tuple[int, int]:
+        opened = await controller.opener.open("terminal")
+        windows = controller.backend.windows
+        before = windows.desktops().current
+        await windows.send_to_desktop(opened.window.ref, before + 1)
+        await windows.go_to_desktop(before + 1)
+        sent = next(one for one in windows.all() if one.ref == opened.window.ref)
+        followed = windows.desktops().current
+        await windows.go_to_desktop(before)
+        return sent.desktop - before, followed - before
+
+    assert await any_desktop.run(story) == (1, 1)
 
 
 async def test_a_stop_holds_until_it_is_lifted(any_desktop: Desktop) -> None:

@@ -66,9 +66,8 @@ def test_a_text_a_menu_a_dialog_and_windows(screen: Screen) -> None:
         wisp("focus_window", title="calculator")
         wisp("computer_type", text="12*7=")
         assert _calculator_shows(screen, "84")
-        if _can_minimise(screen):
-            wisp("minimise_window", title="calculator")
-            wisp("focus_window", title="calculator")
+        wisp.attempt("minimise_window", title="calculator")  # tiling managers put no window away
+        wisp("focus_window", title="calculator")
         wisp("focus_window", title="Mousepad")
         wisp("computer_type", text="unsaved")
         wisp.attempt("close_window", title="Mousepad")
@@ -78,12 +77,31 @@ def test_a_text_a_menu_a_dialog_and_windows(screen: Screen) -> None:
         assert eventually(lambda: observe("galculator", screen.environment, deepest=1) == [])
 
 
-def _can_minimise(screen: Screen) -> bool:
-    """Tiling managers, and a desktop without one, put no window away."""
-    told = subprocess.run(
-        ["xprop", "-root", "_NET_SUPPORTED"], env=screen.environment, capture_output=True, text=True, check=False
-    )
-    return "_NET_WM_STATE_HIDDEN" in told.stdout
+@pytest.mark.parametrize("screen", _each(core=_CORE), indirect=True)
+def test_what_the_manager_lets_programs_do_with_windows_is_done_and_all_else_refused(screen: Screen) -> None:
+    with CoProcess(screen.environment) as wisp:
+        wisp("open_app", name="text editor")
+        window = _told(screen, "xdotool", "search", "--onlyvisible", "--name", "Mousepad").split()[-1]
+        for state, atom in (("above", "_NET_WM_STATE_ABOVE"), ("full_screen", "_NET_WM_STATE_FULLSCREEN")):
+            is_offered = atom in _told(screen, "xprop", "-root", "_NET_SUPPORTED")
+            outcome = wisp.attempt("set_window_state", title="Mousepad", state=state)
+            has_it = atom in _told(screen, "xprop", "-id", window, "_NET_WM_STATE")
+            assert (outcome["ok"], has_it) == (is_offered, is_offered), outcome
+            wisp.attempt("set_window_state", title="Mousepad", state="not_above" if state == "above" else "normal")
+            assert atom not in _told(screen, "xprop", "-id", window, "_NET_WM_STATE")
+        outcome = wisp.attempt("minimise_window", title="all")
+        assert outcome["ok"] == ("HIDDEN" in _told(screen, "xprop", "-id", window, "_NET_WM_STATE")), outcome
+        wisp.attempt("set_window_state", title="all", state="normal")
+        assert "HIDDEN" not in _told(screen, "xprop", "-id", window, "_NET_WM_STATE")
+        count = _told(screen, "xprop", "-root", "_NET_NUMBER_OF_DESKTOPS").rpartition("= ")[2].strip()
+        outcome = wisp.attempt("switch_desktop", to="next")
+        assert outcome["ok"] == (count.isdecimal() and int(count) > 1), outcome
+        if outcome["ok"]:
+            assert "= 1" in _told(screen, "xprop", "-root", "_NET_CURRENT_DESKTOP")
+
+
+def _told(screen: Screen, *command: str) -> str:
+    return subprocess.run(command, env=screen.environment, capture_output=True, text=True, check=False).stdout
 
 
 def _is_called(person: PersonsDevices, environment: dict[str, str]) -> bool:

@@ -14,6 +14,7 @@ from app.protocol.message import CallClosed
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.moving import Moves
+from app.services.files.packing import Packing
 from app.services.files.places import Workspace
 from app.services.files.safe_open import Folder
 from app.services.processes.commands import CommandLimits, Processes
@@ -21,6 +22,7 @@ from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.tasks import Checklist
 from app.services.themes import Appearance
+from app.tools.archives import ARCHIVES, Archives
 from app.tools.conversation import TASKS, Tasks
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, Commands, Waits
@@ -29,7 +31,7 @@ from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
 from app.tools.registry import Registry, TurnContext, admitted
 from app.tools.search import CODE, SEARCH, Code, Searches
 
-WORK = Registry(FILES, EDITS, ARRANGEMENTS, SEARCH, COMMANDS, WAITS, CODE, TASKS)
+WORK = Registry(FILES, EDITS, ARRANGEMENTS, ARCHIVES, SEARCH, COMMANDS, WAITS, CODE, TASKS)
 QUICK = CommandLimits(return_s=1.0, background_s=3.0, quiet_s=0.3)
 
 
@@ -104,7 +106,8 @@ class Bench:
         waits = Waits(space, self.processes, clock)
         tasks = Tasks(self.talk, self.checklist, Appearance())
         arranged = Arrangements(Moves(space, self.checkpoints))
-        files = [Files(space), Edits(space, self.changes, [Appearance()]), arranged, Searches(space)]
+        packing = Archives(Packing(space, self.changes, self.checkpoints))
+        files = [Files(space), Edits(space, self.changes, [Appearance()]), arranged, packing, Searches(space)]
         return [*files, commands, waits, Code(space), tasks]
 
     def _emit(self, event: str, payload: Mapping[str, JsonValue]) -> None:

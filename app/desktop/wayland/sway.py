@@ -14,7 +14,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.phrases import Phrase
 from app.base.values import replace
-from app.desktop.backends import Window, number_of_ref
+from app.desktop.backends import Desktops, NotOffered, Window, WindowState, number_of_ref
 from app.desktop.wayland import kernel
 from app.desktop.wayland.windows import Listing
 
@@ -83,6 +83,22 @@ class SwayWindows(Listing):
     def minimise(self, ref: str) -> None:
         """Move the window to the scratchpad: sway has nothing else that puts a window out of sight."""
         self._run(f"[con_id={number_of_ref(ref)}] move scratchpad")
+
+    def set_state(self, ref: str, state: WindowState, *, on: bool) -> None:
+        """Fill the screen with the window, or no longer: sway maximises none and keeps none above the others."""
+        if state is not WindowState.FULL_SCREEN:
+            raise NotOffered
+        self._run(f"[con_id={number_of_ref(ref)}] fullscreen {'enable' if on else 'disable'}")
+
+    def desktops(self) -> Desktops:
+        shown = next(_workspaces(self._asked(_TREE)), {})
+        return Desktops(max(int(shown.get("num") or 0), 0), 0)
+
+    def go_to_desktop(self, number: int) -> None:
+        self._run(f"workspace number {number}")
+
+    def send_to_desktop(self, ref: str, number: int) -> None:
+        self._run(f"[con_id={number_of_ref(ref)}] move container to workspace number {number}")
 
     def _run(self, command: str) -> None:
         for answer in self._asked(_COMMAND, command):
@@ -163,6 +179,7 @@ def _window(leaf: dict[str, Any]) -> Window:
         is_active=leaf["focused"],
         is_minimised=not leaf["visible"],  # in the scratchpad, on another workspace, or behind a tab
         content=content,
+        states=frozenset({WindowState.FULL_SCREEN} if leaf["fullscreen_mode"] else ()),
     )
 
 

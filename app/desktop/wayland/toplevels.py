@@ -13,7 +13,7 @@ from pathlib import Path
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.values import dataclass, field
-from app.desktop.backends import Window, number_of_ref
+from app.desktop.backends import NotOffered, Window, WindowState, number_of_ref
 from app.desktop.wayland import kernel
 from app.desktop.wayland.compositor import TOPLEVELS, Compositor
 from app.desktop.wayland.pictures import WindowPictures, found_in
@@ -21,8 +21,10 @@ from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.windows import Listing
 from app.desktop.wayland.wire import Wire
 
-_MINIMISED, _ACTIVATED = 1, 2
-_MINIMISE, _RESTORE, _ACTIVATE, _CLOSE = 2, 3, 4, 5
+_MAXIMISED, _MINIMISED, _ACTIVATED, _FULL_SCREEN = 0, 1, 2, 3
+_MAXIMISE, _UNMAXIMISE, _MINIMISE, _RESTORE, _ACTIVATE, _CLOSE, _FILL_SCREEN, _LEAVE_SCREEN = 0, 1, 2, 3, 4, 5, 8, 9
+_WITH_FULL_SCREEN = 2
+_STATES = {_MAXIMISED: WindowState.MAXIMISED, _FULL_SCREEN: WindowState.FULL_SCREEN}
 _WORD_BYTES = 4
 _UNKNOWN = Rect(0, 0, 0, 0)
 _LOOKS, _LOOK_AGAIN_S = 4, 0.1
@@ -160,6 +162,7 @@ class Toplevels(Listing):
             is_minimised=_MINIMISED in told.states,
             is_dialog=bool(told.parent),
             content=area if area.size.area else None,
+            states=frozenset(state for number, state in _STATES.items() if number in told.states),
         )
 
     def follow(self, changed: Callable[[], None]) -> None:
@@ -183,6 +186,19 @@ class Toplevels(Listing):
 
     def minimise(self, ref: str) -> None:
         self._send(ref, _MINIMISE)
+
+    def set_state(self, ref: str, state: WindowState, *, on: bool) -> None:
+        """Maximise a window or fill the screen with it, or no longer: the protocol keeps none above the others."""
+        if state is WindowState.FULL_SCREEN and self._compositor.version(TOPLEVELS) < _WITH_FULL_SCREEN:
+            raise NotOffered
+        if state is WindowState.MAXIMISED:
+            self._send(ref, _MAXIMISE if on else _UNMAXIMISE)
+        elif state is WindowState.FULL_SCREEN and on:
+            self._send(ref, _FILL_SCREEN, "o", 0)  # on the monitor that the compositor chooses
+        elif state is WindowState.FULL_SCREEN:
+            self._send(ref, _LEAVE_SCREEN)
+        else:
+            raise NotOffered
 
     def _send(self, ref: str, opcode: int, signature: str = "", *arguments: int) -> None:
         number = number_of_ref(ref)

@@ -12,7 +12,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
 from app.base.values import replace
-from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window
+from app.desktop.backends import STAYED_BEHIND, Desktops, Frame, Landing, NotOffered, Window, WindowState
 from app.desktop.verification import until_idle
 from app.desktop.wayland.compositor import Compositor
 from app.desktop.wayland.pictures import WindowPictures
@@ -74,6 +74,20 @@ class Listing(ABC):
 
     @abstractmethod
     def minimise(self, ref: str) -> None: ...
+
+    def set_state(self, ref: str, state: WindowState, *, on: bool) -> None:  # noqa: ARG002
+        """Ask for a state of a window, or to take it away. Raises NotOffered where nobody can."""
+        raise NotOffered
+
+    def desktops(self) -> Desktops:
+        """Return the virtual desktops. Raises NotOffered where nobody tells them."""
+        raise NotOffered
+
+    def go_to_desktop(self, number: int) -> None:  # noqa: ARG002
+        raise NotOffered
+
+    def send_to_desktop(self, ref: str, number: int) -> None:  # noqa: ARG002
+        raise NotOffered
 
     @abstractmethod
     def follow(self, changed: Callable[[], None]) -> None:
@@ -206,6 +220,29 @@ class WaylandWindows:
         self._by_ref(ref)
         self._listing.minimise(ref)
         await self.until(lambda: self._by_ref(ref).is_minimised, _LIMIT_S)
+
+    async def set_state(self, ref: str, state: WindowState, *, on: bool) -> Window:
+        found = self._by_ref(ref)
+        self._listing.set_state(ref, state, on=on)
+        self._listed_at = 0.0
+        if not await self.until(lambda: (state in self._by_ref(ref).states) == on, _LIMIT_S):
+            raise ToolFailed(Phrase("The window {title!r} does not take it.", {"title": found.title}))
+        return self._by_ref(ref)
+
+    def desktops(self) -> Desktops:
+        return self._listing.desktops()
+
+    async def go_to_desktop(self, number: int) -> None:
+        self._listing.go_to_desktop(number)
+        if not await self.until(lambda: self.desktops().current == number, _LIMIT_S):
+            raise ToolFailed("The window manager stays on the desktop that it shows.")
+
+    async def send_to_desktop(self, ref: str, number: int) -> None:
+        found = self._by_ref(ref)
+        self._listing.send_to_desktop(ref, number)
+        self._listed_at = 0.0
+        if not await self.until(lambda: self._by_ref(ref).desktop == number, _LIMIT_S):
+            raise ToolFailed(Phrase("The window {title!r} stays on its desktop.", {"title": found.title}))
 
     def _by_ref(self, ref: str) -> Window:
         found = next((window for window in self.all() if window.ref == ref), None)

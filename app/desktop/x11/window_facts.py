@@ -19,13 +19,14 @@ from Xlib.xobject.drawable import Window as XWindow
 
 from app.base.geometry import Rect
 from app.base.values import replace
-from app.desktop.backends import Frame, Window
+from app.desktop.backends import Frame, Window, WindowState
 from app.desktop.capture import part_of
 from app.desktop.x11.connection import Connection, Marks
 
 _NO_WINDOWS = {"_NET_WM_WINDOW_TYPE_DESKTOP", "_NET_WM_WINDOW_TYPE_DOCK", "_NET_WM_WINDOW_TYPE_SPLASH"}
 _DIALOG = "_NET_WM_WINDOW_TYPE_DIALOG"
 _PROPERTY_LENGTH = 4096
+_ON_ALL_DESKTOPS = 0xFFFFFFFF
 _TREE_LAG_S = 0.1  # because a browser's accessibility tree is out of date this long after a page has handled a key
 _BETWEEN_LOOKS_S = 0.01
 _WHOLE_REST, _ENOUGH_REST = 3, 6
@@ -52,6 +53,14 @@ def extents(connection: Connection, window: XWindow) -> tuple[int, int, int, int
     return int(left), int(right), int(top), int(bottom)
 
 
+STATES = {
+    WindowState.MAXIMISED: ("_NET_WM_STATE_MAXIMIZED_VERT", "_NET_WM_STATE_MAXIMIZED_HORZ"),
+    WindowState.FULL_SCREEN: ("_NET_WM_STATE_FULLSCREEN",),
+    WindowState.ABOVE: ("_NET_WM_STATE_ABOVE",),
+}
+"""How the window manager's standard (EWMH) calls each state."""
+
+
 def read_window(connection: Connection, number: int, marks: Marks, *, is_active: bool) -> Window | None:
     """Return a window; from now on, the server reports its changes. None if it closed or is no normal window."""
     window = connection.window(number)
@@ -74,10 +83,17 @@ def read_window(connection: Connection, number: int, marks: Marks, *, is_active:
             is_dialog=_DIALOG in kinds or window.get_wm_transient_for() is not None,
             is_own=marks.is_on(number) or pid in marks.pids | {os.getpid()},
             is_of_other_wisp=marks.is_of_other(number),
-            desktop=int(next(iter(property_of(connection, window, "_NET_WM_DESKTOP") or (0,)))),
+            desktop=_desktop_of(connection, window),
+            states=frozenset(state for state, names in STATES.items() if states.issuperset(names)),
         )
     except XError:  # because the window closed while it was read
         return None
+
+
+def _desktop_of(connection: Connection, window: XWindow) -> int:
+    """Return the virtual desktop of a window, counted from 1; 0 if it is on all of them."""
+    told = int(next(iter(property_of(connection, window, "_NET_WM_DESKTOP") or (0,))))
+    return 0 if told == _ON_ALL_DESKTOPS else told + 1
 
 
 def title_of(connection: Connection, window: XWindow) -> str:

@@ -18,9 +18,19 @@ from app.base.geometry import Point, Rect
 from app.base.ids import WINDOW_MARK
 from app.base.phrases import Phrase
 from app.base.values import replace
-from app.desktop.backends import STAYED_BEHIND, Frame, Landing, Window, number_of_ref
+from app.desktop.backends import (
+    STAYED_BEHIND,
+    Desktops,
+    Frame,
+    Landing,
+    NotOffered,
+    Window,
+    WindowState,
+    number_of_ref,
+)
 from app.desktop.x11.connection import Connection, Marks, read_marks
 from app.desktop.x11.window_facts import (
+    STATES,
     client_below,
     drawn,
     extents,
@@ -362,6 +372,42 @@ class X11Windows:
             raise ToolFailed("No window manager is running here, so windows cannot be minimised.")
         self._connection.send(self._connection.window(number_of_ref(ref)), "WM_CHANGE_STATE", (3,))
         await self.until(lambda: self._by_ref(ref).is_minimised, _LIMIT_S)
+
+    async def set_state(self, ref: str, state: WindowState, *, on: bool) -> Window:
+        found, names = self._by_ref(ref), STATES[state]
+        if not self._offers(*names):
+            raise NotOffered
+        atoms = [self._connection.atom(name) for name in names]
+        data = (int(on), atoms[0], atoms[1] if atoms[1:] else 0, _BY_A_PAGER)
+        self._connection.send(self._connection.window(number_of_ref(ref)), "_NET_WM_STATE", data)
+        if not await self.until(lambda: (state in self._by_ref(ref).states) == on, _LIMIT_S):
+            raise ToolFailed(Phrase("The window {title!r} does not take it.", {"title": found.title}))
+        return self._by_ref(ref)
+
+    def desktops(self) -> Desktops:
+        if not self._offers("_NET_CURRENT_DESKTOP", "_NET_NUMBER_OF_DESKTOPS", "_NET_WM_DESKTOP"):
+            raise NotOffered
+        return Desktops(self._number_in("_NET_CURRENT_DESKTOP") + 1, self._number_in("_NET_NUMBER_OF_DESKTOPS"))
+
+    def _number_in(self, name: str) -> int:
+        return int(next(iter(property_of(self._connection, self._connection.root, name) or (0,))))
+
+    async def go_to_desktop(self, number: int) -> None:
+        self._connection.send(self._connection.root, "_NET_CURRENT_DESKTOP", (number - 1, X.CurrentTime))
+        if not await self.until(lambda: self.desktops().current == number, _LIMIT_S):
+            raise ToolFailed("The window manager stays on the desktop that it shows.")
+
+    async def send_to_desktop(self, ref: str, number: int) -> None:
+        found, window = self._by_ref(ref), self._connection.window(number_of_ref(ref))
+        self._connection.send(window, "_NET_WM_DESKTOP", (number - 1, _BY_A_PAGER))
+        if not await self.until(lambda: self._by_ref(ref).desktop == number, _LIMIT_S):
+            raise ToolFailed(Phrase("The window {title!r} stays on its desktop.", {"title": found.title}))
+
+    def _offers(self, *names: str) -> bool:
+        """Return whether the window manager says that it knows these properties."""
+        offered = property_of(self._connection, self._connection.root, "_NET_SUPPORTED")
+        known = frozenset() if offered is None else frozenset(offered)
+        return self._is_managed() and all(self._connection.atom(name) in known for name in names)
 
     def _is_managed(self) -> bool:
         told = property_of(self._connection, self._connection.root, "_NET_SUPPORTING_WM_CHECK")

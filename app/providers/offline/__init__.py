@@ -66,6 +66,7 @@ class OfflineProvider:
             """Read a wish once, so that what its first steps changed on the screen changes nothing of its plan."""
             if (at, wish) not in self._read:
                 world = asyncio.run_coroutine_threadsafe(self._seen(), loop).result()
+                world = replace(world, last=provider.last_named(said[: at + 1], understood))
                 self._read[at, wish] = provider.understood(wish.text, replace(world, has_part=_PART in wish.attached))
             return self._read[at, wish]
 

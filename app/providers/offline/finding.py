@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,12 @@ def _is_of_kind(name: str, one: NamedFile, kind: str) -> bool:
 def kinds() -> Mapping[str, Any]:
     """Return the kinds of files, each with its endings."""
     return resources.table("offline/kinds.toml", resources.Table)
+
+
+@cache
+def endings() -> frozenset[str]:
+    """Return the endings of all kinds."""
+    return frozenset(ending for kind in kinds().values() for ending in kind["endings"])
 
 
 def globs(kind: str) -> str:

@@ -22,7 +22,13 @@ _THERE = ("path", "source", "second")
 _MADE = {"write_file": ("path",), "make_folder": ("path",), "save_as": ("path",)}
 _INTO = ("write_file", "make_folder", "save_as")
 """The acts whose `in` is where something new goes to."""
-_LISTING = ("list_files", "count_files", "count_folders", "find_files", "largest_file", "newest_file", "mentions")
+_TAKING = ("move_file", "copy_file", "unpack_file")
+"""The acts whose `destination` is a folder."""
+_LISTING = (
+    *("list_files", "count_files", "count_folders", "count_kind", "find_files", "mentions"),
+    *("largest_file", "newest_file", "oldest_file"),
+)
+"""The acts whose `path` is a folder."""
 _MOST_TOLD = 10
 _PLAIN = re.compile(r"[^/]+")
 
@@ -45,7 +51,11 @@ class Placer:
             if isinstance(folder, Refusal):
                 return folder
             given["in"] = folder
-        if "destination" in given and act.intent in ("move_file", "copy_file") and given["destination"] not in made:
+        if (
+            "destination" in given
+            and act.intent in ("move_file", "copy_file", "unpack_file")
+            and given["destination"] not in made
+        ):
             folder = self._folder(str(given["destination"]), is_needed=True)
             if isinstance(folder, Refusal):
                 return folder

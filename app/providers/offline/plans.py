@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from app.providers.offline.placing import Placer
 from app.providers.offline.reading import Act, Refusal, is_deed, read_wish
 from app.providers.offline.slots import IT
 from app.providers.offline.timing import length
-from app.providers.offline.world import World
+from app.providers.offline.world import IN_FRONT, World
 
 Value = str | int | float | bool | list[str]
 _BUTTONS = {"right": "right_click", "middle": "middle_click"}
@@ -26,6 +27,9 @@ _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _PLAIN_SCROLL, _WHOLE_SCROLL = 5, 100
 _MOST_PRESSES, _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 50, 0.001, 300
 _LONGEST_TIMER_S = 86_400
+_MOST_EDITED = 1_000_000
+_META = re.compile(r"[\\.+*?()|\[\]{}^$]")
+_DIFF_MARK = re.compile(r"[-<=+>\\]{3,}")
 _FIELDS = ("field", "box", "bar", "feld", "zeile", "leiste")
 """A name that ends so says already that it is a field."""
 _PLACED = ("path", "source", "second", "name")
@@ -125,17 +129,20 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
     """Return the calls of all acts in order, or why there are none. Answers in words are no calls."""
     steps: list[PlannedCall] = []
     placer, made_here = Placer(wish, world), set[str]()
-    named = ""
     acts = _saved_screenshots(acts)
-    for before, act in zip((None, *acts), acts, strict=False):
+    last = world.last.file
+    for before, said in zip((None, *acts), acts, strict=False):
+        act = _at_window(said, world if before is None else World())
         is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
-        if IT in act.arguments.values() and not named:
+        if act.intent == "open_app" and act.arguments["name"] == IT and not last and before is None:
+            act = replace(act, arguments={"name": world.last.program or IT})
+        if IT in act.arguments.values() and not last:
             return Refusal("which", "it")
         if act.intent == "remind" and not act.arguments["text"]:
             return Refusal("of_what")
         if act.intent == "remind" and "schedule" not in act.arguments:
             return Refusal("when", str(act.arguments["text"]))
-        placed = placer.placed(_resolved(act, named), made_here)
+        placed = placer.placed(_resolved(act, last), made_here)
         if isinstance(placed, Refusal):
             return placed
         made = _steps(placed, world)
@@ -144,7 +151,7 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
         if isinstance(made, Refusal):
             return made
         steps += made
-        named = _named(made[-1]) or named
+        last = named(made[-1]) or last
         made_here |= {one for step in made for one in _left_behind(step)}
     return tuple(steps)
 
@@ -161,11 +168,19 @@ def _saved_screenshots(acts: Sequence[Act]) -> Sequence[Act]:
     return found
 
 
+def _at_window(act: Act, world: World) -> Act:
+    """Return the act with the window that “it” means: the one that was named before this wish, or the one in front."""
+    if act.arguments.get("title") != IT:
+        return act
+    last = world.last.window
+    return replace(act, arguments={**act.arguments, "title": last if last and world.is_open(last) else IN_FRONT})
+
+
 def _resolved(act: Act, named: str) -> Act:
     return replace(act, arguments={name: named if value == IT else value for name, value in act.arguments.items()})
 
 
-def _named(step: PlannedCall) -> str:
+def named(step: PlannedCall) -> str:
     """Return the file or folder that a step leaves behind, which “it” means in the next one; "" if there is none."""
     paths = {name: value[0] if isinstance(value, list) else str(value) for name, value in step.arguments.items()}
     into, source = paths.get("destination", ""), paths.get("source", "")
@@ -188,6 +203,8 @@ def _located(wish: str, act: Act, world: World) -> Understood:
     placer, sought = Placer(wish, world), act.arguments["part"]
     said = sought.said if isinstance(sought, Sought) else str(sought)
     paths = placer.told(sought)
+    if not paths and act.arguments.get("otherwise") == "question":
+        return Refusal("question", wish)
     if not paths and "otherwise" in act.arguments:  # because what somebody remembers may be meant, and no file
         return Plan(tuple(_made(act.arguments["otherwise"], {"query": said})))
     return Talk("locate", {"paths": list(paths)}) if paths else Refusal("no_file", said)
@@ -197,6 +214,8 @@ def _steps(act: Act, world: World) -> Made:
     given = dict(act.arguments)
     if act.intent == "close_all":
         return _close_all(world)
+    if act.intent == "side_by_side":
+        return _side_by_side(given, world)
     if act.intent == "go_into" or (act.intent == "type_into" and "name" in given):
         return _gone_into(given, world)
     if act.intent in ("launch_app", "delete_app", "rename_widget"):
@@ -209,6 +228,8 @@ def _steps(act: Act, world: World) -> Made:
         return special(given)
     if act.intent in ("move_file", "copy_file", "rename", "delete_file"):
         return _files(act.intent, given)
+    if act.intent == "replace_text":
+        return _text_replaced(given, world)
     return _made(act.intent, _placed(given))
 
 
@@ -222,6 +243,17 @@ def _gone_into(given: Mapping[str, Any], world: World) -> Made:
 def _close_all(world: World) -> Made:
     titles = dict.fromkeys(title for title, _ in world.windows)
     return [_made("close_window", {"title": title})[0] for title in titles] or Refusal("which", "all windows")
+
+
+def _side_by_side(given: Mapping[str, Any], world: World) -> Made:
+    """Return the steps that put two windows beside each other: those that are named, or else the two in front."""
+    two = [str(given[side]) for side in ("left", "right") if side in given] or [one for one, _ in world.windows[:2]]
+    if len(two) < 2:
+        return Refusal("which", "windows")
+    return [
+        *_made("tile_window", {"title": two[0], "side": "left"}),
+        *_made("tile_window", {"title": two[1], "side": "right"}),
+    ]
 
 
 def _own_app(intent: str, given: Mapping[str, Any], world: World) -> Made:
@@ -335,6 +367,7 @@ def _acts() -> resources.Table:
 def _call(step: Mapping[str, Any], given: Mapping[str, Any]) -> PlannedCall:
     arguments: dict[str, Value] = {name: _filled(said, given) for name, said in step.get("arguments", {}).items()}
     arguments |= {name: int(str(arguments[name])) for name in step.get("numbers", ())}
+    arguments |= {name: str(arguments[name]) for name in step.get("texts", ())}
     arguments |= {name: True for name in step.get("flags", ())}
     arguments |= {
         name: [str(arguments[name])] for name in step.get("many", ()) if not isinstance(arguments[name], list)
@@ -380,12 +413,59 @@ def _files(intent: str, given: Mapping[str, Any]) -> Made:
     return _carried(intent, found)
 
 
-def _carried(intent: str, found: dict[str, Any]) -> Made:
-    if intent == "rename":
-        source, new = str(found["source"]), str(found["destination"])
-        found["destination"] = new if "/" in new else f"{source[: source.rfind('/') + 1]}{new}"
-    if "destination" in found and intent != "rename":
-        found["destination"] = str(found["destination"]).rstrip("/")
+def _packed(given: Mapping[str, Any]) -> Made:
+    """Return the step that packs files, into the archive that is named, else into one beside the first of them."""
+    found = _placed(given)
+    if refused := _gathered(found):
+        return refused
+    if "archive" not in found:
+        return _made("pack_files", found)
+    first = found["source"][0] if isinstance(found["source"], list) else str(found["source"])
+    if "/" not in found["archive"]:
+        found["archive"] = f"{first.rstrip('/')[: first.rstrip('/').rfind('/') + 1]}{found['archive']}"
+    return _made("pack_as", found)
+
+
+def _unpacked(given: Mapping[str, Any]) -> Made:
+    found = _placed(given)
+    if "fresh" in found:
+        found["destination"] = found.pop("fresh")
+    elif "destination" in found:
+        found["destination"] = f"{str(found['destination']).rstrip('/')}/"
+    return _made("unpack_into" if "destination" in found else "unpack_file", found)
+
+
+def _mentions(given: Mapping[str, Any]) -> Made:
+    return _made("mentions", {**given, "regex": "(?i)" + _META.sub(r"\\\g<0>", given["text"])})
+
+
+def _file_facts(given: Mapping[str, Any]) -> Made:
+    folder, _, name = str(given["path"]).rstrip("/").rpartition("/")
+    return _made("file_facts", {"path": folder or ".", "named": glob.escape(name)})
+
+
+def _text_replaced(given: Mapping[str, Any], world: World) -> Made:
+    """Return the step that replaces a text in all lines of a file that hold it."""
+    path, old, new = str(given["path"]), given["old"], given["new"]
+    try:
+        text = (Path(world.workspace or ".") / Path(path).expanduser()).read_text(encoding="utf-8")[:_MOST_EDITED]
+    except (OSError, ValueError):
+        return Refusal("no_file", path)
+    lines = [line for line in text.splitlines() if old in line]
+    if not lines or "\n" in old + new:
+        return Refusal("not_in_file", old)
+    marks = [(_escaped(line), _escaped(line.replace(old, new))) for line in lines]
+    diff = "\n".join(f"------- SEARCH\n{line}\n=======\n{now}\n+++++++ REPLACE" for line, now in marks)
+    return _made("replace_text", {**given, "diff": diff})
+
+
+def _escaped(line: str) -> str:
+    """Return a line of a file as it stands in a diff, whose own marks it must not look like."""
+    return f"\\{line}" if _DIFF_MARK.match(line) else line
+
+
+def _gathered(found: dict[str, Any]) -> Refusal | None:
+    """Put all files that are meant under `source`. Returns why there are none."""
     if "second" in found:
         found["source"] = [found["source"], found["second"]]
     elif "*" in (pattern := str(found.get("source", ""))):
@@ -395,7 +475,17 @@ def _carried(intent: str, found: dict[str, Any]) -> Made:
         if not there:
             return Refusal("no_files", pattern)
         found["source"] = [f"{folder}/{name}" for name in there]
-    return _made(intent, found)
+    return None
+
+
+def _carried(intent: str, found: dict[str, Any]) -> Made:
+    if intent == "rename":
+        source, new = str(found["source"]), str(found["destination"])
+        found["destination"] = new if "/" in new else f"{source[: source.rfind('/') + 1]}{new}"
+    if "destination" in found and intent != "rename":
+        found["destination"] = str(found["destination"]).rstrip("/")
+    refused = _gathered(found)
+    return refused or _made(intent, found)
 
 
 def _click(given: Mapping[str, Any]) -> Sequence[PlannedCall]:
@@ -456,6 +546,10 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, Any]], Made]] = {
     "forget": partial(_memory, "forget"),
     "undo": lambda _: [PlannedCall("computer_key", {"keys": "ctrl+z"}, "undo_keys", "ctrl+z")],
     "find_files": _found_files,
+    "pack_files": _packed,
+    "unpack_file": _unpacked,
+    "mentions": _mentions,
+    "file_facts": _file_facts,
     "wait": _waited,
     "search_site": _on_site,
     "web_search": _web_search,

@@ -10,13 +10,13 @@ from itertools import pairwise
 
 from app.base.clipping import clip_middle
 from app.base.fact_words import value_of
-from app.base.facts import Missing, Ran, Undoable
+from app.base.facts import Listed, Missing, Ran, Undoable, WindowChanged
 from app.base.values import dataclass, replace
 from app.protocol.message import Message
 from app.protocol.payload import encode
 from app.providers.offline import answers
 from app.providers.offline.conversation import Exchange, StepOutcome, Wish, exchanges
-from app.providers.offline.plans import Plan, PlannedCall, Resume, Talk, Understood, Value, is_undo, understood
+from app.providers.offline.plans import Plan, PlannedCall, Resume, Talk, Understood, Value, is_undo, named, understood
 from app.providers.offline.reading import Refusal
 from app.providers.offline.wording import (
     ENGLISH,
@@ -27,7 +27,7 @@ from app.providers.offline.wording import (
     language_of,
     phrasebook,
 )
-from app.providers.offline.world import IN_FRONT
+from app.providers.offline.world import IN_FRONT, Mention
 
 _TAG = re.compile(r"<(?!\s)([^<>]*)(>)?")
 _TOKEN = re.compile(r"\s*\w{1,6}|\s*[^\w\s]|\s+")
@@ -101,7 +101,8 @@ class Reply:
     stop_reason: str = "end_turn"
 
 
-__all__ = ["exchanges", "pieces", "reply_to", "understood"]
+__all__ = ["exchanges", "last_named", "pieces", "reply_to", "understood"]
+_AT_WINDOWS = ("open_app", "focus_window", "close_window", "move_window", "minimise_window")
 Read = Callable[[int, Wish], Understood]
 """Returns what a wish asks for, given its place among the exchanges of the conversation."""
 
@@ -147,6 +148,35 @@ def _before(said: Sequence[Exchange], read: Read) -> Understood:
     """Return what was asked for last, to be done again."""
     readings = (_together(at, exchange.wishes, read) for at, exchange in reversed(list(enumerate(said))))
     return next((reading for reading in readings if isinstance(reading, Plan)), Resume())
+
+
+def last_named(said: Sequence[Exchange], read: Read) -> Mention:
+    """Return what was named last before the last wish of a conversation."""
+    last = Mention()
+    for at, exchange in enumerate(said[:-1]):
+        match _together(at, exchange.wishes, read):
+            case Talk("locate", {"paths": [path]}):
+                last = replace(last, file=path)
+            case Plan(steps):
+                for step, outcome in zip(steps, (one for one in exchange.outcomes if one.ok), strict=False):
+                    last = _named_by(step, outcome, last)
+    return last
+
+
+def _named_by(step: PlannedCall, outcome: StepOutcome, last: Mention) -> Mention:
+    """Return what is named last behind a step that worked."""
+    listed = outcome.get(Listed)
+    if step.phrase == "first_file" and listed and listed.names:
+        return replace(last, file=f"{str(step.arguments['path']).rstrip('/')}/{listed.names[0]}")
+    if step.tool not in _AT_WINDOWS:
+        return replace(last, file=path) if (path := named(step)) else last
+    name = str(step.arguments.get("name", step.arguments.get("title", "")))
+    window = outcome.get(WindowChanged)
+    title = window.title if window else name
+    if name.startswith(("/", "~/")):
+        return Mention(file=name, window=title)
+    program = last.program if "://" in name or name == last.window else name
+    return replace(last, program=program, window="" if step.tool == "close_window" else title)
 
 
 def _undoing(wish: Plan, said: Sequence[Exchange], read: Read) -> Understood:

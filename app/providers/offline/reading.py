@@ -31,7 +31,9 @@ _MOST_CHARS, _MOST_STEPS, _SHOWN = 4000, 40, 60
 _SURE, _PLAUSIBLE, _CORRECTED = 0.85, 0.6, 0.71
 _SHORTEST, _LONG, _SIGN, _MOST_JOINED = 4, 7, 2, 6
 _ELIDING = ("open_app", "close_window", "computer_key", "computer_click", "create_app")
-_MADE = frozenset({"computer_click", "computer_key", "type_into", "scroll", "close_all", "undo", "go_into"})
+_MADE = frozenset(
+    {"computer_click", "computer_key", "type_into", "scroll", "close_all", "undo", "go_into", "side_by_side"}
+)
 _AFTER_TEXT = frozenset(
     {
         "computer_key",
@@ -212,8 +214,9 @@ class _Reader:
                 lead = re.match(rf"(?:{grammar.within})(?= )", " ".join(words[at:]), re.IGNORECASE)
                 first = at + lead[0].count(" ") + 1 if lead else len(words)
                 for end in range(min(first + _MOST_NAME, len(words)), first, -1):
-                    name, fits = fit("opened", self._words(" ".join(words[first:end]).strip(" ,:"), grammar))
-                    mark = "," if at and words[end - 1].endswith(",") else ""  # or else two clauses become one
+                    name, fits = fit("opened", self._words(" ".join(words[first:end]).strip(" ,;:."), grammar))
+                    last = words[end - 1][-1:]
+                    mark = last if at and last in (",", ";", ".") else ""  # or else two clauses become one
                     rest = f"{' '.join(words[:at])}{mark} {' '.join(words[end:])}".strip()
                     read = self._chain(rest) if fits and rest else None
                     if read and not isinstance(read, Refusal) and (at == 0 or not read[-1].is_open):

@@ -12,8 +12,8 @@ from app.base import resources
 from app.base.drives import is_drive_word
 from app.base.values import dataclass
 from app.providers.offline.days import day
-from app.providers.offline.finding import Several, Sought, described, find_folder, globs
-from app.providers.offline.grammar import Grammar
+from app.providers.offline.finding import Several, Sought, described, endings, find_folder, globs
+from app.providers.offline.grammar import Grammar, grammars
 from app.providers.offline.timing import duration, number, when, when_alone
 from app.providers.offline.world import IN_FRONT, World, general_names, known_folder
 
@@ -22,7 +22,7 @@ Fit = tuple[Value, float]
 """A value and how surely the words mean it: 1 for what is there, less for what only may be, 0 for what cannot be."""
 NO: Fit = ("", 0.0)
 IT = "\x00it"
-"""Stands for the file or folder that was named last."""
+"""Stands for what was named last."""
 _PLAIN_NAME = re.compile(r"[\w+#&'’.:/ -]+")
 _CLAUSE = re.compile(r"[,;:!?]\s|\.\s")
 """Marks that no name holds without quotation marks."""
@@ -105,6 +105,8 @@ def _like(name: str, known: Iterable[str]) -> str:
 
 def _program(words: Words) -> Fit:
     name, known = words.bare, program_names(words.world)
+    if not words.is_quoted and any(words.low in one.words["articles"] for one in grammars()):
+        return NO
     if words.is_quoted or name.casefold() in known:
         return name, 1.0
     if " " not in name and shutil.which(name.casefold()):
@@ -128,9 +130,13 @@ def _known(words: Words) -> Fit:
 
 
 def _window(words: Words) -> Fit:
+    if words.low in words.grammar.words["it"]:
+        return IT, 1.0
     if words.low in words.grammar.words["pronouns"]:
         return IN_FRONT, 1.0
     name = words.bare
+    if name.casefold() in words.grammar.words["others"] and not words.is_quoted and len(words.world.windows) > 1:
+        return words.world.windows[1][0], 1.0
     if words.world.is_open(name):
         return name, 1.0
     value, sure = _program(words)
@@ -305,6 +311,13 @@ def _new(words: Words) -> Fit:
     return (_in_known_folder(name, words), 0.8) if is_free else NO
 
 
+def _archive(words: Words) -> Fit:
+    """The name of an archive that is to be made."""
+    name = words.text.strip()
+    is_archive = name.casefold().endswith(tuple(words.grammar.words["packed_as"]))
+    return (_in_known_folder(name, words), 1.0) if words.is_name and is_archive else NO
+
+
 def _part(words: Words) -> Fit:
     return (f"*{words.bare}*", 0.75) if words.is_name and len(words.bare.split()) <= 4 else NO
 
@@ -331,7 +344,8 @@ def _address(words: Words) -> Fit:
     if not said:
         return NO
     last = said["host"].rpartition(".")[2].casefold()
-    is_file = not said["scheme"] and not said["rest"] and last in words.grammar.words["endings"]
+    is_ending = last in words.grammar.words["endings"] or last in endings()
+    is_file = not said["scheme"] and not said["rest"] and is_ending
     return NO if is_file else (words.text.strip() if said["scheme"] else f"https://{words.text.strip()}", 1.0)
 
 
@@ -481,6 +495,7 @@ _KINDS: dict[str, Callable[[Words], Fit]] = {
     "stem": _stem,
     "kind": _kind,
     "new": _new,
+    "archive": _archive,
     "part": _part,
     "ending": _ending,
     "endings": _endings,

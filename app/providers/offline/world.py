@@ -17,13 +17,23 @@ IN_FRONT = "active"
 
 
 @dataclass(frozen=True, slots=True)
+class Mention:
+    """What the conversation named last, which “it” means: a file or folder, a program, the title of a window."""
+
+    file: str = ""
+    program: str = ""
+    window: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class World:
     """What is there. An empty tuple means that nothing is known of its kind, so that any name may be meant.
 
     `programs` are the names of installed programs, `windows` the title and program of each open window, the one in
     front first, `apps` the id and name of each small app that Wisp made, `tools` the names of all tools. `unready`
     returns those that need something that is not set up; it blocks. `has_part`: the person attached a part of the
-    screen to the wish. `files` are the names in the home folder, which are read when a wish needs them.
+    screen to the wish. `files` are the names in the home folder, which are read when a wish needs them. `last` is what
+    was named before this wish.
     """
 
     programs: tuple[str, ...] = ()
@@ -34,6 +44,7 @@ class World:
     workspace: str = ""
     has_part: bool = False
     files: FileIndex | None = None
+    last: Mention = Mention()
 
     def named(self) -> tuple[tuple[str, NamedFile], ...]:
         """Return all files and folders in the home folder, each with its name in lower case."""

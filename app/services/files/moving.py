@@ -178,7 +178,7 @@ class Moves:
 
     def _checked(self, source: Place, target: Place, *, copies: bool) -> Iterator[str]:
         """Yield the entries below a folder. Raises for one that may not be read or changed; then nothing is moved."""
-        for number, name in enumerate(_below(source.path)):
+        for number, name in enumerate(below(source.path)):
             if number >= MOST_ENTRIES:
                 values = {"path": source.shown, "most": str(MOST_ENTRIES)}
                 what = Phrase("{path!r} holds more than {most} entries.", values)
@@ -324,7 +324,7 @@ def _parent(workspace: Workspace, place: Place) -> Place:
     return workspace.locate(str(place.path.parent), place.argument)
 
 
-def _below(folder: Path) -> Iterator[str]:
+def below(folder: Path) -> Iterator[str]:
     """Yield all entries below a folder, each folder before its entries. Links are not followed."""
     for root, folders, files in os.walk(folder):
         inside = Path(root).relative_to(folder)

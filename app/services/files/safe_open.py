@@ -63,6 +63,10 @@ class Folder:
         """Move the entry `name` to `target` on the same disk."""
         os.rename(self._name(name), target, src_dir_fd=self._fd)
 
+    def take_in(self, source: Path, name: str) -> None:
+        """Move a folder from the same disk into this one, under the name `name`."""
+        os.rename(source, self._name(name), dst_dir_fd=self._fd)
+
     def hand_over(self, name: str, to: Folder, new: str) -> None:
         """Move the entry `name` into the open folder `to`, under the name `new`."""
         os.rename(self._name(name), to._name(new), src_dir_fd=self._fd, dst_dir_fd=to._fd)

@@ -63,12 +63,16 @@ class Query:
 
 @dataclass(slots=True)
 class Hits:
-    """The matches, grouped by file: `12: a match`, `13- a line next to one`. `notes` say what was left out and why."""
+    """The matches, grouped by file: `12: a match`, `13- a line next to one`.
+
+    `names` are the files with matches; `notes` say what was left out and why.
+    """
 
     text: str = ""
     matches: int = 0
     files: int = 0
     notes: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
 
 async def search(place: Place, query: Query, cancelled: asyncio.Event, private: Sequence[Path] = ()) -> Hits:
@@ -190,7 +194,8 @@ class _Collector:
         if self._is_left_out:
             return True
         if kind == "begin":
-            self._add(visible(_text(data["path"]).removeprefix(self._base).lstrip("/\\")))
+            self.hits.names.append(visible(_text(data["path"]).removeprefix(self._base).lstrip("/\\")))
+            self._add(self.hits.names[-1])
             self.hits.files += 1
             self._last = 0
         elif kind in ("match", "context"):
@@ -261,13 +266,16 @@ class FolderListing:
 
 
 def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES, named: str = "*") -> FolderListing:
-    """Return the entries whose name fits the glob. If recursive, ignored and hidden files are only counted."""
+    """Return the entries whose name fits one of the globs, which “|” parts.
+
+    If recursive, ignored and hidden files are only counted.
+    """
     with told(place.argument, place.shown):
         return _Walk(place.path, most, recursive=recursive, named=named.casefold()).run()
 
 
 def by_order(place: Place, found: FolderListing, order: str) -> FolderListing:
-    """Return a listing with its files alone, the largest or the newest first, each with its size and day."""
+    """Return a listing with its files alone, the largest, newest or oldest first, each with its size and day."""
     told: list[tuple[float, str]] = []
     for name in found.entries:
         with suppress(OSError):  # because a file may be gone by now
@@ -276,7 +284,7 @@ def by_order(place: Place, found: FolderListing, order: str) -> FolderListing:
                 day = time.strftime("%Y-%m-%d", time.localtime(facts.st_mtime))
                 line = f"{name} ({size_told(facts.st_size)}, {day})"
                 told.append((facts.st_size if order == "size" else facts.st_mtime, line))
-    return replace(found, entries=tuple(line for _, line in sorted(told, reverse=True)))
+    return replace(found, entries=tuple(line for _, line in sorted(told, reverse=order != "oldest")))
 
 
 def size_told(size: int) -> str:
@@ -291,7 +299,7 @@ def size_told(size: int) -> str:
 class _Walk:
     def __init__(self, folder: Path, most: int, *, recursive: bool, named: str) -> None:
         self._most = most
-        self._named = named
+        self._named = named.split("|")
         self._recursive = recursive
         self._until = time.monotonic() + _LISTING_LIMIT_S
         self._todo: deque[tuple[Path, str, tuple[_Rules, ...]]] = deque([(folder, "", ())])
@@ -325,7 +333,7 @@ class _Walk:
             if self._recursive and (entry.name.startswith(".") or _is_excluded(path, rules)):
                 self._ignored += 1
                 continue
-            if fnmatchcase(entry.name.casefold(), self._named):
+            if any(fnmatchcase(entry.name.casefold(), one) for one in self._named):
                 if len(self._found) >= self._most:
                     return True
                 self._found.append(visible(path) + ("@" if entry.is_symlink() else ""))

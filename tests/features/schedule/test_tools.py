@@ -119,7 +119,7 @@ async def test_it_is_removed_by_its_words_if_they_fit_only_one_and_all_are_remov
 ) -> None:
     for task in ("notify me: call the dentist", "notify me: call Anna", "notify me: water the plants"):
         await _call(tools, schedule="tomorrow 9:00", task=task)
-    with pytest.raises(ToolFailed, match="dentist.*Anna"):
+    with pytest.raises(ToolFailed, match=r"dentist.*Anna"):
         await _call(tools, action="remove", task="call")
     assert (await _call(tools, action="remove", task="Plants")).ok
     assert "plants" not in (await _call(tools, action="list")).llm_echo

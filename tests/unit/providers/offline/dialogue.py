@@ -11,6 +11,7 @@ from app.base.facts import Fact, Failed
 from app.base.phrases import Phrase
 from app.features.apps.tools import SURFACES
 from app.features.looks.tools import LOOKS
+from app.features.machine.tools import MACHINE
 from app.features.mcp.tools import MCP
 from app.features.memory.tools import MEMORY
 from app.features.schedule.tools import SCHEDULES
@@ -24,12 +25,14 @@ from app.protocol.message import CallClosed, CallDelta, CallOpened, Message, Rol
 from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline import OfflineProvider
 from app.providers.offline.world import World
+from app.tools.archives import ARCHIVES
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY, TASKS
 from app.tools.edit import EDITS
 from app.tools.exec import COMMANDS
 from app.tools.file import ARRANGEMENTS, FILES
 from app.tools.screen import SCREEN
+from app.tools.search import SEARCH
 from app.tools.watching import WATCHING
 from app.tools.windows import WINDOWS
 from tests.support.stage import FakeClock
@@ -39,6 +42,8 @@ SPECS = (
     *FILES.tools,
     *EDITS.tools,
     *ARRANGEMENTS.tools,
+    *ARCHIVES.tools,
+    *SEARCH.tools,
     *COMPUTER.tools,
     *WINDOWS.tools,
     *WATCHING.tools,
@@ -51,6 +56,7 @@ SPECS = (
     *LOOKS.tools,
     *SKILLS.tools,
     *MCP.tools,
+    *MACHINE.tools,
     *TASKS.tools,
 )
 BY_NAME = {spec.name: spec for spec in SPECS}

@@ -821,3 +821,35 @@ async def test_what_was_read_is_told_though_a_later_step_fails() -> None:
 @pytest.mark.parametrize("command", ["rm 'a b.txt'", 'grep "x y" f.txt', "sh -c 'kill -9 $$'"])
 async def test_a_command_keeps_the_quotation_marks_in_it(command: str) -> None:
     assert (await Dialogue().say(f"run {command}")).calls == [("execute_command", {"command": command})]
+
+
+# What “it” means in a later wish.
+
+
+async def _seen() -> World:
+    return World(windows=(("Notes", "mousepad"), ("galculator", "galculator")))
+
+
+async def test_it_is_the_window_the_program_or_the_file_that_was_named_last() -> None:
+    talk = Dialogue()
+    talk.provider.look = _seen
+    await talk.say("open the calculator")
+    await talk.succeed("open_app", window("opened", "galculator"))
+    assert (await talk.say("now close it")).calls == [("close_window", {"title": "galculator"})]
+    await talk.succeed("close_window", window("closed", "galculator"))
+    assert (await talk.say("open it")).calls == [("open_app", {"name": "calculator"})]
+    await talk.succeed("open_app", window("opened", "galculator"))
+    await talk.say("what is the newest file in ~/Downloads")
+    await talk.succeed("list_files", Listed(("plan.pdf", "old.pdf")))
+    assert (await talk.say("open it")).calls == [("open_app", {"name": "~/Downloads/plan.pdf"})]
+
+
+async def test_it_is_the_window_in_front_where_none_was_named_or_another_one_is_meant() -> None:
+    talk = Dialogue()
+    talk.provider.look = _seen
+    assert (await talk.say("minimise it")).calls == [("minimise_window", {"title": "active"})]
+    await talk.succeed("minimise_window")
+    await talk.say("switch to galculator")
+    await talk.succeed("focus_window", window("active", "galculator"))
+    assert (await talk.say("close this window")).calls == [("close_window", {"title": "active"})]
+    assert (await talk.say("delete it")).calls == []

@@ -93,8 +93,8 @@ def test_a_proposal_that_names_one_of_several_things_comes_to_that_thing(languag
     assert wishes
     for wish, reading in readings:
         assert isinstance(reading, Plan), wish
-        named = [str(next(iter(step.arguments.values()))) for step in reading.steps]
-        assert [one.removesuffix(" check box") for one in named] == [name.strip('"')], wish
+        [step] = reading.steps
+        assert name.strip('"') in [str(one).removesuffix(" check box") for one in step.arguments.values()], wish
 
 
 @pytest.mark.parametrize("language", PHRASES)
