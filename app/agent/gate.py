@@ -142,6 +142,7 @@ _CIRCLING = (
 _CHANGED = "What it would act on has changed meanwhile."
 _SCREEN, _WORKSPACE = "screen", "workspace"
 _UNATTENDED = "It needs your permission, and you were not there to give it."
+_SAY_IT = "Say it where you can answer: in Wisp, or in a terminal."
 _ONCE = frozenset({Subject.SETTINGS, Subject.SESSION, Subject.KEEPING, Subject.SENDING})
 """What a yes allows for this one call only."""
 
@@ -371,7 +372,7 @@ class PermissionGate:
         barrier = NotAllowed(is_unattended=True, rule="\n".join(names))
         given = {"why": case.verdict.sentence, "names": words}
         if not names:
-            return GateRefusal(said, barrier, Phrase(f"{_UNATTENDED} {{why}}", given), asked=asked)
+            return GateRefusal(said, barrier, Phrase(f"{_UNATTENDED} {{why}}", given), Phrase(_SAY_IT), asked)
         what, advice = Phrase("It needs your permission. {why}", given), Phrase("To allow it: {names}", given)
         return GateRefusal(f"{said} {told('allowing', names=words)}", barrier, what, advice, asked)
 

@@ -21,21 +21,24 @@ class MachineFeature(Feature):
     words = Path(__file__).parent / "words"
 
     def families(self) -> Sequence[Family]:
+        from app.features.machine.screenshot import SCREENSHOTS
         from app.features.machine.tools import MACHINE
 
-        return (MACHINE,)
+        return MACHINE, SCREENSHOTS
 
     def open(self, room: Room, /) -> OpenFeature:
         from app.features.machine.bus import Bus, BusKind
+        from app.features.machine.screenshot import Screenshots
         from app.features.machine.tools import Machine
 
+        pictures = Screenshots(room.desktop, room.workspace, room.changes, room.clock, has_screen=room.has_screen)
         system, session = Bus(BusKind.SYSTEM), Bus(BusKind.SESSION)
 
         async def close() -> None:
             system.close()
             session.close()
 
-        return OpenFeature(handlers=(Machine(system, session),), close=close)
+        return OpenFeature(handlers=(Machine(system, session), pictures), close=close)
 
 
 FEATURE = MachineFeature()

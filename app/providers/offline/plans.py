@@ -131,6 +131,7 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
     """Return the calls of all acts in order, or why there are none. Answers in words are no calls."""
     steps: list[PlannedCall] = []
     placer, made_here = Placer(wish, world), set[str]()
+    acts = _saved_screenshots(acts)
     last = world.last.file
     for before, said in zip((None, *acts), acts, strict=False):
         act = _at_window(said, world if before is None else World())
@@ -155,6 +156,18 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
         last = named(made[-1]) or last
         made_here |= {one for step in made for one in _left_behind(step)}
     return tuple(steps)
+
+
+def _saved_screenshots(acts: Sequence[Act]) -> Sequence[Act]:
+    """Return the acts with a screenshot and “save it” right behind it as one, because “it” is the screenshot."""
+    found: list[Act] = []
+    for act in acts:
+        is_saved = act.intent == "save_as" or "saves" in act.arguments
+        if is_saved and found and found[-1].intent == "screen_capture":
+            found[-1] = replace(act, intent="save_screenshot" if act.intent == "save_as" else "save_screenshot_here")
+        else:
+            found.append(act)
+    return found
 
 
 def _at_window(act: Act, world: World) -> Act:

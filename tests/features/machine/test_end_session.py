@@ -13,9 +13,17 @@ import pytest
 from mcp import Client
 
 from app.agent.agent_events import AgentEvent, ApprovalWanted
+from app.agent.asking import question
+from app.agent.inspection import DesktopInspector
+from app.agent.policy import Mode, Policy, Trust
+from app.assembly import registry
 from app.assistant import Assistant, assemble, assembled
+from app.base.geometry import Rect
+from app.desktop.backends import Window
+from app.desktop.desktop import Desktop
+from app.desktop.headless import HeadlessDesktop
 from app.features.serve.server import ClientDesk
-from app.protocol.call import Block
+from app.protocol.call import Block, ToolCall
 from app.settings.store import Settings
 from tests.features.machine.conftest import MockedMachine
 from tests.support.waiting import eventually, within
@@ -149,3 +157,28 @@ async def test_the_persons_answer_decides_each_time(logind: MockedMachine, tmp_p
     for times in (1, 2):
         assert len(await _answered(settings, _SAID[action], allow=True)) == 1
         assert eventually(lambda times=times: _ended(logind) == [_METHODS[action]] * times)  # type: ignore[misc]
+
+
+class _NotesDesktop(HeadlessDesktop):
+    """A desktop with windows of these titles."""
+
+    def __init__(self, *titles: str) -> None:
+        super().__init__()
+        self.opened = [Window(f"w{at}", title, "notes", Rect(0, 0, 9, 9)) for at, title in enumerate(titles)]
+
+
+async def test_the_question_names_the_windows_with_unsaved_changes(tmp_path: Path) -> None:
+    titles = ("*letter.txt - Mousepad", "report.txt", "todo.txt* - Kate", "● main.py - Code", "2*3")
+    desktop = Desktop(_NotesDesktop(*titles).backend)
+    spec = registry().find("end_session")
+    assert spec is not None and spec.aim is not None
+    call = ToolCall("c1", spec.name, {"action": "shut_down"})
+    try:
+        seen = await DesktopInspector(desktop).seen(call, spec.aim)
+    finally:
+        desktop.close()
+    verdict = Policy(tmp_path, Mode.YOLO).decide(call, spec, seen, Trust(words="shut down"))
+    assert verdict.act is not None
+    for language in ("", "de"):
+        asked = question(verdict.needs, verdict.act, language).text
+        assert [title in asked for title in titles] == [True, False, True, True, False]
