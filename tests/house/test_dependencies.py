@@ -22,6 +22,7 @@ _SPELLED = {
 """Distributions whose module has another name."""
 _NOT_IMPORTED = {
     "ripgrep": "a program, which `services/files/searching.py` starts",
+    "tzdata": "the time zones, which `zoneinfo` reads",
     "onnxruntime": "the engine of rapidocr, which does not depend on one",
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

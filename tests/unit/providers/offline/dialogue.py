@@ -11,6 +11,7 @@ from app.base.facts import Fact, Failed
 from app.base.phrases import Phrase
 from app.features.apps.tools import SURFACES
 from app.features.looks.tools import LOOKS
+from app.features.machine.screenshot import SCREENSHOTS
 from app.features.machine.tools import MACHINE
 from app.features.mcp.tools import MCP
 from app.features.memory.tools import MEMORY
@@ -57,6 +58,7 @@ SPECS = (
     *SKILLS.tools,
     *MCP.tools,
     *MACHINE.tools,
+    *SCREENSHOTS.tools,
     *TASKS.tools,
 )
 BY_NAME = {spec.name: spec for spec in SPECS}
