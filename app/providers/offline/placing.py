@@ -68,10 +68,9 @@ class Placer:
             if isinstance(found, Refusal):
                 return found
             given[name] = self._with_ending(given, found) if act.intent == "rename" else found
-        left = next((value for name, value in given.items() if isinstance(value, Sought) and name != "part"), None)
-        if left:
-            return Refusal("which", left.said)
-        return replace(act, arguments=given)
+        # What is no file to an act, such as a name that a feature asks for, is meant as it was said.
+        sought = {name: value for name, value in given.items() if isinstance(value, Sought) and name != "part"}
+        return replace(act, arguments={**given, **{name: value.said for name, value in sought.items()}})
 
     def told(self, sought: Sought | str) -> tuple[str, ...]:
         """Return the paths of all that may be meant, at most ten."""
