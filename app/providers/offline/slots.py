@@ -291,6 +291,8 @@ def _file(words: Words) -> Fit:
         if there := words.world.file(named):
             return there, 1.0
     is_file = _FILE.fullmatch(name) or (name.count("/") and not name.endswith("/"))
+    if not words.is_quoted and not set(name.casefold().split()).isdisjoint(words.grammar.words["origins"]):
+        return NO
     if is_file and _address(words)[1] < 1:
         return _in_known_folder(name, words), 0.95
     if words.is_quoted:

@@ -233,7 +233,8 @@ class Phrasebook:
     def near(self, refusal: Refusal) -> list[str]:
         """Return what can be said instead, made from what was said. The web answers questions, no orders."""
         if refusal.kind not in _HAVE_NEAR:
-            return list(refusal.offers)
+            nearest = self.table("near").get(refusal.kind)
+            return list(refusal.offers) or ([str(nearest)] if nearest else [])
         table, part = self.table("near"), re.sub(r"[“”„?.!]", "", refusal.part).strip(" …")
         said = [refusal.can] if refusal.can else []
         if not said and refusal.program:
