@@ -6,10 +6,11 @@ import functools
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import yaml
-from hassil.intents import Intents
+from hassil.intents import Intent, IntentData, Intents
 from hassil.parse_expression import parse_sentence
 from hassil.parser import ParseError
 from hassil.recognize import recognize_all
@@ -34,8 +35,13 @@ _CLOSED = frozenset({"times", *_TABLES})
 _DIGITS = tuple((str(number), number) for number in range(1, 1000))
 _ENDINGS = {"text": "!?…", "line": "!?….", "command": "!?…."}
 """The marks at the end that belong to what stands at a slot."""
+_GROUPS = {"(": ")", "[": "]"}
 _KIND = "__"
 """Joins the kind of a slot and the argument that it fills, because hassil tells only one name."""
+
+
+_Template = tuple[int, str, IntentData]
+"""A template with its place among all, and the name of its intent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +73,20 @@ class Grammar:
         for more in added:
             for part in ("intents", "expansion_rules"):
                 self.words[part] = {**more.get(part, {}), **self.words[part]}
-        told = {name: self.words[name] for name in ("language", "intents", "expansion_rules")}
-        self._intents = Intents.from_dict({**told, "lists": {kind: self._list(kind) for kind in kinds}})
+        rules = self.words["expansion_rules"]
+        alone = {
+            name: {"data": [{**block, "sentences": [one]} for block in intent["data"] for one in block["sentences"]]}
+            for name, intent in self.words["intents"].items()
+        }
+        lists = {kind: self._list(kind) for kind in kinds}
+        told = {"language": self.words["language"], "expansion_rules": rules, "intents": alone, "lists": lists}
+        self._intents = Intents.from_dict(told)
+        self._begun: dict[str, list[_Template]] = {}
+        templates = ((name, data) for name, intent in self._intents.intents.items() for data in intent.data)
+        for number, (name, data) in enumerate(templates):
+            for begin in beginnings(data.sentence_texts[0], rules):
+                self._begun.setdefault(begin, []).append((number, name, data))
+        self._longest = max(map(len, self._begun))
         self.between, self.strong = (_words_of(self.words["between"]), _words_of(self.words["strong"]))
         self.timed, self.within = _words_of(self.words["timed"]), _words_of(self.words["within"])
         self.commands = {
@@ -102,10 +120,20 @@ class Grammar:
             return {"values": [{"in": word, "out": key} for word, key in dict.fromkeys(told)]}
         return {"wildcard": True}
 
+    def _fitting(self, text: str) -> Intents:
+        """Return the templates that begin as the text does. Only these are ever parsed."""
+        low = re.sub(r"^\W+", "", text).casefold()
+        lengths = range(min(len(low), self._longest) + 1)
+        found = {one[0]: one for length in lengths for one in self._begun.get(low[:length], ())}
+        intents: dict[str, Intent] = {}
+        for _, (_, name, data) in sorted(found.items()):
+            intents.setdefault(name, Intent(name)).data.append(data)
+        return replace(self._intents, intents=intents)
+
     def matches(self, text: str) -> Iterator[Match]:
         """Yield each way in which the templates read the text."""
         seen = set()
-        for found in recognize_all(text, self._intents):
+        for found in recognize_all(text, self._fitting(text)):
             slots: dict[tuple[str, str], str] = {}
             fixed: dict[str, Any] = {}
             starts: list[int] = []
@@ -180,6 +208,59 @@ def grammars() -> tuple[Grammar, ...]:
     """Return all languages, English first."""
     names = sorted(file.stem for file in resources.path("offline").glob("*.yaml"))
     return tuple(Grammar(name) for name in sorted(names, key=lambda name: name != ENGLISH))
+
+
+def beginnings(template: str, rules: Mapping[str, str]) -> frozenset[str]:
+    """Return the beginnings of which any text that fits a template has one, in lower case; {""} if any text may fit."""
+    found = _begins(template, rules)
+    return frozenset({""}) if found is None or "" in found else frozenset(found)
+
+
+def _begins(template: str, rules: Mapping[str, str]) -> set[str] | None:
+    """Return how texts may begin that fit a template; "" stands for an empty text, None for any beginning."""
+    template = template.lstrip()
+    if not template:
+        return {""}
+    if literal := re.match(r"\w+", template):
+        return {literal[0].casefold()}
+    if rule := re.match(r"<(\w+)>", template):
+        inner, rest = [rules[rule[1]]], template[rule.end() :]
+    elif template[0] in _GROUPS:
+        end = _end_of_group(template)
+        inner, rest = _parted(template[1:end]), template[end + 1 :]
+    else:  # a slot or a mark
+        return None
+    found: set[str] = {""} if template[0] == "[" else set()
+    for one in inner:
+        begun = _begins(one, rules)
+        if begun is None:
+            return None
+        found |= begun
+    if "" not in found:
+        return found
+    behind = _begins(rest, rules)
+    return None if behind is None else found - {""} | behind
+
+
+def _end_of_group(template: str) -> int:
+    depth = 0
+    for at, sign in enumerate(template):
+        depth += (sign in _GROUPS) - (sign in _GROUPS.values())
+        if not depth:
+            return at
+    raise ValueError(template)
+
+
+def _parted(group: str) -> list[str]:
+    """Return the alternatives of a group."""
+    parts, depth = [""], 0
+    for sign in group:
+        depth += (sign in _GROUPS) - (sign in _GROUPS.values())
+        if sign == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
 
 
 @functools.cache

@@ -535,7 +535,7 @@ async def test_a_command_that_fails_ends_the_plan() -> None:
 
 @pytest.mark.parametrize(
     ("wish", "needs"),
-    [("open the calculator and email it to Bob", "needs a model"), ("schreib mir ein Gedicht", "braucht ein Modell")],
+    [("open the calculator and translate it", "needs a model"), ("schreib mir ein Gedicht", "braucht ein Modell")],
 )
 async def test_nothing_is_done_about_a_wish_that_is_declined(wish: str, needs: str) -> None:
     reply = await Dialogue().say(wish)
