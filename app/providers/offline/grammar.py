@@ -104,6 +104,10 @@ class Grammar:
             kind: re.compile(rf"(?:{_words_of(said)})(?![\w'-])", re.IGNORECASE)
             for kind, said in self.words["refusals"].items()
         }
+        self.how = re.compile(rf"(?:{_words_of(self.words['how'])})\b\s*", re.IGNORECASE)
+        self.negations = re.compile(
+            rf"(?:^|\s)(?:{_words_of(self.words['refusals']['negation'])})(?=\s)", re.IGNORECASE
+        )
         self.verbs = re.compile(rf"(?:{_words_of(self.words['verbs'])})(?!\w)", re.IGNORECASE)
         self.vocabulary = frozenset(re.findall(r"[^\W\d_]{3,}", _literals(self.words)))
         self.strangers = re.compile(
@@ -177,6 +181,15 @@ class Grammar:
         """Return the text without the polite words around it, and without those that end no text to type either."""
         rest = self.without_lead(text)
         return self._after.sub("", rest), self._always.sub("", rest)
+
+    def plainly(self, clause: str) -> str:
+        """Return a formal order, such as “Öffnen Sie die Datei”, with its verb at the end, as the templates have it."""
+        formal = self.words["formal"]
+        said = re.match(formal, self.without_lead(clause), re.IGNORECASE) if formal else None
+        if said is None:
+            return clause
+        rest = self.without_lead(said["rest"].strip())
+        return f"{rest} {said['particle'] or ''}{said['verb'].lower()}"
 
     def is_courteous(self, text: str) -> bool:
         """Return whether the text ends in a polite word that no comma sets apart, so that it may belong to it."""
@@ -311,5 +324,7 @@ def _literals(words: Mapping[str, Any]) -> str:
     ]
     polite = [phrase for phrases in words["polite"].values() for phrase in phrases]
     templates = re.sub(r"\{[^}]*\}|<[^>]*>", " ", " ".join([*said, *words["expansion_rules"].values()]))
-    made = [name for names in words["apps"].values() for name in names]
-    return " ".join([templates, *polite, *words["articles"], *words["strangers"], *made]).lower()
+    tables = (words[table].values() for table in ("apps", "days", "relative", "spans"))
+    named = [name for table in tables for names in table for name in names]
+    times = [*words["past"], *words["numbers"], *words["units"], *words["clock"]]
+    return " ".join([templates, *polite, *words["articles"], *words["strangers"], *named, *times]).lower()

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.base import resources
 from app.base.named_files import FileIndex
+from app.base.program_kinds import is_of_kind
 from app.base.values import dataclass, field, replace
 from app.providers.offline.finding import Sought
 from app.providers.offline.placing import Placer
@@ -139,7 +140,7 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
         if act.intent == "open_app" and act.arguments["name"] == IT and not last and before is None:
             act = replace(act, arguments={"name": world.last.program or IT})
         if IT in act.arguments.values() and not last:
-            return Refusal("which", "it")
+            return Refusal("it")
         if act.intent == "remind" and not act.arguments["text"]:
             return Refusal("of_what")
         if act.intent == "remind" and "schedule" not in act.arguments:
@@ -147,7 +148,7 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
         placed = placer.placed(_resolved(act, last), made_here)
         if isinstance(placed, Refusal):
             return placed
-        made = _steps(placed, world)
+        made = _new_tab(steps, world) if act.intent == "new_tab" else _steps(placed, world)
         if is_in_terminal and act.intent == "execute_command":  # because it is meant to run in that terminal
             made = _made("run_in_terminal", act.arguments)[1:]
         if isinstance(made, Refusal):
@@ -323,6 +324,19 @@ def _timed(given: Mapping[str, Any], world: World) -> Made:
     [made] = _created(timer, world)
     app = made.arguments.get("id") or made.arguments["name"]
     return [made, *_made("time_app", {"id": app, "seconds": seconds, "length": length(seconds)})]
+
+
+def _new_tab(before: Sequence[PlannedCall], world: World) -> Made:
+    """Return the keys for a new tab in the program that was gone to, or else in the one in front.
+
+    In other programs than these, the keys may mean anything: in Mousepad, ctrl+t swaps two letters.
+    """
+    to = before[-1].arguments.get("title", before[-1].arguments.get("name")) if before else ""
+    program = str(to or (world.windows[0][1] if world.windows else ""))
+    keys = next((keys for kind, keys in _acts()["new_tab"].items() if is_of_kind(program, kind)), "")
+    if not keys and program and world.windows:
+        return Refusal("no_tab", program)
+    return _keys({"keys": keys or "ctrl+t"})
 
 
 def _cancelled(world: World) -> Made:

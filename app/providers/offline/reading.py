@@ -221,7 +221,10 @@ class _Reader:
                     mark = last if at and last in (",", ";", ".") else ""  # or else two clauses become one
                     rest = f"{' '.join(words[:at])}{mark} {' '.join(words[end:])}".strip()
                     read = self._chain(rest) if fits and rest else None
-                    if read and not isinstance(read, Refusal) and (at == 0 or not read[-1].is_open):
+                    is_parted = at == 0 or words[end - 1].endswith(":")
+                    if not read or isinstance(read, Refusal):
+                        continue
+                    if is_parted or not read[-1].is_open or read[-1].acts[0].intent == "find_text":
                         return [_Clause((Act("go_into", {"name": name}),), fits, 0), *read]
         return None
 
@@ -347,6 +350,7 @@ class _Reader:
 
     def _in(self, grammar: Grammar, text: str) -> list[_Clause]:
         """Read a clause in one language. Polite words at its end belong to it only where it cannot be read without."""
+        text = grammar.plainly(text)
         plain, kept = grammar.without_polite(text)
         found: list[_Clause] = []
         for said in dict.fromkeys((plain, kept, text)):
@@ -422,9 +426,14 @@ class _Reader:
         pieces, names, shown = self._cut(text), program_names(self._world), clip_line(self._shown(text), _SHOWN)
         parts = [pieces.text(at, at) for at in range(len(pieces))]
         reasons = (one.refusal(one.without_lead(part)) or one.refusal(part) for part in parts for one in grammars())
-        kind = next(filter(None, reasons), "unreadable")
-        done = (part for part in parts if len(parts) > 1 and self._is_done(part))
-        program = next((word for word in re.findall(r"[\w-]{3,}", text.casefold()) if word in names), "")
+        kind = next(filter(None, reasons), "")
+        is_negated = any(one.negations.search(text) for one in self._languages)
+        kind = kind or ("negation" if is_negated else "unreadable")
+        hows = (one.how.sub("", text).rstrip(" ?") for one in self._languages if one.how.match(text))
+        done = (part for part in (*hows, *(parts if len(parts) > 1 else ())) if self._is_done(part))
+        is_short = text.count(" ") < _MOST_NAME  # or else a program is named beside what matters
+        words = re.findall(r"[\w-]{3,}", text.casefold()) if is_short else ()
+        program = next((word for word in words if word in names), "")
         return Refusal(kind, shown, program, self._shown(next(done, ""), raw=True))
 
     def _is_done(self, part: str) -> bool:

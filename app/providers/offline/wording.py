@@ -239,7 +239,8 @@ class Phrasebook:
         said = [refusal.can] if refusal.can else []
         if not said and refusal.program:
             said.append(str(table["open"]).format(name=refusal.program))
-        if not refusal.can and refusal.kind == "question":
+        is_asked = re.match(str(table["asks"]), part, re.IGNORECASE)
+        if not refusal.can and refusal.kind == "question" and is_asked:
             said.append(str(table["search"]).format(part=part))
         return said or [str(table["help"])]
 
