@@ -39,6 +39,9 @@ _WORKS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "copy_file": ({"source": ["a.txt"], "destination": ["c.txt"], "preview": True}, "Would copy 1:\na.txt → c.txt"),
     "make_folder": ({"path": ["2026/bills", "2026/mail"]}, "Made '2026/bills', '2026/mail'."),
+    "pack_files": ({"source": ["a.txt", "b.py"], "destination": "both.zip"}, "Packed 2 files into 'both.zip'"),
+    "unpack_file": ({"path": "packed.zip"}, "Unpacked 1 file into 'packed'"),
+    "empty_trash": ({}, "The trash was empty already."),
     "undo_last_change": ({}, "Took back write_file: 'made.txt' is gone again."),
     "search_files": (
         {"path": ".", "regex": "b(e|u)ta", "file_pattern": "*.txt", "context": 0},
@@ -105,6 +108,8 @@ async def _run(bench: Bench, dialect: Dialect, tool: str, arguments: Mapping[str
         arguments = {**arguments, "run_id": started.payload["run_id"]}
     elif tool == "list_recent_commands":
         await bench.call("execute_command", command="echo on")
+    elif tool == "unpack_file":
+        await bench.call("pack_files", source=["a.txt"], destination="packed.zip")
     elif tool == "undo_last_change":
         await bench.call("write_file", path="made.txt", content="x")
     return await bench.run(_block(dialect, tool, arguments))
