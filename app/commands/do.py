@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,8 +29,6 @@ from app.agent.agent_events import (
     TurnEnded,
     to_json,
 )
-from app.agent.policy.unattended import check_names
-from app.assistant import assembled
 from app.base import logs, output, paths, resources
 from app.base.errors import ToolMisuse
 from app.base.facts import Removed, Undoable, first
@@ -163,7 +161,7 @@ def run(options: argparse.Namespace) -> int:
         print('wisp: say what to do: wisp do "open the calculator"', file=sys.stderr)
         return _MISUSED
     try:
-        check_names(options.allow)
+        _check_allowed(options.allow)
     except ToolMisuse as error:
         print(f"wisp: {error}", file=sys.stderr)
         return _MISUSED
@@ -186,6 +184,14 @@ def run(options: argparse.Namespace) -> int:
     return _CODES[ended.outcome]
 
 
+def _check_allowed(names: Sequence[str]) -> None:
+    """Raise ToolMisuse for a name that cannot be allowed."""
+    if names:
+        from app.agent.policy.unattended import check_names
+
+        check_names(names)
+
+
 def _planned(task: str, settings: Settings) -> dict[str, object]:
     """Return the calls that a sentence becomes without a model, or the answer, or why nothing is done."""
     from app.assembly import world_here
@@ -201,6 +207,8 @@ async def _carry_out(options: argparse.Namespace, settings: Settings, record: Tr
         settings = settings.with_values(presence__language=language)
     show = print_json if options.json else TurnPrinter(prefix, language)
     how = {"dry_run": options.dry_run, "without_screen": options.no_screen, "is_own_desktop": record is not None}
+    from app.assistant import assembled  # slow to import, and a plan alone needs none of it
+
     async with assembled(settings, **how, allowed=options.allow) as assistant:
         assistant.subscribe(show)
         if record:

@@ -11,7 +11,6 @@ from typing import Any
 
 import yaml
 from hassil.intents import Intent, IntentData, Intents
-from hassil.parse_expression import parse_sentence
 from hassil.parser import ParseError
 from hassil.recognize import recognize_all
 
@@ -128,7 +127,8 @@ class Grammar:
         """Return the templates that begin as the text does. Only these are ever parsed."""
         low = re.sub(r"^\W+", "", text).casefold()
         lengths = range(min(len(low), self._longest) + 1)
-        found = {one[0]: one for length in lengths for one in self._begun.get(low[:length], ())}
+        begun = (one for length in lengths for one in self._begun.get(low[:length], ()))
+        found = {one[0]: one for one in begun if _can_be_parsed(one[2])}
         intents: dict[str, Intent] = {}
         for _, (_, name, data) in sorted(found.items()):
             intents.setdefault(name, Intent(name)).data.append(data)
@@ -223,9 +223,21 @@ def grammars() -> tuple[Grammar, ...]:
     return tuple(Grammar(name) for name in sorted(names, key=lambda name: name != ENGLISH))
 
 
+def _can_be_parsed(template: IntentData) -> bool:
+    """Return whether a template is one. Another package may have written it."""
+    try:
+        return bool(template.sentences)
+    except (ParseError, LookupError, ValueError) as error:
+        _log.error("A sentence of a feature cannot be read and is left out: %s", error)
+        return False
+
+
 def beginnings(template: str, rules: Mapping[str, str]) -> frozenset[str]:
     """Return the beginnings of which any text that fits a template has one, in lower case; {""} if any text may fit."""
-    found = _begins(template, rules)
+    try:
+        found = _begins(template, rules)
+    except (LookupError, ValueError):  # because it is no template
+        return frozenset()
     return frozenset({""}) if found is None or "" in found else frozenset(found)
 
 
@@ -294,10 +306,11 @@ def _of_a_feature(text: str) -> dict[str, Any]:
     """Return the templates of a feature; {} if they cannot be read, because another package may have written them."""
     try:
         made = _read(text)
-        blocks = [block for intent in made["intents"].values() for block in intent["data"]]
-        for sentence in (one for block in blocks for one in block["sentences"]):
-            parse_sentence(sentence)
-    except (yaml.YAMLError, ParseError, LookupError, TypeError, AttributeError) as error:
+        for sentence in (
+            one for intent in made["intents"].values() for block in intent["data"] for one in block["sentences"]
+        ):
+            sentence.strip()
+    except (yaml.YAMLError, LookupError, TypeError, AttributeError) as error:
         _log.error("Sentences of a feature cannot be read and are left out: %s", error)
         return {}
     return made
