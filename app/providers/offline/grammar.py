@@ -306,10 +306,9 @@ def _of_a_feature(text: str) -> dict[str, Any]:
     """Return the templates of a feature; {} if they cannot be read, because another package may have written them."""
     try:
         made = _read(text)
-        for sentence in (
-            one for intent in made["intents"].values() for block in intent["data"] for one in block["sentences"]
-        ):
-            sentence.strip()
+        blocks = [block for intent in made["intents"].values() for block in intent["data"]]
+        if not all(isinstance(one, str) for block in blocks for one in block["sentences"]):
+            raise TypeError("a sentence is no text")
     except (yaml.YAMLError, LookupError, TypeError, AttributeError) as error:
         _log.error("Sentences of a feature cannot be read and are left out: %s", error)
         return {}
