@@ -35,7 +35,7 @@ class Effect(StrEnum):
     TALKS = "talks"
     SETTINGS = "settings"
     ENDS = "ends"
-    """It ends what is open. The person is asked about each such call, whatever they said before."""
+    """It ends what is open, or deletes for good. The person is asked about each such call, whatever they said."""
 
 
 HARMLESS = frozenset({Effect.READS, Effect.TALKS})

@@ -129,12 +129,10 @@ ARCHIVES = Family(
         ToolSpec(
             name="empty_trash",
             description="Delete everything in the person's trash for good. It cannot be undone; the person is asked.",
-            effect=Effect.WRITES,
+            effect=Effect.ENDS,
             execute=Archives.empty_trash,
             examples=("<empty_trash/>",),
             rare=MOVING,
-            is_always_asked=True,
-            is_powerless=True,
             read_back=_describe_emptying,
         ),
     ),

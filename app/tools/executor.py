@@ -71,13 +71,13 @@ class Gate(Protocol):
 
 
 _YOURS = (
-    "Nothing was done: what ends the session needs your answer to a question, and no program may write that. "
-    'Say it in Wisp, or in a terminal: wisp do "shut down"'
+    "Nothing was done: what ends the session, or deletes for good, needs your answer to a question, and no program may "
+    "write that. Say it in Wisp, or in a terminal by `wisp do`."
 )
 
 
 class WrittenByThePerson:
-    """Allows every call but those that end the session. It is for calls that a program or a person wrote.
+    """Allows every call but those that end the session or delete for good. A program or a person wrote the calls.
 
     The audit log records that the person allowed them.
     """

@@ -227,7 +227,7 @@ def test_files_are_moved_renamed_and_deleted_without_a_model_and_put_back(screen
         "make a folder Trip",
         "move “my plan.txt” to Trip",
         "benenne “Trip/my plan.txt” in plan.txt um",
-        "kopiere Trip/plan.txt in den Ordner Alt",
+        "kopiere Trip/plan.txt in einen neuen Ordner namens Alt",
         "delete Alt/plan.txt",
     ):
         done = screen.wisp("do", wish, "--workspace", str(work))

@@ -8,9 +8,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from app.base.clock import SystemClock
-from app.protocol.call import Block, JsonValue, ToolResult
+from app.protocol.call import Block, JsonValue, ToolCall, ToolResult
 from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed
+from app.protocol.spec import ToolSpec
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.moving import Moves
@@ -26,7 +27,7 @@ from app.tools.archives import ARCHIVES, Archives
 from app.tools.conversation import TASKS, Tasks
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, Commands, Waits
-from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.executor import Executor
 from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
 from app.tools.registry import Registry, TurnContext, admitted
 from app.tools.search import CODE, SEARCH, Code, Searches
@@ -57,6 +58,13 @@ class Talk:
 
     async def rename(self, name: str) -> None:
         self.done.append(f"named {name}")
+
+
+class SaidYes:
+    """A person who agrees to each call."""
+
+    async def admit(self, _call: ToolCall, _spec: ToolSpec) -> str:
+        return ""
 
 
 class Bench:
@@ -93,7 +101,7 @@ class Bench:
 
     async def run(self, block: Block, turn: str = "t1", turns: Collection[str] | None = None) -> ToolResult:
         context = TurnContext(admitted, "c1", self._emit, self._audit, self.cancelled, turn, self.began_at, turns=turns)
-        return (await self.executor.run(block, WrittenByThePerson(), context)).result
+        return (await self.executor.run(block, SaidYes(), context)).result
 
     async def stop_all(self) -> None:
         """End what the test started."""

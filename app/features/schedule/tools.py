@@ -69,7 +69,7 @@ class ScheduleTools:
         match call.text("action", "add"):
             case "list":
                 return await self._list()
-            case "remove" | "remove_all":
+            case "remove" | "remove_reminders":
                 return await self._remove(call, turn)
         return await self._add(call, turn)
 
@@ -225,8 +225,8 @@ def _told(call: ToolCall) -> Phrase:
     """Return what is agreed to: the task, its next times, and what it may do."""
     if call.text("action", "add") != "add":
         named = {"id": str(call.arguments.get("id", "")), "title": unquoted(call.text("title"), _TITLE_CHARS)}
-        if call.text("action") == "remove_all":
-            return Phrase("remove all schedules: {title}", named)
+        if call.text("action") == "remove_reminders":
+            return Phrase("remove all reminders: {title}", named)
         return Phrase("remove the schedule {id}, “{title}”" if call.has("title") else "remove the schedule {id}", named)
     names = [f"“{unquoted(name, _SHOWN_CHARS)}”" for name in call.text("allow").split(";") if name.strip()]
     reminded = reminded_of(call.text("task"))
@@ -296,7 +296,7 @@ SCHEDULES = Family(
                 Param(
                     "action",
                     description="add if left out",
-                    choices=("add", "list", "remove", "remove_all"),
+                    choices=("add", "list", "remove", "remove_reminders"),
                     otherwise="add",
                 ),
                 Param(

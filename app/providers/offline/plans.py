@@ -519,7 +519,10 @@ def _gathered(found: dict[str, Any]) -> Refusal | None:
 def _carried(intent: str, found: dict[str, Any]) -> Made:
     if intent == "rename":
         source, new = str(found["source"]), str(found["destination"])
-        found["destination"] = new if "/" in new else f"{source[: source.rfind('/') + 1]}{new}"
+        folder = source[: source.rfind("/") + 1]
+        if "/" in new.removeprefix(folder):
+            return Refusal("no_name", new)
+        found["destination"] = f"{folder}{new.removeprefix(folder)}"
     if "destination" in found and intent != "rename":
         found["destination"] = str(found["destination"]).rstrip("/")
     refused = _gathered(found)

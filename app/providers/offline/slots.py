@@ -233,7 +233,7 @@ def _point(words: Words) -> Fit:
 def _menu(words: Words) -> Fit:
     parts = [part.strip() for part in re.split(r"\s*(?:>|→|->|›|»)\s*", words.text)]
     is_way = len(parts) > 1 and all(parts) and all(len(part.split()) <= 5 for part in parts)
-    is_way = is_way and sum(map(str.isalpha, parts[0])) > 1  # or else it is a comparison
+    is_way = is_way and sum(map(str.isalpha, parts[0])) > 1 and "<" not in words.text  # or else it is no way
     return (" > ".join(parts), 1.0) if is_way and not words.is_quoted else NO
 
 

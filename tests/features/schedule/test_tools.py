@@ -123,7 +123,7 @@ async def test_it_is_removed_by_its_words_if_they_fit_only_one_and_all_are_remov
         await _call(tools, action="remove", task="call")
     assert (await _call(tools, action="remove", task="Plants")).ok
     assert "plants" not in (await _call(tools, action="list")).llm_echo
-    assert (await _call(tools, action="remove_all")).ok
+    assert (await _call(tools, action="remove_reminders")).ok
     assert not (await _call(tools, action="list")).payload["count"]
 
 
