@@ -141,6 +141,7 @@ async def test_a_window_takes_a_state_and_gives_it_back(state: WindowState, any_
         opened = await controller.opener.open("terminal")
         windows = controller.backend.windows
         shown = [await windows.set_state(opened.window.ref, state, on=on) for on in (True, False)]
+        await windows.close(opened.window.ref)
         return [state in window.states for window in shown]
 
     assert await any_desktop.run(story) == [True, False]
@@ -156,6 +157,7 @@ async def test_a_window_is_sent_to_another_desktop_and_followed(any_desktop: Des
         sent = next(one for one in windows.all() if one.ref == opened.window.ref)
         followed = windows.desktops().current
         await windows.go_to_desktop(before)
+        await windows.close(opened.window.ref)
         return sent.desktop - before, followed - before
 
     assert await any_desktop.run(story) == (1, 1)
