@@ -136,7 +136,7 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
     last = world.last.file
     for before, said in zip((None, *acts), acts, strict=False):
         act = _at_window(said, world if before is None else World())
-        is_in_terminal = before is not None and str(before.arguments.get("name", "")).casefold() in _terminals()
+        is_in_terminal = before is not None and is_of_kind(str(before.arguments.get("name", "")), "terminal")
         if act.intent == "open_app" and act.arguments["name"] == IT and not last and before is None:
             act = replace(act, arguments={"name": world.last.program or IT})
         if IT in act.arguments.values() and not last:
@@ -435,10 +435,6 @@ def _placed(given: Mapping[str, Any]) -> dict[str, Any]:
         if name in found:
             found[name] = f"{str(folder).rstrip('/')}/{str(found[name]).rpartition('/')[2]}"
     return found
-
-
-def _terminals() -> frozenset[str]:
-    return frozenset(resources.table("desktop/programs.toml", resources.Table)["terminal"]["words"])
 
 
 def _files(intent: str, given: Mapping[str, Any]) -> Made:
