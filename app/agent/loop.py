@@ -24,7 +24,6 @@ from app.agent.recording import Entry, EntryKind, History, KeptFirst, WrittenAhe
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
 from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
-from app.protocol import docs
 from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
 from app.protocol.dialects.choose import by_name
@@ -58,22 +57,21 @@ class Loop:
     def _speak(self, parts: SessionDeps) -> None:
         """Use these parts, and build the system prompt and the tool declarations from them.
 
-        In YOLO mode the tools that need an answer of the person are left out. For a model that reads little at once the
-        docs are short.
+        Tools of other modes are left out.
         """
         self._parts = parts
-        self._taught_for = is_yolo, untaught = self._now()
+        self._taught_for = mode, untaught = self._now()
         taught = tuple(
-            spec for spec in parts.registry.specs if not (spec.needs_answer and is_yolo) and spec.name not in untaught
+            spec
+            for spec in parts.registry.specs
+            if spec.name not in untaught and (not spec.taught_in or mode in spec.taught_in)
         )
-        if self._is_short:
-            taught = docs.shortest(taught)
         self.system, self._schemas = teaching(parts.dialect, taught, parts.settings, parts.tool_names, self._met)
         self._compactor = Compactor(parts, self._history, self.system)
 
-    def _now(self) -> tuple[bool, frozenset[str]]:
-        """Return what decides which tools are taught: whether YOLO mode is on, and which are of no use now."""
-        return self._parts.policy.mode is Mode.YOLO, frozenset(self._parts.untaught())
+    def _now(self) -> tuple[Mode, frozenset[str]]:
+        """Return what decides which tools are taught: the mode, and which are of no use now."""
+        return self._parts.policy.mode, frozenset(self._parts.untaught())
 
     async def run(self, turn: Turn) -> TurnEnded:
         """Run the turn to its end. Raises the ProviderError that stopped it; the history can always be continued."""
@@ -134,7 +132,8 @@ class Loop:
         if self._is_short or has_calls or estimated_tokens(self._history) > fixed_tokens:
             return False
         self._is_short = True
-        self._speak(replace(self._parts, dialect=by_name(_WRITTEN)) if self._schemas else self._parts)
+        name = _WRITTEN if self._schemas else self._parts.dialect.name
+        self._speak(replace(self._parts, dialect=by_name(name, is_short=True)))
         turn.tell(Notice("info", closing("short_docs")))
         return True
 

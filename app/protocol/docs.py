@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import IntEnum
 
+from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue
 from app.protocol.spec import PROGRESS, Param, RareFamily, ToolSpec, ValueType
 
 _SENTENCE = re.compile(r"(?<=[.:])\s+(?=[A-Z])")
-_FAMILIES = """### Rarer tools, by family
-Behind each stands what it must be given. The answer to its first call tells what else it takes, and tool_docs does."""
+_BY_LINE = "### Told in one line each: what they take, and what they do"
+_FAMILIES = "### Rarer tools, by family, each with what it must be given"
 _SHOWN_KIND = {
     ValueType.INTEGER: "integer",
     ValueType.NUMBER: "number",
@@ -22,73 +23,124 @@ _SHOWN_KIND = {
 }
 
 
+class Tier(IntEnum):
+    """How much the prompt says about a tool: all, a line, a share of its family's line, or that family's purpose."""
+
+    FULL = 0
+    LINE = 1
+    FAMILY = 2
+    PURPOSE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much the prompt says about tools: those named `in_full` have all their words (None: all tools but the rare
+    ones), others a line, rare ones a share of their family's line.
+
+    If it `is_short`, each is told one step less, but for tools that do not feed back: no answer could bring their docs.
+    """
+
+    in_full: frozenset[str] | None = None
+    is_short: bool = False
+
+    def tier(self, spec: ToolSpec) -> Tier:
+        is_full = self.in_full is None or spec.name in self.in_full
+        tier = Tier.FAMILY if spec.rare else Tier.FULL if is_full else Tier.LINE
+        return Tier(tier + 1) if self.is_short and spec.feeds_back else tier
+
+    def told_by_line(self, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
+        """Return the tools of which the prompt leaves something out, so that an answer must bring the rest."""
+        known = {param for spec in specs if self.tier(spec) is Tier.FULL for param in spec.taught}
+        return [
+            spec for spec in specs if (tier := self.tier(spec)) and not (tier is Tier.LINE and _is_told(spec, known))
+        ]
+
+
+EVERYTHING = Detail()
+"""All words of all tools, but the rare ones."""
+
+
 def xml(specs: Sequence[ToolSpec]) -> str:
-    """Return one paragraph per tool: what it does, its attributes, children, body and examples."""
-    return "\n\n".join(_xml_tool(spec) for spec in specs)
+    """Return one paragraph per tool: what it does, its attributes, children, body and examples.
+
+    Each argument is described once: where it appears again, only its name stands.
+    """
+    known: set[Param] = set()
+    return "\n\n".join(_xml_tool(spec, known) for spec in specs)
 
 
-def taught(specs: Sequence[ToolSpec], write: Callable[[Sequence[ToolSpec]], str]) -> str:
-    """Return the docs of all tools. `write` writes those of the usual tools; each rare family gets one line."""
-    parts = (write([spec for spec in specs if not spec.rare]), families(specs))
+def taught(specs: Sequence[ToolSpec], write: Callable[[Sequence[ToolSpec]], str], detail: Detail) -> str:
+    """Return the docs of all tools in the given detail. `write` writes those that are told in full."""
+    full = write([spec for spec in specs if detail.tier(spec) is Tier.FULL])
+    lines = [f"- {spec.name}{_arguments(spec)}: {purpose(spec)}" for spec in specs if detail.tier(spec) is Tier.LINE]
+    parts = (full, "\n".join([_BY_LINE, *lines]) if lines else "", families(specs, detail, has_bodies=write is xml))
     return "\n\n".join(part for part in parts if part)
 
 
-def families(specs: Sequence[ToolSpec]) -> str:
-    """Return one line per rare family: its name, its purpose, and its tools with their required arguments."""
+def families(specs: Sequence[ToolSpec], detail: Detail, *, has_bodies: bool = False) -> str:
+    """Return one line per family: its name, its purpose, and its tools with their required arguments.
+
+    `has_bodies`: an argument may be the text between two tags, and is called so.
+    """
     found: dict[RareFamily, list[str]] = {}
-    for spec in specs:
-        if spec.rare:
-            found.setdefault(spec.rare, []).append(f"{spec.name}{_needed(spec)}")
-    lines = [f"- {family.name} ({family.purpose}): {', '.join(tools)}" for family, tools in found.items()]
+    for spec in (spec for spec in specs if detail.tier(spec) >= Tier.FAMILY):
+        names = found.setdefault(spec.rare or _USUAL, [])
+        if detail.tier(spec) is Tier.FAMILY:
+            names.append(f"{spec.name}{_needed(spec, has_bodies=has_bodies)}")
+    lines = [f"- {family.name} ({family.purpose}){': ' * bool(of)}{', '.join(of)}" for family, of in found.items()]
     return "\n".join([_FAMILIES, *lines]) if lines else ""
 
 
-_USUAL = RareFamily("usual tools", "what most tasks need")
+_USUAL = RareFamily("usual", "what many tasks need")
 
 
-def shortest(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
-    """Return the specs so that each tool has only its share of a family's line, for models that read little at once.
-
-    Tools that do not feed back keep their docs, because no answer could bring them.
-    """
-    return tuple(replace(spec, rare=spec.rare or _USUAL) if spec.feeds_back else spec for spec in specs)
+def _needed(spec: ToolSpec, *, has_bodies: bool) -> str:
+    needed = [param for param in spec.params if param.required]
+    names = [f"{param.name}, the body" if has_bodies and param is spec.body else param.name for param in needed]
+    return f" ({', '.join(names)})" if names else ""
 
 
-def _needed(spec: ToolSpec) -> str:
-    names = [f"{param.name}, the body" if param is spec.body else param.name for param in spec.params if param.required]
+def _arguments(spec: ToolSpec) -> str:
+    names = [f"{param.name}{'*' if param.required else ''}" for param in spec.taught]
     return f" ({', '.join(names)})" if names else ""
 
 
 def batch(specs: Sequence[ToolSpec]) -> str:
-    """Return the docs of the tools with JSON arguments."""
-    return "\n\n".join(_batch_tool(spec) for spec in specs)
+    """Return the docs of the tools with JSON arguments, each argument described once."""
+    known: set[Param] = set()
+    return "\n\n".join(_batch_tool(spec, known) for spec in specs)
+
+
+def purpose(spec: ToolSpec) -> str:
+    """Return the first sentence of a tool's description."""
+    return f"{_SENTENCE.split(spec.description, maxsplit=1)[0].rstrip('.:')}."
 
 
 def brief(spec: ToolSpec) -> str:
-    """Return the first sentence of a tool's description and the names of its optional arguments."""
-    purpose = _SENTENCE.split(spec.description, maxsplit=1)[0].rstrip(".:")
+    """Return a tool's purpose and the names of its optional arguments."""
     more = ", ".join(param.name for param in spec.taught if not param.required)
-    return f"{purpose}. Also: {more}." if more else f"{purpose}."
+    return f"{purpose(spec)} Also: {more}." if more else purpose(spec)
 
 
-def is_told(spec: ToolSpec) -> bool:
-    """Return whether `brief` says everything about the tool."""
+def _is_told(spec: ToolSpec, known: Collection[Param]) -> bool:
+    """Return whether one line says everything about the tool. `known` are the arguments that other tools describe."""
     return not _SENTENCE.search(spec.description) and not any(
-        param.description or param.choices or param.attrs for param in spec.taught
+        param.description or param.choices or param.attrs for param in spec.taught if param not in known
     )
 
 
-def _xml_tool(spec: ToolSpec) -> str:
+def _xml_tool(spec: ToolSpec, known: set[Param]) -> str:
     lines = [f"### {spec.name}", spec.description]
-    lines += _listed("attributes", [param for param in spec.attrs if param.is_taught])
-    lines += _listed("children", spec.children)
+    lines += _listed("attributes", [param for param in spec.attrs if param.is_taught], known)
+    lines += _listed("children", [param for param in spec.children if param.is_taught], known)
     if spec.body:
-        lines.append(f"body: {_stated(spec.body)}")
+        lines.append(f"body: {_stated(spec.body, known)}")
     return "\n".join([*lines, *spec.examples])
 
 
-def _batch_tool(spec: ToolSpec) -> str:
-    return "\n".join([f"### {spec.name}", spec.description, *_listed("args", spec.taught), *_batch_example(spec)])
+def _batch_tool(spec: ToolSpec, known: set[Param]) -> str:
+    listed = _listed("args", spec.taught, known)
+    return "\n".join([f"### {spec.name}", spec.description, *listed, *_batch_example(spec)])
 
 
 def _batch_example(spec: ToolSpec) -> list[str]:
@@ -111,17 +163,23 @@ def _sample(param: Param) -> object:
     return samples.get(param.kind, "…")
 
 
-def _listed(title: str, params: Sequence[Param]) -> list[str]:
-    return [f"{title}: " + "; ".join(_stated(param) for param in params)] if params else []
+def _listed(title: str, params: Sequence[Param], known: set[Param]) -> list[str]:
+    return [f"{title}: " + "; ".join(_stated(param, known) for param in params)] if params else []
 
 
-def _stated(param: Param) -> str:
-    """Return `name* (integer, 1 to 3): description`. A star marks a required argument."""
+def _stated(param: Param, known: set[Param]) -> str:
+    """Return `name* (integer, 1 to 3): description`. A star marks a required argument.
+
+    An argument that is `known` has only its name; others are added to `known`.
+    """
+    if param in known:
+        return f"{param.name}{'*' if param.required else ''}"
+    known.add(param)
     facts = [fact for fact in (_SHOWN_KIND.get(param.kind, ""), _bounds(param), "|".join(param.choices)) if fact]
     if param.many:
         facts.append("may be repeated")
     if param.attrs:
-        facts.append("attributes " + ", ".join(_stated(attr) for attr in param.attrs))
+        facts.append("attributes " + ", ".join(_stated(attr, known) for attr in param.attrs))
     shown = f" ({', '.join(facts)})" if facts else ""
     name = f"{param.name}{'*' if param.required else ''}{shown}"
     return f"{name}: {param.description}" if param.description else name

@@ -157,7 +157,7 @@ class ToolSpec:
     `body` is the payload between the tags (in JSON: the field with its name).
     `splits` maps the name of a list that models write to the arguments that its numbers fill.
     `is_speech` marks a tool that only says its body to the person.
-    `needs_answer` marks a tool that the docs omit in YOLO mode, because the person does not answer there.
+    `taught_in` names the modes in which the docs teach the tool; empty: all of them.
     `is_checklist` marks a tool that the docs omit if Wisp keeps no checklist.
     `is_added` marks a tool that the docs omit if the person added no tool server.
     `is_screenshot` marks the tool whose picture a vendor's toolset expects after its last action.
@@ -194,7 +194,7 @@ class ToolSpec:
     feeds_back: bool = True
     is_speech: bool = False
     is_wait: bool = False
-    needs_answer: bool = False
+    taught_in: tuple[str, ...] = ()
     is_checklist: bool = False
     is_added: bool = False
     is_screenshot: bool = False

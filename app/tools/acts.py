@@ -27,6 +27,7 @@ from app.desktop.staleness import KeyTarget
 from app.desktop.targets import Aim
 from app.desktop.verification import Patience, Proof, Proving, Receipt, Standing
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult, barred
+from app.protocol.spec import Param
 from app.tools.registry import Admit
 
 Act = Callable[[DesktopController, ToolCall], Awaitable[ToolResult]]
@@ -464,6 +465,17 @@ def seen_in(seen: Receipt) -> dict[str, JsonValue]:
         told["changes"] = [change.said for change in seen.changes]
     part = seen.unsaid
     return told | ({CHANGED_PART: [part.x, part.y, part.width, part.height]} if part else {})
+
+
+ELEMENT = (
+    Param("ref", description="an element's ref, such as e12", aliases=("element_ref", "element_id")),
+    Param(
+        "target",
+        description="what it is called on the screen, such as Save",
+        aliases=("description", "element", "name", "label", "selector"),
+    ),
+)
+"""The arguments that say which element is meant."""
 
 
 def target_of(call: ToolCall) -> Target:

@@ -17,10 +17,19 @@ from app.desktop.desktop import Desktop
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
-from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import Effect, Gesture, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.tools import acts
-from app.tools.acts import Act, ActInSteps
-from app.tools.pictures import ModelSight, shown, to_look_anew, to_point_in, window_changes_since, with_changed_part
+from app.tools.acts import ELEMENT, Act, ActInSteps
+from app.tools.pictures import (
+    CAPTURE,
+    SPACE,
+    ModelSight,
+    shown,
+    to_look_anew,
+    to_point_in,
+    window_changes_since,
+    with_changed_part,
+)
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _MOST = 40
@@ -199,20 +208,13 @@ Handler = Callable[[Computer, ToolCall, TurnContext], Awaitable[ToolResult]]
 
 _BUTTON = Param("button", description="which button; left if left out", choices=tuple(b.value for b in Button))
 _MODIFIERS = Param("modifiers", description="keys held meanwhile, such as ctrl+shift")
-_CAPTURE = Param("capture", description="id of the capture that x and y refer to; the newest if left out")
-_SPACE = Param("space", description="write screen when x and y are screen pixels", choices=("screen",))
 _X = Param("x", ValueType.NUMBER, "from the left, in pixels of the capture")
 _Y = Param("y", ValueType.NUMBER, "from the top")
-_REF = Param("ref", description="an element's ref, such as e12", aliases=("element_ref", "element_id"))
-_TARGET = Param(
-    "target",
-    description="what it is called on the screen, such as Save",
-    aliases=("description", "element", "name", "label", "selector"),
-)
 _PAIRS = (("coordinate", ("x", "y")), ("coordinates", ("x", "y")), ("position", ("x", "y")))
 """Names under which many models write a place as one list of two numbers."""
-_AT = (_X, _Y, _REF, _TARGET)
-_SPACES = (_CAPTURE, _SPACE)
+_AT = (_X, _Y, *ELEMENT)
+_SPACES = (CAPTURE, SPACE)
+_POINTER = RareFamily("pointer", "hover, as for a tooltip; press a button and let it go elsewhere")
 
 
 def _tool(
@@ -225,10 +227,11 @@ def _tool(
     steps: tuple[str, ...],
     gesture: Gesture | None = None,
     pressed: str = "",
+    rare: RareFamily | None = None,
 ) -> ToolSpec:
     splits = _PAIRS if _X in attrs else ()
     spec = ToolSpec(name, description, Effect.DESKTOP, execute, attrs=attrs, examples=examples, splits=splits)
-    return replace(spec, aim=aim, gesture=gesture, steps=steps, pressed=pressed)
+    return replace(spec, aim=aim, gesture=gesture, steps=steps, pressed=pressed, rare=rare)
 
 
 COMPUTER = Family(
@@ -236,14 +239,14 @@ COMPUTER = Family(
     (
         _tool(
             "computer_click",
-            "Click. Say where by target (its visible name; surest), by ref, or by x and y of the newest capture.",
+            "Click at a target (its visible name; surest), at a ref, or at x and y.",
             Computer.click,
             (
                 *_AT,
                 _BUTTON,
-                Param("count", ValueType.INTEGER, "2 for a double click, 3 for a triple click", minimum=1, maximum=3),
+                Param("count", ValueType.INTEGER, "2: a double click", minimum=1, maximum=3),
                 _MODIFIERS,
-                Param("receipt", description="none: answer at once, without looking at what it did", choices=("none",)),
+                Param("receipt", description="answer at once, without looking at what it did", choices=("none",)),
                 *_SPACES,
             ),
             '<computer_click target="Save"/>',
@@ -254,12 +257,10 @@ COMPUTER = Family(
         ),
         ToolSpec(
             "computer_type",
-            "Type text into whatever has the keyboard. Exact in any script; line breaks press Return, tabs Tab.",
+            "Type text into whatever has the keyboard, in any script; line breaks press Return, tabs Tab.",
             Effect.DESKTOP,
             Computer.type,
-            body=Param(
-                "text", description="the text", required=True, short=False, aliases=("value", "content"), is_typed=True
-            ),
+            body=Param("text", required=True, short=False, aliases=("value", "content"), is_typed=True),
             examples=("<computer_type>Dear Ada,</computer_type>",),
             aim=ScreenAim.FOCUS,
             typed="text",
@@ -277,9 +278,7 @@ COMPUTER = Family(
                     aliases=("key", "combo", "text"),
                 ),
                 Param("repeat", ValueType.INTEGER, "how often", minimum=1, maximum=100),
-                Param(
-                    "hold_ms", ValueType.INTEGER, "how long each is held, in milliseconds", minimum=0, maximum=60_000
-                ),
+                Param("hold_ms", ValueType.INTEGER, "how long each is held", minimum=0, maximum=60_000),
             ),
             '<computer_key keys="ctrl+s"/>',
             aim=ScreenAim.FOCUS,
@@ -288,7 +287,7 @@ COMPUTER = Family(
         ),
         _tool(
             "computer_scroll",
-            "Turn the wheel, at a point or where the pointer is.",
+            "Turn the wheel by dx and dy notches (positive: right, down), at a place or where the pointer is.",
             Computer.scroll,
             (
                 *_AT,
@@ -304,7 +303,7 @@ COMPUTER = Family(
         ),
         _tool(
             "computer_drag",
-            "Press at one place, move, and let go at another. Places are x,y pairs or visible names.",
+            "Drag from one place to another, each an x,y pair or a visible name, or along a path of pairs.",
             Computer.drag,
             (
                 Param("path", description="two points or more, as in 600,500 750,560"),
@@ -330,6 +329,7 @@ COMPUTER = Family(
             aim=ScreenAim.POINT,
             gesture=Gesture.HOVER,
             steps=("move", "page_hover"),
+            rare=_POINTER,
         ),
         _tool(
             "mouse_down",
@@ -340,6 +340,7 @@ COMPUTER = Family(
             aim=ScreenAim.POINT,
             gesture=Gesture.HOLD,
             steps=("mouse_down",),
+            rare=_POINTER,
         ),
         _tool(
             "mouse_up",
@@ -350,22 +351,21 @@ COMPUTER = Family(
             aim=ScreenAim.POINT,
             gesture=Gesture.RELEASE,
             steps=("mouse_up",),
+            rare=_POINTER,
         ),
         ToolSpec(
             "computer_batch",
-            "Do several actions in one call, in order, and see a picture of the window at the end; it stops at the "
-            "first that fails. Use it when no step depends on seeing the one before.",
+            "Do several actions in order, and see the window at the end; it stops at the first that fails. Each place "
+            "is looked for when its turn comes, so a step may use what the one before opens.",
             Effect.DESKTOP,
             Computer.batch,
-            attrs=(Param("picture", description="screen to see all of it at the end", choices=("window", _SCREEN)),),
+            attrs=(Param("picture", description="what to see at the end", choices=("window", _SCREEN)),),
             children=(
                 Param(
                     "action",
-                    description="one action; what is typed or set stands between its tags",
+                    description="one action; its text is what is typed or set",
                     attrs=(
-                        Param(
-                            "do", description="what to do", required=True, choices=tuple(ACTIONS), aliases=("action",)
-                        ),
+                        Param("do", required=True, choices=tuple(ACTIONS), aliases=("action",)),
                         *_AT,
                         Param("keys", aliases=("key",)),
                         Param("dx", ValueType.INTEGER, minimum=-100, maximum=100),

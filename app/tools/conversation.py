@@ -131,7 +131,7 @@ def _payload(name: str, description: str) -> Param:
     return Param(name, description=description, required=True, close=Close.LAST, short=False)
 
 
-_RARE = RareFamily("conversation", "begin afresh, take a name")
+_RARE = RareFamily("conversation", "read your checklist, begin afresh, take a name")
 
 TASKS = Family(
     Tasks,
@@ -139,8 +139,8 @@ TASKS = Family(
         ToolSpec(
             name="ask_followup_question",
             description=(
-                "Ask the person one thing that you need to know and cannot find out yourself; ends the turn until they "
-                "answer. Offer 2 to 5 answers where they are likely; never one that switches modes."
+                "Ask the person one thing that you cannot find out yourself, with 2 to 5 likely answers as options (a "
+                "JSON list, never one that switches modes), and end the turn until they answer."
             ),
             effect=Effect.TALKS,
             execute=Tasks.ask,
@@ -153,11 +153,11 @@ TASKS = Family(
                 '<options>["PDF", "Text"]</options></ask_followup_question>',
             ),
             voiced=True,
-            needs_answer=True,
+            taught_in=("ask", "auto", "plan"),
         ),
         ToolSpec(
             name="plan_mode_respond",
-            description="Show your plan, in plan mode only. Ends the turn, unless more has to be explored first.",
+            description="Show your plan. Ends the turn, unless more has to be explored first.",
             effect=Effect.TALKS,
             execute=Tasks.plan,
             children=(
@@ -166,6 +166,7 @@ TASKS = Family(
             ),
             examples=("<plan_mode_respond><response>First I would …</response></plan_mode_respond>",),
             voiced=True,
+            taught_in=("plan",),
         ),
         ToolSpec(
             name="focus_chain",
@@ -177,6 +178,7 @@ TASKS = Family(
             execute=Tasks.focus,
             examples=("<focus_chain/>",),
             is_checklist=True,
+            rare=_RARE,
         ),
         ToolSpec(
             name="new_task",
@@ -261,8 +263,8 @@ SAY = Family(
         ToolSpec(
             name="say",
             description=(
-                "Speak to the person in the bubble, while you work. One or two short sentences. Not a result: it "
-                "returns nothing, and a reply that holds nothing but speech ends the turn."
+                "Speak to the person while you work, in one or two short sentences. It returns nothing; a reply of "
+                "nothing but speech ends the turn."
             ),
             effect=Effect.TALKS,
             execute=Speech.say,
@@ -279,23 +281,20 @@ SAY = Family(
         ),
         ToolSpec(
             name="attempt_completion",
-            description=(
-                "Show the result and end the turn. Only after results have shown that everything asked for is done. "
-                "Call nothing after it."
-            ),
+            description=("Give the result and end the turn. Call nothing after it."),
             effect=Effect.TALKS,
             execute=Speech.attempt_completion,
             attrs=(_OFFERS, _TOLD_BY_CARD),
             children=(
                 Param(
                     "command",
-                    description="optional, a command that shows the result; the person sees it, nobody runs it",
+                    description="optional: one that shows the result; the person sees it, nobody runs it",
                 ),
-                Param("response", description="the same as result", short=False),
+                Param("response", description="the same as result", short=False, is_taught=False),
             ),
             body=Param(
                 "result",
-                description="always: what was done and where it is, in one to three sentences",
+                description="always: what was done and where it is",
                 close=Close.LAST,
                 short=False,
             ),
@@ -306,13 +305,12 @@ SAY = Family(
         ToolSpec(
             name="wait_for_human_input",
             description=(
-                "Ask the person for what only they can give, and end the turn until they answer. That is a choice, a "
-                "code sent to their phone, a password they type themselves, a click you may not make. Call nothing "
-                "after it."
+                "Ask the person for what only they can give (a choice, a code, a password that they type themselves, "
+                "a click you may not make), and end the turn until they answer. Call nothing after it."
             ),
             effect=Effect.TALKS,
             execute=Speech.wait_for_human_input,
-            attrs=(Param("kind", description="one word for what is needed: choice, code, sign-in, captcha, click"),),
+            attrs=(Param("kind", description="choice, code, sign-in, captcha, click or another word"),),
             body=Param("text", description="what is needed, and why, in plain words", required=True, short=False),
             examples=('<wait_for_human_input kind="choice">Save it as PDF or as text?</wait_for_human_input>',),
             voiced=True,

@@ -270,13 +270,13 @@ EDITS = Family(
         ToolSpec(
             name="write_file",
             description=(
-                "Create a file or replace all of it; missing folders are made. The body is the whole content; a line "
-                "break right after the opening belongs to the markup, the rest is written exactly as given, the final "
-                "line break too. A .docx or .pdf is made of Markdown, an .xlsx of CSV or tables."
+                "Create a file or replace all of it; missing folders are made. It is written exactly as given, with "
+                "its final line break, but without one right at its beginning. A .docx or .pdf is made of Markdown, "
+                "an .xlsx of CSV or tables."
             ),
             effect=Effect.WRITES,
             execute=Edits.write,
-            attrs=(_PATH, Param("append", ValueType.FLAG, "true adds the content at the end of the file")),
+            attrs=(_PATH, Param("append", ValueType.FLAG, "adds it to the end")),
             body=Param(
                 "content",
                 description="the whole content",
@@ -293,16 +293,14 @@ EDITS = Family(
         ToolSpec(
             name="replace_in_file",
             description=(
-                "Change parts of a text file by SEARCH/REPLACE blocks, as many as needed, all or none. SEARCH holds "
-                "whole lines exactly as they are in the file, enough of them to fit one place only; an empty REPLACE "
-                "deletes them. Lines of the file that look like a marker are written with a backslash before them."
+                "Change a text file by SEARCH/REPLACE blocks, all or none. SEARCH holds whole lines exactly as in the "
+                "file, enough to fit one place only; an empty REPLACE deletes them. A line that looks like a marker "
+                "gets a backslash before it."
             ),
             effect=Effect.WRITES,
             execute=Edits.replace,
             attrs=(_PATH,),
-            body=Param(
-                "diff", description="the blocks, as in the example", required=True, close=Close.LAST, short=False
-            ),
+            body=Param("diff", description="the blocks", required=True, close=Close.LAST, short=False),
             examples=(
                 '<replace_in_file path="app.py"><![CDATA[\n------- SEARCH\nport = 80\n=======\nport = 8080\n'
                 "+++++++ REPLACE\n]]></replace_in_file>",
@@ -318,7 +316,7 @@ EDITS = Family(
         ),
         ToolSpec(
             name="undo_last_change",
-            description="Take back the newest change of a file or of the theme that this conversation made.",
+            description="Take back this conversation's newest change of a file or the theme.",
             effect=Effect.WRITES,
             execute=Edits.undo,
             examples=("<undo_last_change/>",),

@@ -13,7 +13,7 @@ from app.base.errors import Cancelled, ToolMisuse, WispError
 from app.base.facts import Brought, Ran
 from app.base.phrases import Phrase
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.files.places import Workspace
 from app.services.processes import waiting
 from app.services.processes.commands import Processes, Run
@@ -282,6 +282,7 @@ def _teller(run: Run, turn: TurnContext) -> Callable[[str, str], None]:
     return lambda stream, text: turn.emit("command_output", {"run_id": run.id, "stream": stream, "text": text})
 
 
+_RUNNING = RareFamily("commands", "a command that runs on: its output, input and end; wait for it, a port or a file")
 _RUN = Param("run_id", description="from the answer of execute_command", required=True)
 
 COMMANDS = Family(
@@ -291,41 +292,37 @@ COMMANDS = Family(
             name="execute_command",
             description=(
                 "Run a command through the person's shell. Returns when it has ended, or after 60 seconds with the "
-                "output so far and a run_id while it goes on. It reads an empty input, unless it was started with "
-                "pty. It sees the system's programs and the workspace, where it may change "
-                "files; it has no network, no screen, a home and a /tmp of its own, and what it starts ends with it. "
-                "Ask for more only where it fails without. Say what a command will do before you run one that changes "
-                "things."
+                "output so far and a run_id while it goes on. It sees the system's programs and may change files in "
+                "the workspace; it has no network, no screen, an empty input, a home and a /tmp of its own, and what "
+                "it starts ends with it. Ask for more only where it fails without. Before one that changes things, say "
+                "what it will do."
             ),
             effect=Effect.EXECUTES,
             execute=Commands.execute,
             attrs=(
-                Param("cwd", description="folder to run it in; the workspace if left out"),
+                Param("cwd", description="a folder; the workspace if left out"),
                 Param(
                     "background",
                     ValueType.FLAG,
-                    "true for servers: returns once it runs; its ports are reached",
+                    "for servers: returns once it runs; its ports are reached",
                 ),
-                Param("keep", ValueType.FLAG, "true if the person asked that it outlives Wisp"),
-                Param("pty", ValueType.FLAG, "true to give it a terminal, so that send_command_input can answer it"),
+                Param("keep", ValueType.FLAG, "the person asked that it outlives Wisp"),
+                Param("pty", ValueType.FLAG, "it gets a terminal, and send_command_input can answer it"),
                 Param(
                     "timeout_seconds",
                     ValueType.NUMBER,
-                    "end it after that time; otherwise it never is",
+                    "end it after that time; else never",
                     minimum=0.1,
                 ),
-                Param("timeout", ValueType.NUMBER, "the same, in YOLO mode only", minimum=0.1),
-                Param("network", ValueType.FLAG, "true if it needs the internet; the person is asked"),
-                Param("outside", ValueType.FLAG, "true if it needs other files or the screen; the person is asked"),
-                Param("requires_approval", ValueType.FLAG, "true if it may destroy something; the person is asked"),
+                Param("timeout", ValueType.NUMBER, "the same, in YOLO mode only", minimum=0.1, is_taught=False),
+                Param("network", ValueType.FLAG, "it needs the internet; the person is asked"),
+                Param("outside", ValueType.FLAG, "it needs other files or the screen; the person is asked"),
+                Param("requires_approval", ValueType.FLAG, "it may destroy something; the person is asked"),
             ),
             body=Param(
-                "command", description="the command", required=True, close=Close.LAST, short=False, aliases=("cmd",)
+                "command", description="what to run", required=True, close=Close.LAST, short=False, aliases=("cmd",)
             ),
-            examples=(
-                "<execute_command><![CDATA[git status --short]]></execute_command>",
-                '<execute_command background="true"><![CDATA[npm run dev]]></execute_command>',
-            ),
+            examples=('<execute_command background="true"><![CDATA[npm run dev]]></execute_command>',),
             aliases=("bash",),
         ),
         ToolSpec(
@@ -343,6 +340,7 @@ COMMANDS = Family(
             ),
             examples=('<read_command_tail run_id="r1f2e3"/>',),
             taint="command",
+            rare=_RUNNING,
         ),
         ToolSpec(
             name="list_recent_commands",
@@ -351,6 +349,7 @@ COMMANDS = Family(
             execute=Commands.recent,
             attrs=(Param("count", ValueType.INTEGER, f"{_LISTED} if left out", minimum=1, maximum=100),),
             examples=("<list_recent_commands/>",),
+            rare=_RUNNING,
         ),
         ToolSpec(
             name="stop_command",
@@ -359,6 +358,7 @@ COMMANDS = Family(
             execute=Commands.stop,
             attrs=(_RUN,),
             examples=('<stop_command run_id="r1f2e3"/>',),
+            rare=_RUNNING,
         ),
         ToolSpec(
             name="send_command_input",
@@ -376,6 +376,7 @@ COMMANDS = Family(
             body=Param("text", description="what to type", short=False),
             examples=('<send_command_input run_id="r1f2e3">yes</send_command_input>',),
             typed="text",
+            rare=_RUNNING,
         ),
     ),
 )
@@ -504,6 +505,7 @@ WAITS = Family(
             ),
             examples=('<wait_until run_id="r1f2e3" pattern="Listening on"/>', '<wait_until port="3000"/>'),
             taint="command",
+            rare=_RUNNING,
         ),
     ),
 )

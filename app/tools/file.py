@@ -24,7 +24,7 @@ from app.services.files.moving import Moves, Step
 from app.services.files.places import DOC_PATH, Place, Workspace
 from app.services.files.reading import Slice
 from app.services.files.searching import FolderListing
-from app.tools.registry import Family, TurnContext
+from app.tools.registry import READING, Family, TurnContext
 
 _CHUNK_LINES = 400
 _BATCH_FILES = 20
@@ -173,8 +173,8 @@ FILES = Family(
         ToolSpec(
             name="read_file",
             description=(
-                f"Read a file: text (up to {MOST_LINES} numbered lines at once), the text of PDF, DOCX, XLSX and IPYNB "
-                "files, pictures. The line numbers are not part of the file."
+                f"Read a file: a picture, text (up to {MOST_LINES} numbered lines at once), or the text of PDF, DOCX, "
+                "XLSX, IPYNB. The line numbers are not part of the file."
             ),
             effect=Effect.READS,
             execute=Files.read,
@@ -183,7 +183,7 @@ FILES = Family(
                 Param("start_line", ValueType.INTEGER, "first line, from 1", minimum=1),
                 Param("end_line", ValueType.INTEGER, "last line", minimum=1),
             ),
-            examples=('<read_file path="notes.txt"/>', '<read_file path="app.log" start_line="900" end_line="950"/>'),
+            examples=('<read_file path="app.log" start_line="900" end_line="950"/>',),
             taint="outside",
         ),
         ToolSpec(
@@ -204,6 +204,7 @@ FILES = Family(
             ),
             examples=('<read_file_in_chunks path="book.txt" chunk="2"/>',),
             taint="outside",
+            rare=READING,
         ),
         ToolSpec(
             name="read_batch",
@@ -221,12 +222,13 @@ FILES = Family(
             ),
             examples=("<read_batch><path>a.py</path><path>b.py</path></read_batch>",),
             taint="outside",
+            rare=READING,
         ),
         ToolSpec(
             name="list_files",
             description=(
-                f"List a folder, at most {searching.MOST_ENTRIES} entries; folders end with /, links with @. "
-                "Recursively, hidden and ignored files are left out."
+                f"List a folder, at most {searching.MOST_ENTRIES} entries. Folders end with /, links with @; "
+                "recursively, hidden and ignored files are left out."
             ),
             effect=Effect.READS,
             execute=Files.list_files,

@@ -21,6 +21,7 @@ from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
 from app.desktop.verification import window_changes
 from app.protocol.call import CHANGED_PART, MARKED_PART, JsonValue, Media, ToolCall, ToolResult
+from app.protocol.spec import Param
 
 _TITLE_CHARS = 80
 
@@ -111,6 +112,11 @@ def window_changes_since(controller: DesktopController, before: tuple[Window, ..
     hidden = {window.ref for window in (*before, *after) if window.is_own or controller.backend.is_private(window)}
     old, new = ([w for w in windows if w.ref not in hidden] for windows in (before, after))
     return tuple(change.fact for change in window_changes(old, new, None))
+
+
+CAPTURE = Param("capture", description="id of the capture that the pixels are of; the newest if left out")
+SPACE = Param("space", description="the pixels are the screen's own", choices=("screen",))
+"""The arguments that say what coordinates are measured in."""
 
 
 def region_in(controller: DesktopController, text: str, capture: str, space: str) -> Rect:

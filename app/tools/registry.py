@@ -11,6 +11,8 @@ from app.protocol.call import INTRODUCED, JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec
 
 PICTURES = RareFamily("pictures", "see, draw pictures")
+READING = RareFamily("reading", "a long file in chunks, many files at once, what source files define")
+LOOKING = RareFamily("looking", "find one thing by its looks, list what changed since a picture")
 """What `view_image` shares with the tools that draw: one line of the prompt."""
 
 
@@ -157,7 +159,7 @@ DOCS = Family(
     (
         ToolSpec(
             name="tool_docs",
-            description="Read the docs of one of the rarer tools, or of a family of them.",
+            description="Read the docs of a tool, or of a family of rarer ones.",
             effect=Effect.TALKS,
             execute=ToolDocs.show,
             attrs=(Param("name", description="a tool or a family", required=True),),

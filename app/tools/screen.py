@@ -27,7 +27,7 @@ from app.desktop.targets import Located, Locator, NotFound, Search
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.tools import acts
-from app.tools.acts import Act, element_as_json
+from app.tools.acts import ELEMENT, Act, element_as_json
 from app.tools.pictures import (
     ModelSight,
     Texts,
@@ -41,7 +41,7 @@ from app.tools.pictures import (
     unread,
     with_changed_part,
 )
-from app.tools.registry import Family, TurnContext, from_elsewhere
+from app.tools.registry import LOOKING, Family, TurnContext, from_elsewhere
 
 _BUDGET = 2000
 _WINDOWS_READ = 3
@@ -391,32 +391,26 @@ def _place_as_json(place: Located, space: ModelSpace) -> dict[str, JsonValue]:
     }
 
 
-_ELEMENT = (
-    Param("ref", description="the element's ref, such as e12"),
-    Param("target", description="or its visible name"),
-)
-
 SCREEN = Family(
     ScreenReading,
     (
         ToolSpec(
             "read_screen",
-            "List what programs show: buttons, fields, menus and texts, each with a ref to act on. Exact and cheap; "
-            "prefer it to pictures where names matter. Windows that tell nothing are read off the screen, with "
-            "refs such as t3.",
+            "List what programs show, each thing with a ref to act on. Exact and cheap; prefer it to pictures where "
+            "names matter. Windows that tell nothing are read off the screen, with refs such as t3.",
             Effect.READS,
             ScreenReading.read_screen,
             attrs=(
                 Param(
                     "view",
-                    description="interactive (controls; the default), full (texts too), page (controls out of "
-                    "sight too), find (only what fits query), diff (what changed since the last reading)",
+                    description="interactive: controls (the default), full: texts too, page: controls out of sight "
+                    "too, find: what fits query, diff: what changed since the last reading",
                     choices=tuple(view.value for view in OutlineView),
                 ),
-                Param("query", description="name, or ref: all of it"),
+                Param("query", description="a name; a ref: all of it"),
                 Param("window", description="a title or program"),
                 Param("region", description="left,top,right,bottom of the screen"),
-                Param("budget", ValueType.INTEGER, "tokens it may take; 2000", minimum=100, maximum=20_000),
+                Param("budget", ValueType.INTEGER, "in tokens; 2000", minimum=100, maximum=20_000),
             ),
             examples=('<read_screen window="Calculator"/>', '<read_screen view="find" query="Save"/>'),
             taint="screen",
@@ -437,13 +431,14 @@ SCREEN = Family(
             ),
             examples=('<locate_screen_element target="Save button"/>',),
             taint="screen",
+            rare=LOOKING,
         ),
         ToolSpec(
             "press",
-            "Operate an element by its ref without the mouse; works also where another window covers it.",
+            "Operate an element without the mouse, also where another window covers it.",
             Effect.DESKTOP,
             ScreenReading.press,
-            attrs=_ELEMENT,
+            attrs=ELEMENT,
             examples=('<press ref="e12"/>',),
             aim=ScreenAim.ELEMENT,
             gesture=Gesture.PRESS,
@@ -451,10 +446,10 @@ SCREEN = Family(
         ),
         ToolSpec(
             "set_value",
-            "Put a text into a field, a slider to a number, or a box on or off, without typing. Replaces what it held.",
+            "Give a field, a slider, a list or a box a value, in place of what it held, without typing.",
             Effect.DESKTOP,
             ScreenReading.set_value,
-            attrs=_ELEMENT,
+            attrs=ELEMENT,
             body=Param("value", description="text, number, on or off", required=True, short=False, aliases=("text",)),
             examples=('<set_value ref="e7">report.txt</set_value>',),
             aim=ScreenAim.ELEMENT,

@@ -20,7 +20,7 @@ from app.services.files import searching
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import open_file
 from app.services.files.searching import MOST_MATCHES, Query, search
-from app.tools.registry import Family, TurnContext
+from app.tools.registry import READING, Family, TurnContext
 
 _CARD_CHARS = 8_000
 
@@ -75,9 +75,9 @@ SEARCH = Family(
         ToolSpec(
             name="search_files",
             description=(
-                "Search the contents of all files in a folder with a regular expression in Rust's syntax. That has no "
-                f"look-around and no back-references. At most {MOST_MATCHES} matches; `12:` marks a match, `13-` a "
-                "line beside one. What .gitignore excludes, hidden and binary files are left out."
+                "Search the contents of files by a regular expression (Rust's: no look-around, no back-references). At "
+                f"most {MOST_MATCHES} matches; `12:` marks a match, `13-` a line beside one. What .gitignore excludes, "
+                "hidden and binary files are left out."
             ),
             effect=Effect.READS,
             execute=Searches.search,
@@ -174,6 +174,7 @@ CODE = Family(
             attrs=(Param("path", description="folder or file", required=True, aliases=("file", "directory")),),
             examples=('<list_code_definition_names path="src"/>',),
             taint="outside",
+            rare=READING,
         ),
     ),
 )

@@ -10,7 +10,7 @@ from app.desktop.capture import Capture
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import Effect, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.tools.pictures import ModelSight, shown
 from app.tools.registry import Family, GoalLimits, Pursued, TurnContext
 
@@ -95,6 +95,7 @@ GOALS = Family(
                 "</computer_use>",
             ),
             aim=ScreenAim.NONE,
+            rare=RareFamily("goals", "have a small goal on the screen reached, without seeing each step"),
         ),
     ),
 )

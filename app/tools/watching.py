@@ -20,6 +20,8 @@ from app.desktop.verification import Patience, SettleWatch
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.tools.pictures import (
+    CAPTURE,
+    SPACE,
     ModelSight,
     Texts,
     everything,
@@ -31,7 +33,7 @@ from app.tools.pictures import (
     texts_in,
     window_changes_since,
 )
-from app.tools.registry import HEARD, Family, TurnContext
+from app.tools.registry import HEARD, LOOKING, Family, TurnContext
 
 _SURE = 0.9
 _TITLE_CHARS = 80
@@ -280,24 +282,22 @@ async def _sleep(seconds: float, turn: TurnContext) -> bool:
     return not turn.heard.is_set()
 
 
-_REGION = Param("region", description="left,top,right,bottom in pixels of the newest capture")
-_CAPTURE = Param("capture", description="id of the capture that the region refers to; the newest if left out")
-_SPACE = Param("space", description="write screen when the region is in screen pixels", choices=("screen",))
+_REGION = Param("region", description="left,top,right,bottom")
 
 WATCHING = Family(
     Watching,
     (
         ToolSpec(
             "screen_capture",
-            "See the screen: the picture comes with the results. Points in other calls refer to the newest capture.",
+            "See the screen: the picture comes with the results.",
             Effect.READS,
             Watching.screen_capture,
             attrs=(
-                Param("monitor", ValueType.INTEGER, "which monitor, from 1; all of them if left out", minimum=0),
+                Param("monitor", ValueType.INTEGER, "from 1; all of them if left out", minimum=0),
                 Param("window", description="only this window, by title or program"),
                 _REGION,
-                _CAPTURE,
-                _SPACE,
+                CAPTURE,
+                SPACE,
             ),
             examples=("<screen_capture/>",),
             is_screenshot=True,
@@ -309,7 +309,7 @@ WATCHING = Family(
             "See a part of the newest capture at the screen's own resolution, to read small print.",
             Effect.READS,
             Watching.zoom,
-            attrs=(replace(_REGION, required=True), _CAPTURE, _SPACE),
+            attrs=(replace(_REGION, required=True), CAPTURE, SPACE),
             examples=('<zoom region="600,40,900,200"/>',),
             taint="screen",
         ),
@@ -321,10 +321,11 @@ WATCHING = Family(
             attrs=(Param("since", description="the capture's id; the newest if left out"),),
             examples=("<changes/>",),
             taint="screen",
+            rare=LOOKING,
         ),
         ToolSpec(
             "wait",
-            "Do nothing for a while. Rather use wait_for when there is something to wait for.",
+            "Do nothing for so many seconds; use wait_for where there is something to wait for.",
             Effect.READS,
             Watching.wait,
             attrs=(Param("seconds", ValueType.NUMBER, "how long", required=True, minimum=0, maximum=300),),
@@ -334,8 +335,8 @@ WATCHING = Family(
         ),
         ToolSpec(
             "wait_for",
-            "Wait until something shows. Give one of text, window, element, change, stable; with gone, it waits until "
-            "that shows no more.",
+            "Wait until the screen shows a text, a window or an element (with gone: shows it no more), until it has "
+            "any change, or until it is stable; give one.",
             Effect.READS,
             Watching.wait_for,
             attrs=(

@@ -515,22 +515,18 @@ _TITLE = Param(
     aliases=("window", "name", "app"),
 )
 
-_ARRANGING = RareFamily("arranging", "full screen, above others, virtual desktops")
+_ARRANGING = RareFamily("arranging", "place, size and state of windows, virtual desktops")
 
 WINDOWS = Family(
     WindowTools,
     (
         ToolSpec(
             "open_app",
-            "Start an installed program by name, or open a URL or a file with its program, and wait until the window "
-            "has the keyboard. General names work too: calculator, text editor, terminal, browser.",
+            "Start a program, or open a URL or a file, and wait until the window has the keyboard. General names work "
+            "too: calculator, text editor, terminal, browser.",
             Effect.DESKTOP,
             WindowTools.open_app,
-            attrs=(
-                Param(
-                    "name", description="the program", required=True, aliases=("app", "id", "application", "app_name")
-                ),
-            ),
+            attrs=(Param("name", required=True, aliases=("app", "id", "application", "app_name")),),
             examples=('<open_app name="calculator"/>',),
             asked_as="ui/open-link",
             effects_by_call=_effects_of_opening,
@@ -539,7 +535,7 @@ WINDOWS = Family(
         ),
         ToolSpec(
             "list_windows",
-            "The open windows, topmost first, with place and size.",
+            "List the open windows, topmost first, with place and size.",
             Effect.READS,
             WindowTools.list_windows,
             examples=("<list_windows/>",),
@@ -547,7 +543,7 @@ WINDOWS = Family(
         ),
         ToolSpec(
             "focus_window",
-            "Bring a window forward and give it the keyboard.",
+            "Bring a window forward and give it the keyboard; title may be a part of it, its program, or a ref.",
             Effect.DESKTOP,
             WindowTools.focus_window,
             attrs=(_TITLE,),
@@ -578,6 +574,7 @@ WINDOWS = Family(
             ),
             examples=('<move_window title="calculator" fill="left"/>',),
             aim=ScreenAim.NONE,
+            rare=_ARRANGING,
         ),
         ToolSpec(
             "minimise_window",
@@ -619,7 +616,7 @@ WINDOWS = Family(
         ),
         ToolSpec(
             "choose_menu",
-            "Choose an entry of the active window's menu bar by its way.",
+            "Choose an entry of the active window's menu bar by its way, such as File > Save As.",
             Effect.DESKTOP,
             WindowTools.choose_menu,
             attrs=(Param("path", description="such as File > Save As", required=True),),
@@ -629,14 +626,14 @@ WINDOWS = Family(
         ),
         ToolSpec(
             "read_clipboard",
-            "The text that was cut or copied last.",
+            "Read the text that was cut or copied last.",
             Effect.READS,
             WindowTools.read_clipboard,
             taint="clipboard",
         ),
         ToolSpec(
             "write_clipboard",
-            "Put a text into the clipboard, for the person to paste.",
+            "Put a text into the clipboard.",
             Effect.DESKTOP,
             WindowTools.write_clipboard,
             body=Param("text", description="the text", required=True, short=False),

@@ -129,8 +129,8 @@ def test_a_tool_is_documented_with_all_its_arguments(spec: ToolSpec, dialect: Di
     taught = dialect.teach([spec]) + str(dialect.schemas([spec]))
     if spec.rare:  # its docs come with the answer to its first call
         taught += str(dialect.answer([Answer("c1", spec.name, ToolResult(True, spec.name))]))
-    assert [name for name in (spec.name, *(param.name for param in spec.params)) if name not in taught] == []
-    assert all(param.description for param in spec.params)
+    assert [name for name in (spec.name, *(param.name for param in spec.taught)) if name not in taught] == []
+    assert all(param.description for param in spec.taught)
 
 
 @pytest.mark.parametrize("spec", WORK.specs, ids=lambda spec: spec.name)

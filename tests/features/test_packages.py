@@ -51,7 +51,7 @@ def test_before_a_yes_nothing_of_a_package_is_imported(wisp: Wisp, tmp_path: Pat
     (tmp_path / "site" / "wisp_greeting" / "__init__.py").write_text("raise SystemExit('I was imported')")
     listed = wisp("features")
     assert (listed.returncode, "wisp features allow wisp-greeting" in listed.stdout) == (0, True)
-    assert "<greet" not in wisp("tools").stdout
+    assert "- greet" not in wisp("tools").stdout
 
 
 def test_after_a_yes_its_tool_its_sentence_and_its_card_are_there(wisp: Wisp) -> None:
@@ -65,11 +65,11 @@ def test_after_a_yes_its_tool_its_sentence_and_its_card_are_there(wisp: Wisp) ->
 def test_one_that_is_switched_off_or_forbidden_again_is_gone(wisp: Wisp) -> None:
     wisp("features", "allow", "wisp-greeting", "--yes")
     wisp("features", "off", "greeting")
-    assert "<greet" not in wisp("tools").stdout
+    assert "- greet" not in wisp("tools").stdout
     wisp("features", "on", "greeting")
-    assert "<greet" in wisp("tools").stdout
+    assert "- greet" in wisp("tools").stdout
     wisp("features", "forbid", "wisp-greeting")
-    assert "<greet" not in wisp("tools").stdout
+    assert "- greet" not in wisp("tools").stdout
 
 
 _OPENED = "return OpenFeature(handlers=(Greetings(room.clock),))"

@@ -272,8 +272,8 @@ def _result(call: ToolCall, surface: Surface, text: str, *, undoable: bool = Fal
 
 _RARE = RareFamily(
     "surfaces",
-    "what is used again: a shortcut for one job (timer …), an app with views; sites, programs: files; unclear: "
-    "suggest_shortcut",
+    "what the person uses again: a shortcut does one job, such as a timer or opening a site, an app has views; where "
+    "unclear, suggest_shortcut",
 )
 _ID = Param(
     "id", description="its id, or its name", required=True, aliases=("surface", "surface_id", "app_id", "widget_id")

@@ -148,15 +148,16 @@ class TextDialect:
 
     document: Callable[[Sequence[ToolSpec]], str]
 
-    def __init__(self, guide: str = "", limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, guide: str = "", detail: docs.Detail = docs.EVERYTHING, limits: Limits = DEFAULT_LIMITS) -> None:
         self._guide = guide
+        self._detail = detail
         self._limits = limits
         self._names: frozenset[str] = frozenset()
         self._introductions = Introductions(self.document)
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:
-        self._introductions.begin(specs, [spec for spec in specs if spec.rare])
-        return f"{self._guide.strip()}\n\n{docs.taught(specs, self.document)}\n".lstrip()
+        self._introductions.begin(specs, self._detail.told_by_line(specs))
+        return f"{self._guide.strip()}\n\n{docs.taught(specs, self.document, self._detail)}\n".lstrip()
 
     def schemas(self, *_: object) -> tuple[Mapping[str, JsonValue], ...]:
         return ()

@@ -7,25 +7,30 @@ from app.protocol.dialects.api import Dialect
 from app.protocol.dialects.batch import BatchDialect
 from app.protocol.dialects.native import NativeDialect
 from app.protocol.dialects.xml import XmlDialect
+from app.protocol.docs import Detail
 
 NAMES = ("xml", "batch", "native")
 
 
-def by_name(name: str) -> Dialect:
-    """Return the dialect that the settings name. Raise `ValueError` for an unknown name."""
+def by_name(name: str, *, is_short: bool = False) -> Dialect:
+    """Return the dialect that the settings name. If `is_short`, it teaches the tools in as few words as it can.
+
+    Raise `ValueError` for an unknown name, and for native calls in short: their declarations cannot be shortened.
+    """
     guide = _guide(name) if name in NAMES else ""
+    detail = Detail(_in_full(), is_short)
     match name:
         case "xml":
-            return XmlDialect(guide)
+            return XmlDialect(guide, detail)
         case "batch":
-            return BatchDialect(guide)
-        case "native":
-            return NativeDialect(guide, in_full=_declared_in_full())
+            return BatchDialect(guide, detail)
+        case "native" if not is_short:
+            return NativeDialect(guide, detail)
     raise ValueError(f"There is no dialect {name!r}; there are {', '.join(NAMES)}.")
 
 
-def _declared_in_full() -> frozenset[str]:
-    return resources.table("prompts/dialects/native.toml", dict[str, frozenset[str]])["in_full"]
+def _in_full() -> frozenset[str]:
+    return resources.table("prompts/dialects/in_full.toml", dict[str, frozenset[str]])["tools"]
 
 
 def _guide(name: str) -> str:

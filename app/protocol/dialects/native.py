@@ -36,22 +36,23 @@ class NativeDialect:
 
     A call that the model writes into its prose as XML is a call, too, by the same rules as in the XML dialect.
 
-    A tool's declaration never changes between passes, because the vendor caches the declarations. Tools that are not
-    `in_full` are declared with one line and the bare names and types of their arguments; their docs come with the
-    answer to their first call and to every failed call. Rare tools are only named in the prompt, one line per family.
+    A tool's declaration never changes between passes, because the vendor caches the declarations. Tools that `detail`
+    tells in a line are declared with that line and the bare names and types of their arguments; their docs come with
+    the answer to their first call and to every failed call. Rare tools are only named in the prompt, one line per
+    family.
     After the model has called one or asked for its docs, its declaration is added behind the others.
     """
 
     name = "native"
     pacing = Pacing.WHOLE_MESSAGE
 
-    def __init__(self, guide: str = "", in_full: frozenset[str] | None = None) -> None:
+    def __init__(self, guide: str = "", detail: docs.Detail = docs.EVERYTHING) -> None:
         self._guide = guide
-        self._in_full = in_full
+        self._detail = detail
         self._introductions = Introductions(docs.batch)
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:
-        return f"{self._guide.strip()}\n\n{docs.families(specs)}".strip() + "\n"
+        return f"{self._guide.strip()}\n\n{docs.families(specs, self._detail)}".strip() + "\n"
 
     def schemas(self, specs: Sequence[ToolSpec], met: Sequence[str] = ()) -> tuple[Mapping[str, JsonValue], ...]:
         """Return schemas as `{"name", "description", "input_schema"}`; each provider converts them for its API."""
@@ -59,7 +60,7 @@ class NativeDialect:
         with_progress = next((spec for spec in specs if not spec.is_speech), None)
         declared: list[Mapping[str, JsonValue]] = []
         for spec in (spec for spec in specs if not spec.rare):
-            is_brief = self._is_brief(spec)
+            is_brief = self._detail.tier(spec) is docs.Tier.LINE
             shape = docs.compact(spec, known, is_brief=is_brief, has_progress=spec is with_progress)
             purpose = docs.brief(spec) if is_brief else spec.description
             declared.append({"name": spec.name, "description": purpose, "input_schema": shape})
@@ -67,12 +68,8 @@ class NativeDialect:
         for spec in (rare[name] for name in met if name in rare):
             shape = docs.compact(spec, set())
             declared.append({"name": spec.name, "description": spec.description, "input_schema": shape})
-        by_line = (spec for spec in specs if spec.rare or (self._is_brief(spec) and not docs.is_told(spec)))
-        self._introductions.begin(specs, by_line)
+        self._introductions.begin(specs, self._detail.told_by_line(specs))
         return tuple(declared)
-
-    def _is_brief(self, spec: ToolSpec) -> bool:
-        return self._in_full is not None and spec.name not in self._in_full
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
         return read_xml(specs, DEFAULT_LIMITS, has_read=has_read, elsewhere=ELSEWHERE)

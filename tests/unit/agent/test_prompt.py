@@ -10,7 +10,6 @@ from app.agent.prompt import rendered, system_prompt
 from app.base import paths
 from app.protocol.spec import ToolSpec
 from app.settings.store import Settings
-from tests.conftest import DATA
 
 
 class _Teacher:
@@ -22,10 +21,6 @@ class _Teacher:
 
 def _prompt(settings: Settings | None = None, folder: Path | None = None) -> str:
     return system_prompt(_Teacher(), (), settings or Settings({}, {}), folder)  # type: ignore[arg-type]
-
-
-def test_the_prompt_is_word_for_word_what_was_agreed() -> None:
-    assert _prompt() == (DATA / "prompts" / "system.txt").read_text(encoding="utf-8")
 
 
 def test_name_and_manner_come_from_the_settings() -> None:

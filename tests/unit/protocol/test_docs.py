@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tomllib
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -14,7 +15,6 @@ from app.assembly import registry
 from app.base import paths
 from app.base.geometry import Size
 from app.commands import tools as command
-from app.features import loading
 from app.protocol import docs
 from app.protocol.call import ToolResult
 from app.protocol.dialects.api import Answer, Dialect
@@ -127,18 +127,26 @@ _RARE = tuple(
 )
 
 
-def _prefix_tokens(name: str, *more: ToolSpec) -> float:
-    dialect, specs = by_name(name), (*registry().specs, *more)
+def _prefix_tokens(name: str, *more: ToolSpec, is_short: bool = False) -> float:
+    dialect, specs = by_name(name, is_short=is_short), (*registry().specs, *more)
     declared = json.dumps(dialect.schemas(specs), ensure_ascii=False) if dialect.schemas(specs) else ""
     return len(system_prompt(dialect, specs, Settings({}, {})) + declared) / _CHARS_A_TOKEN
 
 
 @pytest.mark.parametrize(
-    ("name", "most", "most_with_all"), [("xml", 7500, 8500), ("batch", 7500, 8500), ("native", 6750, 7500)]
+    ("name", "most", "most_with_all"), [("xml", 4600, 5200), ("batch", 4600, 5200), ("native", 5700, 6200)]
 )
 def test_what_a_model_reads_first_stays_small(name: str, most: int, most_with_all: int) -> None:
     assert _prefix_tokens(name) <= most
     assert _prefix_tokens(name, *_RARE) <= most_with_all
+
+
+@pytest.mark.parametrize("name", ["xml", "batch"])
+def test_a_model_that_reads_little_gets_every_tool_or_its_family_in_half_of_the_words(name: str) -> None:
+    assert _prefix_tokens(name, is_short=True) <= 2500
+    specs = registry().specs
+    taught = by_name(name, is_short=True).teach(specs)
+    assert [spec.name for spec in specs if (spec.rare.name if spec.rare else spec.name) not in taught] == []
 
 
 def test_what_claude_reads_beside_the_vendors_own_toolset_stays_small() -> None:
@@ -147,7 +155,7 @@ def test_what_claude_reads_beside_the_vendors_own_toolset_stays_small() -> None:
     beside = [tool for tool in declared(TOOLSET, ours, Size(1280, 800)) if tool.get("type") != TOOLSET]
     prompt = system_prompt(by_name("native"), specs, Settings({}, {}))
     assert len(beside) < len(ours)
-    assert len(prompt + json.dumps(beside, ensure_ascii=False)) / _CHARS_A_TOKEN <= 6500
+    assert len(prompt + json.dumps(beside, ensure_ascii=False)) / _CHARS_A_TOKEN <= 5500
 
 
 def test_native_tools_are_declared_except_the_rare_ones_and_the_checklist_once() -> None:
@@ -157,27 +165,15 @@ def test_native_tools_are_declared_except_the_rare_ones_and_the_checklist_once()
     assert json.dumps(declared).count("task_progress") == 1
 
 
-@pytest.mark.feature(*loading.OWN)
-def test_what_every_conversation_needs_is_no_rare_tool() -> None:
-    families = {spec.rare.name for spec in registry() if spec.rare}
-    assert families == {
-        "arranging",
-        "machine",
-        "moving",
-        "mcp",
-        "memory",
-        "skills",
-        "conversation",
-        "browser",
-        "pictures",
-        "schedules",
-        "surfaces",
-        "appearance",
-    }
+def test_what_the_stories_of_ordinary_tasks_need_is_no_rare_tool() -> None:
+    rows = tomllib.loads(Path("tests/data/turns/stories.toml").read_text(encoding="utf-8"))["story"]
+    needed = {call["tool"] for row in rows for call in row["call"]}
+    assert needed
+    assert [spec.name for spec in registry().specs if spec.rare and spec.name in needed] == []
 
 
 def test_every_tool_that_is_declared_in_full_exists() -> None:
-    names = tomllib.loads((paths.resources() / "prompts/dialects/native.toml").read_text(encoding="utf-8"))["in_full"]
+    names = tomllib.loads((paths.resources() / "prompts/dialects/in_full.toml").read_text(encoding="utf-8"))["tools"]
     assert [name for name in names if registry().find(name) is None] == []
 
 
