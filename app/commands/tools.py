@@ -1,9 +1,10 @@
-"""`wisp tools`: the tool docs exactly as a model gets them, or the schemas as JSON."""
+"""`wisp tools`: the tool docs exactly as a model gets them, all words of some tools, or the schemas as JSON."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 
 from app.base import output
@@ -13,14 +14,22 @@ from app.protocol.spec import ToolSpec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a tool whose docs to print with all their words")
     parser.add_argument("--dialect", choices=NAMES, default="xml", help="how the model writes calls")
     parser.add_argument("--json", action="store_true", help="names, descriptions and JSON schemas instead of the text")
 
 
 def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) -> int:
-    """Print the tools, and return 0. `specs` default to the registry's."""
+    """Print the tools, and return 0; 2 if a named tool does not exist. `specs` default to the registry's."""
     known = registered() if specs is None else specs
-    print(output.as_json(_listed(known), indent=2) if options.json else _taught(options.dialect, known))
+    if options.names:
+        unknown = sorted(set(options.names) - {spec.name for spec in known})
+        if unknown:
+            print(f"There is no tool {', '.join(unknown)}; `wisp tools` lists all.", file=sys.stderr)
+            return 2
+        known = [spec for spec in known if spec.name in options.names]
+    write = _in_full if options.names else _taught
+    print(output.as_json(_listed(known), indent=2) if options.json else write(options.dialect, known))
     return 0
 
 
@@ -29,6 +38,10 @@ def registered() -> Sequence[ToolSpec]:
     from app.assembly import registry
 
     return registry().specs
+
+
+def _in_full(name: str, specs: Sequence[ToolSpec]) -> str:
+    return (docs.xml if name == "xml" else docs.batch)(specs)
 
 
 def _taught(name: str, specs: Sequence[ToolSpec]) -> str:

@@ -57,7 +57,7 @@ def test_before_a_yes_nothing_of_a_package_is_imported(wisp: Wisp, tmp_path: Pat
 def test_after_a_yes_its_tool_its_sentence_and_its_card_are_there(wisp: Wisp) -> None:
     assert wisp("features", "allow", "wisp-greeting").returncode == 1  # because nobody said yes
     assert wisp("features", "allow", "wisp-greeting", "--yes").returncode == 0
-    assert '<greet name="Ada"/>' in wisp("tools").stdout
+    assert '<greet name="Ada"/>' in wisp("tools", "greet").stdout
     done = wisp(*_GREET)
     assert (done.returncode, "Greeted Ada" in done.stdout, done.stderr) == (0, True, "")
 

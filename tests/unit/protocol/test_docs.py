@@ -96,12 +96,12 @@ def test_an_unknown_dialect_is_refused() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_command_prints_what_a_model_gets(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.run(argparse.Namespace(dialect=name, json=False), ALL) == 0
+    assert command.run(argparse.Namespace(names=[], dialect=name, json=False), ALL) == 0
     assert capsys.readouterr().out.startswith(by_name(name).teach(ALL))
 
 
 def test_the_command_prints_schemas_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.run(argparse.Namespace(dialect="xml", json=True), ALL) == 0
+    assert command.run(argparse.Namespace(names=[], dialect="xml", json=True), ALL) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [tool["name"] for tool in listed] == [spec.name for spec in ALL]
     assert listed[1]["input_schema"] == json.loads(json.dumps(docs.of_tool(READ)))
