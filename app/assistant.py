@@ -56,7 +56,8 @@ from app.features.feature import Room
 from app.features.opened import OpenFeatures
 from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, JsonValue, Media, ToolResult
-from app.protocol.dialects.choose import by_name
+from app.protocol.dialects.api import Dialect
+from app.protocol.dialects.choose import by_name, shortest
 from app.providers import profiles
 from app.providers.offline import OfflineProvider
 from app.providers.profiles import Profile
@@ -73,7 +74,7 @@ from app.settings.store import Current, Settings, key_of
 from app.tools.conversation import Keeper
 from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
-from app.tools.pictures import ModelSight
+from app.tools.pictures import READING_TOKENS, ModelSight
 from app.tools.registry import Registry, TurnContext, admitted
 from app.tools.sharing import DesktopSharing
 
@@ -326,7 +327,7 @@ def assemble(
     own = _belongings(settings, chosen, desktop, conversation, processes, journal, now)
     tools = registry()  # now, because a feature that could not be opened has no tools
     executor, beside = _executors(own, settings, tools, dry_run=dry_run, without_screen=without_screen)
-    dialect = by_name(_dialect_name(settings, chosen))
+    dialect = _dialect(settings, chosen)
     if isinstance(chosen.provider, OfflineProvider):
         chosen.provider.look = looking_only(settings) if without_screen else looking(desktop, settings)
     provider = own.features.around(chosen.provider, is_native=dialect.name == "native")
@@ -396,7 +397,12 @@ def _belongings(
     workspace = Workspace(workspace_of(settings))
     changes = Changes(workspace, standard_checkpoints())
     changes.sweep()
-    sight = ModelSight(_budget(chosen.profile), partial(_takes_pictures, settings, chosen.model))
+    sight = ModelSight(
+        _budget(chosen.profile),
+        partial(_takes_pictures, settings, chosen.model),
+        prefers_text=chosen.profile.reads_little,
+        reading_tokens=min(READING_TOKENS, chosen.profile.context_tokens // _SHARE),
+    )
 
     def room(offered: Callable[[type[Any]], Any]) -> Room:
         return Room(
@@ -426,10 +432,14 @@ def _belongings(
     )
 
 
+_SHARE = 8
+"""A picture or a reading of the screen takes at most this part of what the model can read."""
+
+
 def _budget(profile: Profile) -> PictureBudget:
     """Return the size limit of captures: what the model reads unscaled, at most its maker's advice for screens."""
     edge = min(profile.long_edge_px, max(profile.advised_width_px, profile.advised_height_px))
-    return PictureBudget(edge, profile.picture_tokens)
+    return PictureBudget(edge, min(profile.picture_tokens, profile.context_tokens // _SHARE))
 
 
 def _takes_pictures(settings: Settings, model: str) -> bool:
@@ -437,10 +447,12 @@ def _takes_pictures(settings: Settings, model: str) -> bool:
     return profiles.takes_pictures(settings, model) is not False
 
 
-def _dialect_name(settings: Settings, chosen: profiles.ChosenProvider) -> str:
-    """Return the name of the dialect: the provider's only one, else the setting's, else the model's usual one."""
-    only: str = getattr(chosen.provider, "dialect", "")
-    return only or settings[DIALECT] or chosen.profile.dialect
+def _dialect(settings: Settings, chosen: profiles.ChosenProvider) -> Dialect:
+    """Return the provider's only dialect, else the setting's, else the model's usual one; in short where it must be."""
+    if only := getattr(chosen.provider, "dialect", ""):
+        return by_name(only)
+    name = settings[DIALECT] or chosen.profile.dialect
+    return shortest(name) if chosen.profile.reads_little else by_name(name)
 
 
 @asynccontextmanager

@@ -26,7 +26,7 @@ from app.agent.turn import Turn, Words, with_prompt
 from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
 from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
-from app.protocol.dialects.choose import by_name
+from app.protocol.dialects.choose import by_name, shortest
 from app.protocol.message import CallPart, Message, Role
 from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
@@ -35,6 +35,8 @@ _MOST_CUT = 3
 """After this many passes in a row that were cut off with nothing done, the turn ends."""
 _MOST_UNREAD = 3
 """The same after this many passes that ended with a call which no tool fits."""
+_ANSWER_SHARE = 4
+"""An answer may take at most this part of the model's context window."""
 _WRITTEN = "xml"
 """The dialect for models that accept no declared tools."""
 
@@ -47,7 +49,6 @@ class Loop:
         self._approvals = approvals
         calls = (part.name for message in history.messages for part in message.parts if isinstance(part, CallPart))
         self._met = list(dict.fromkeys(calls))
-        self._is_short = False
         self._speak(parts)
 
     def rename(self, name: str) -> None:
@@ -127,15 +128,18 @@ class Loop:
 
         Return False if that would free little, or if native calls were made, which vendors refuse without declarations.
         """
-        fixed_tokens = text_tokens(self.system + json.dumps(self._schemas))
+        before = self._prefix_tokens()
         has_calls = any(isinstance(part, CallPart) for message in self._history.messages for part in message.parts)
-        if self._is_short or has_calls or estimated_tokens(self._history) > fixed_tokens:
+        if has_calls or estimated_tokens(self._history) > before:
             return False
-        self._is_short = True
-        name = _WRITTEN if self._schemas else self._parts.dialect.name
-        self._speak(replace(self._parts, dialect=by_name(name, is_short=True)))
+        self._speak(replace(self._parts, dialect=shortest(self._parts.dialect.name)))
+        if self._prefix_tokens() >= before:
+            return False
         turn.tell(Notice("info", closing("short_docs")))
         return True
+
+    def _prefix_tokens(self) -> float:
+        return text_tokens(self.system + json.dumps(self._schemas))
 
     async def _one_pass(self, turn: Turn) -> TurnEnded | None:
         if self._taught_for != self._now():
@@ -175,7 +179,7 @@ class Loop:
             (*self._history.messages, *more),
             context,
             self._schemas,
-            self._parts.settings[MAX_TOKENS],
+            min(self._parts.settings[MAX_TOKENS], self._parts.window_tokens // _ANSWER_SHARE),
         )
 
     def _keep(self, one: ModelPass, calls: Calls) -> None:

@@ -16,7 +16,7 @@ from app.base.values import dataclass, field, fields, replace
 from app.providers.api import Provider
 from app.providers.wire_errors import EXAMPLE_ADDRESS, is_address, server_address
 from app.settings import store
-from app.settings.catalog import BASE_URL, MODEL, PROVIDER
+from app.settings.catalog import BASE_URL, CONTEXT_TOKENS, MODEL, PROVIDER
 from app.settings.providers import providers, with_keys
 from app.settings.store import Settings
 
@@ -39,6 +39,15 @@ class Profile:
     cache: bool
     tool_names: Mapping[str, str]
     pictures: bool | None = None
+
+    @property
+    def reads_little(self) -> bool:
+        """Whether the model needs the shortest docs of tools, text before pictures, and one tool a pass."""
+        return self.context_tokens <= _LITTLE_TOKENS
+
+
+_LITTLE_TOKENS = 12_000
+"""In a context window of 8,192 tokens the usual prompt and an answer leave room for one reading of the screen."""
 
 
 def profile_of(model_id: str) -> Profile:
@@ -144,7 +153,10 @@ def choose(settings: Settings, key_of: KeyOf = store.key_of) -> ChosenProvider:
         raise NeedsPerson(f"{settings[BASE_URL]!r} in {BASE_URL.key} is no address. Write one like {EXAMPLE_ADDRESS}.")
     is_elsewhere = name == OPENAI and bool(settings[BASE_URL] or not key_of(OPENAI))
     model = settings[MODEL] or ("" if is_elsewhere else providers()[name].model)
-    return ChosenProvider(make(name, settings, key_of), model, _tried(profile_of(model), settings[BASE_URL], model))
+    profile = _tried(profile_of(model), settings[BASE_URL], model)
+    if settings[CONTEXT_TOKENS]:
+        profile = replace(profile, context_tokens=settings[CONTEXT_TOKENS])
+    return ChosenProvider(make(name, settings, key_of), model, profile)
 
 
 def takes_pictures(settings: Settings, model: str) -> bool | None:

@@ -57,6 +57,14 @@ DIALECT = Setting(
     choices=("", "xml", "batch", "native"),
 )
 MAX_TOKENS = Setting("model.max_tokens", 8192, "Longest answer of one pass, in tokens.", minimum=256, maximum=128_000)
+CONTEXT_TOKENS = Setting(
+    "model.context_tokens",
+    0,
+    "How much the model can read and write together, in tokens. 0 takes what is known of it; give it for a server of "
+    "your own that was started with less.",
+    minimum=0,
+    maximum=10_000_000,
+)
 FALLBACK_FORMATS = Setting(
     "model.fallback_formats", True, "Read calls written in another agent's format when a reply holds no call of ours."
 )
@@ -238,6 +246,7 @@ _CORE: tuple[AnySetting, ...] = (
     BASE_URL,
     DIALECT,
     MAX_TOKENS,
+    CONTEXT_TOKENS,
     FALLBACK_FORMATS,
     MAX_PASSES,
     STREAM_ATTEMPTS,

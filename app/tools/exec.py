@@ -320,7 +320,7 @@ COMMANDS = Family(
                 Param("requires_approval", ValueType.FLAG, "it may destroy something; the person is asked"),
             ),
             body=Param(
-                "command", description="what to run", required=True, close=Close.LAST, short=False, aliases=("cmd",)
+                "command", description="the command", required=True, close=Close.LAST, short=False, aliases=("cmd",)
             ),
             examples=('<execute_command background="true"><![CDATA[npm run dev]]></execute_command>',),
             aliases=("bash",),

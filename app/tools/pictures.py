@@ -24,6 +24,7 @@ from app.protocol.call import CHANGED_PART, MARKED_PART, JsonValue, Media, ToolC
 from app.protocol.spec import Param
 
 _TITLE_CHARS = 80
+READING_TOKENS = 2000
 
 
 def _always() -> bool:
@@ -32,12 +33,23 @@ def _always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModelSight:
-    """What the present model can see: the largest picture that it reads unscaled, and whether it takes pictures."""
+    """What the present model can see: the largest picture that it reads unscaled, and whether it takes pictures.
+
+    One that `prefers_text` gets pictures only where it asks for them. A reading of the screen has `reading_tokens`,
+    where the model gives no budget.
+    """
 
     budget: PictureBudget = field(default_factory=PictureBudget)
     takes_pictures: Callable[[], bool] = _always
+    prefers_text: bool = False
+    reading_tokens: int = READING_TOKENS
     marked: list[Media] = field(default_factory=list)
     """The part of the screen that the person marked last, as a picture; empty if there is none."""
+
+    @property
+    def shows_unasked(self) -> bool:
+        """Whether a result may bring a picture that the model did not ask for."""
+        return self.takes_pictures() and not self.prefers_text
 
     def note_marked(self, media: Sequence[Media]) -> None:
         """Keep the last of these pictures that shows a marked part of the screen, if any does."""
@@ -49,10 +61,10 @@ async def to_point_in(
 ) -> ToolResult:
     """Return a failed result with a picture of the part of the screen where the target should be.
 
-    This is the last way to find a target: the model can point into the picture. If the model takes no pictures, raise
-    `missing`.
+    This is the last way to find a target: the model can point into the picture. If the model gets no picture unasked,
+    raise `missing`.
     """
-    if not sight.takes_pictures():
+    if not sight.shows_unasked:
         raise missing
     capture = await controller.screen_capture.capture(
         missing.area, "part of the screen where it should be", sight.budget
@@ -68,9 +80,9 @@ async def to_look_anew(
 ) -> ToolResult:
     """Return a picture of the present screen: the model acted on an older one, which no longer fits.
 
-    If the model takes no pictures, raise `changed`.
+    If the model gets no picture unasked, raise `changed`.
     """
-    if not sight.takes_pictures():
+    if not sight.shows_unasked:
         raise changed
     capture = await controller.screen_capture.capture(controller.region_of(0, ""), "screen", sight.budget)
     picture = shown(call, capture, f"{call.name}: {changed} This is how it looks now.")
@@ -81,14 +93,14 @@ async def to_look_anew(
 async def with_changed_part(controller: DesktopController, result: ToolResult, sight: ModelSight) -> ToolResult:
     """Add a picture of the changed part of the screen to the result, if no program described the change.
 
-    For a model that takes no pictures, add the text in that part.
+    For a model that gets no picture unasked, add the text in that part.
     """
     part = result.payload.get(CHANGED_PART)
     if not isinstance(part, (list, tuple)):
         return result
     told = Rect(*(int(number) for number in part if isinstance(number, int)))
     area = told.overlap(controller.backend.screen.extent()) or told
-    if not sight.takes_pictures():
+    if not sight.shows_unasked:
         under = [window for window in controller.backend.windows.all() if window.area.contains(area.center)][:1]
         texts = [
             clip_line(element.name, _SHOWN_CHARS) for element in (await texts_in(controller, under, area)).elements

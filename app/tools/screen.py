@@ -15,7 +15,7 @@ from app.base.clipping import clip_line
 from app.base.errors import ProviderError, ToolFailed, ToolMisuse
 from app.base.facts import Named, ShownThing, ShownThings
 from app.base.geometry import ModelSpace, Rect
-from app.base.values import dataclass
+from app.base.values import dataclass, replace
 from app.desktop.accessibility.outline import line_of
 from app.desktop.backends import Window
 from app.desktop.capture import Capture, decoded
@@ -29,6 +29,7 @@ from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, Value
 from app.tools import acts
 from app.tools.acts import ELEMENT, Act, element_as_json
 from app.tools.pictures import (
+    READING_TOKENS,
     ModelSight,
     Texts,
     in_words,
@@ -43,7 +44,6 @@ from app.tools.pictures import (
 )
 from app.tools.registry import LOOKING, Family, TurnContext, from_elsewhere
 
-_BUDGET = 2000
 _WINDOWS_READ = 3
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
@@ -67,6 +67,8 @@ class ScreenReading:
     async def read_screen(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         if call.text("region") == _MARKED and self._sight.marked:
             return await self._desktop.run(_read_marked, call, self._sight.marked[-1])
+        if not call.has("budget"):
+            call = replace(call, arguments={**call.arguments, "budget": self._sight.reading_tokens})
         if call.has("region"):
             return await self._desktop.run(_read_region, call)
         return await self._desktop.run(_read, call, self._before)
@@ -268,7 +270,7 @@ async def _read(
         view,
         query,
         _window_meant(controller, call.text("window")),
-        call.integer("budget", _BUDGET),
+        call.integer("budget", READING_TOKENS),
         controller.screen_capture.model_space(),
     )
     outline, lost = await _outline(controller, request)
@@ -307,7 +309,7 @@ async def _whole(controller: DesktopController, call: ToolCall) -> ToolResult | 
         return None
     # On one line, so that no line of it is taken for an element.
     held = json.dumps(await tree.text_of(element.ref), ensure_ascii=False)
-    room = call.integer("budget", _BUDGET) * _CHARS_A_TOKEN
+    room = call.integer("budget", READING_TOKENS) * _CHARS_A_TOKEN
     rest = f"\n[cut: {room} of {len(held)} characters; raise budget]" if len(held) > room else ""
     echo = f"{line_of(element, controller.screen_capture.model_space())}\nIt holds: {held[:room]}{rest}"
     return ToolResult(True, call.name, element_as_json(element) | {"lines": [clip_line(held, _SHOWN_CHARS)]}, echo)

@@ -12,19 +12,28 @@ from app.protocol.docs import Detail
 NAMES = ("xml", "batch", "native")
 
 
-def by_name(name: str, *, is_short: bool = False) -> Dialect:
-    """Return the dialect that the settings name. If `is_short`, it teaches the tools in as few words as it can.
+def by_name(name: str) -> Dialect:
+    """Return the dialect that the settings name. Raise `ValueError` for an unknown name."""
+    return _made(name, Detail(_in_full()))
 
-    Raise `ValueError` for an unknown name, and for native calls in short: their declarations cannot be shortened.
+
+def shortest(name: str) -> Dialect:
+    """Return the dialect of that name that teaches the tools in as few words as it can.
+
+    For native calls it is the XML dialect, because a declaration for each tool cannot be short. Raise `ValueError` for
+    an unknown name.
     """
+    return _made("xml" if name == "native" else name, Detail(_in_full(), is_short=True))
+
+
+def _made(name: str, detail: Detail) -> Dialect:
     guide = _guide(name) if name in NAMES else ""
-    detail = Detail(_in_full(), is_short)
     match name:
         case "xml":
             return XmlDialect(guide, detail)
         case "batch":
             return BatchDialect(guide, detail)
-        case "native" if not is_short:
+        case "native":
             return NativeDialect(guide, detail)
     raise ValueError(f"There is no dialect {name!r}; there are {', '.join(NAMES)}.")
 

@@ -18,7 +18,7 @@ from app.commands import tools as command
 from app.protocol import docs
 from app.protocol.call import ToolResult
 from app.protocol.dialects.api import Answer, Dialect
-from app.protocol.dialects.choose import NAMES, by_name
+from app.protocol.dialects.choose import NAMES, by_name, shortest
 from app.protocol.message import ResultPart
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType, unbound
 from app.providers.anthropic.computer_toolset import TOOLSET, declared
@@ -128,7 +128,7 @@ _RARE = tuple(
 
 
 def _prefix_tokens(name: str, *more: ToolSpec, is_short: bool = False) -> float:
-    dialect, specs = by_name(name, is_short=is_short), (*registry().specs, *more)
+    dialect, specs = (shortest if is_short else by_name)(name), (*registry().specs, *more)
     declared = json.dumps(dialect.schemas(specs), ensure_ascii=False) if dialect.schemas(specs) else ""
     return len(system_prompt(dialect, specs, Settings({}, {})) + declared) / _CHARS_A_TOKEN
 
@@ -145,7 +145,7 @@ def test_what_a_model_reads_first_stays_small(name: str, most: int, most_with_al
 def test_a_model_that_reads_little_gets_every_tool_or_its_family_in_half_of_the_words(name: str) -> None:
     assert _prefix_tokens(name, is_short=True) <= 2500
     specs = registry().specs
-    taught = by_name(name, is_short=True).teach(specs)
+    taught = shortest(name).teach(specs)
     assert [spec.name for spec in specs if (spec.rare.name if spec.rare else spec.name) not in taught] == []
 
 
