@@ -232,7 +232,7 @@ async def scroll(controller: DesktopController, call: ToolCall) -> ToolResult:
 async def type_text(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     text = call.text("text")
     if not text:
-        raise ToolMisuse("There is no text to type. Write it between the tags.")
+        raise ToolMisuse("There is no text to type: give it.")
     if strayed := controller.opener.strayed():
         opened, front = strayed
         told = Phrase(

@@ -99,7 +99,7 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
 def _steps(call: ToolCall) -> list[ToolCall]:
     given = call.arguments.get("action", ())
     if not isinstance(given, (list, tuple)) or not given:
-        raise ToolMisuse('A batch needs actions, as in <action do="click" target="OK"/>.')
+        raise ToolMisuse('A batch needs actions, such as one with do="click" target="OK".')
     if len(given) > _MOST:
         raise ToolMisuse(f"{len(given)} actions are too many for one call; at most {_MOST}.")
     return [step_of(call, action) for action in given]

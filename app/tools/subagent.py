@@ -32,7 +32,7 @@ class Goals:
     async def pursue(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         goal = call.text("goal").strip()
         if not goal:
-            raise ToolMisuse("There is no goal. Say between the tags what is to be reached, and how to tell.")
+            raise ToolMisuse("There is no goal: say what is to be reached, and how to tell.")
         cost = call.number("max_cost_usd") if call.has("max_cost_usd") else None
         limits = GoalLimits(call.integer("max_passes", _PASSES), call.number("max_seconds", _SECONDS), cost)
         pursued = await turn.pursue(goal, limits)

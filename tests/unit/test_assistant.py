@@ -19,6 +19,7 @@ from app.protocol.call import Block
 from app.services.journal.audit import newest
 from app.services.journal.database import Database
 from app.settings.store import Settings
+from tests.support.loopback import OpenAIServer
 
 
 @pytest.mark.parametrize(("model", "pictures"), [("gpt-oss:20b", 0), ("some-model", 1)])
@@ -146,3 +147,29 @@ async def test_an_act_of_a_dry_run_is_never_recorded_as_done(tmp_path: Path) -> 
 async def test_an_act_that_fails_is_recorded_as_failed(tmp_path: Path) -> None:
     found = await _audit_of(Block("c1", "delete_file", args={"path": "nothing-here"}), folder=tmp_path)
     assert [kind for kind, _ in found] == ["allowed", "failed"]
+
+
+async def test_a_model_that_reads_little_is_asked_in_few_words_and_sees_pictures_only_where_it_asks(
+    tmp_path: Path,
+) -> None:
+    async with OpenAIServer(["Hello."] * 2) as server:
+        for tokens in (0, 8192):
+            settings = Settings(
+                {
+                    "model.provider": "openai",
+                    "model.id": "llama3.2",
+                    "model.base_url": server.url,
+                    "model.dialect": "native",
+                    "model.context_tokens": tokens,
+                    "files.workspace": str(tmp_path),
+                },
+                {},
+            )
+            async with assembled(settings, without_screen=True) as assistant:
+                await assistant.send("hello")
+                reading = await assistant.run(Block("c1", "read_screen", args={}))
+                looked = await assistant.run(Block("c2", "screen_capture", args={}))
+                assert (reading.ok, len(looked.llm_media)) == (True, 1)
+    usual, little = [len(json.dumps([body["messages"], body.get("tools", [])])) for body in server.bodies]
+    assert little < 0.55 * usual
+    assert (little + 4 * server.bodies[1]["max_tokens"]) / 4 < 0.7 * 8192
