@@ -46,7 +46,7 @@ class SkillTools:
 
 
 class SkillHints:
-    """Adds the names of all skills, and the descriptions of those that fit the person's words, to each model pass."""
+    """Adds the skills that fit the person's words to each model pass. The model lists the others by use_skill."""
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
@@ -56,9 +56,8 @@ class SkillHints:
         """Return the hints. The folders are searched once in a conversation; use_skill searches again."""
         if self._found is None:
             self._found = await asyncio.to_thread(self._skills.find)
-        names = [skill.name for skill in self._found.offered[:MOST_LISTED]]
         fitting = [_line(skill) for skill in self._found.fitting(said, _FITTING)]
-        return {"Skills (use_skill)": "\n".join([", ".join(names), *fitting])} if names else {}
+        return {"Skills that fit (use_skill)": "\n".join(fitting)} if fitting else {}
 
 
 def _opened(skill: Skill) -> str:

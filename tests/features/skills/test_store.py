@@ -192,13 +192,11 @@ def test_the_skills_of_a_cloned_project_count_only_once_it_is_trusted(space: Pat
     assert Skills(space).find().skills[0].name == "brew-tea"
 
 
-async def test_a_pass_is_told_the_names_and_what_fits(space: Path) -> None:
+async def test_a_pass_is_told_only_what_fits(space: Path) -> None:
     hints = SkillHints(Skills(space))
-    [(heading, told)] = (await hints("Please tidy up my Downloads folder, the files are a mess.")).items()
-    assert (heading, told.splitlines()[0]) == ("Skills (use_skill)", ", ".join(OWN))
-    assert [line.split(":")[0] for line in told.splitlines()[1:]] == ["- file-clean-up"]
-    [plain] = (await hints("Open the calculator.")).values()
-    assert plain == ", ".join(OWN)
+    [told] = (await hints("Please tidy up my Downloads folder, the files are a mess.")).values()
+    assert [line.split(":")[0] for line in told.splitlines()] == ["- file-clean-up"]
+    assert await hints("Open the calculator.") == {}
 
 
 async def test_the_catalogue_is_capped(space: Path) -> None:
@@ -208,7 +206,7 @@ async def test_the_catalogue_is_capped(space: Path) -> None:
     assert listed.count("\n- ") == 39
     assert "more: name one to open it" in listed
     assert len(listed) < 40 * 300
-    assert len((await SkillHints(Skills(space))("hello"))["Skills (use_skill)"]) < 600
+    assert await SkillHints(Skills(space))("hello") == {}
 
 
 @pytest.mark.parametrize(
