@@ -11,7 +11,19 @@ from typing import TypeVar
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.facts import Came, DialogAsks, DialogClosed, Fact, Named, Remark, StateNow, ValueNow, Went
+from app.base.facts import (
+    Came,
+    DialogAsks,
+    DialogClosed,
+    Fact,
+    FileSaved,
+    Named,
+    Remark,
+    StateNow,
+    ValueNow,
+    Went,
+    first,
+)
 from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
@@ -19,13 +31,14 @@ from app.desktop.accessibility import window_names
 from app.desktop.accessibility.outline import contents_of, dialog_in_front
 from app.desktop.backends import Backend, Curtain, Frame, Press, Window
 from app.desktop.capture import blackened, bounds_of, changed_tiles
-from app.desktop.elements import Changed, FollowedChanges, NoChanges
+from app.desktop.elements import SECRET, Changed, FollowedChanges, NoChanges
 from app.desktop.input import InputController, apart
 from app.desktop.ocr.elements import OcrElements
 from app.desktop.ocr.evidence import PixelEvidence
 from app.desktop.ocr.rapid import Ocr
 from app.desktop.preview import TargetPreview
 from app.desktop.programs import Opener, is_terminal
+from app.desktop.saving import saved_file
 from app.desktop.screen_capture import ScreenCapture, Spot
 from app.desktop.staleness import KeyTargets, StalenessCheck
 from app.desktop.takeover import DesktopLock, InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
@@ -63,6 +76,7 @@ _SILENT_S = 2.0
 _RESTLESS_S = 1.0
 """A program that works longer than this after its answer is not waited for: it plays or moves by itself."""
 _LOOK_AGAIN_S = 0.1
+_FIELD_LIMIT_S = 0.3
 _ALIKE_ALL_OVER = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
 )
@@ -88,7 +102,8 @@ class Target:
 class _Before:
     """The state before an action: all windows, the visible ones, and the window and area meant by the action.
 
-    `titles` tells which of the titles that changed since then stand still.
+    `titles` tells which of the titles that changed since then stand still. `at` is the time (seconds since the epoch);
+    `typed` is what the field with the keyboard held, if a dialog is in front: it may be a file's name.
     """
 
     windows: tuple[Window, ...]
@@ -96,30 +111,73 @@ class _Before:
     meant: Window | None
     where: Rect | None
     titles: SteadyTitles
+    at: float = 0.0
+    typed: str = ""
+
+    def is_there(self, windows: Sequence[Window]) -> bool:
+        """Return whether the window that was acted on is still open."""
+        return self.meant is None or any(window.ref == self.meant.ref for window in windows)
 
     def is_answered(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
         """Return whether a window or dialog closed, and that proves nothing: all buttons of a dialog do that."""
-        is_there = self.meant is None or any(window.ref == self.meant.ref for window in after)
-        may_answer = proving.may_answer(self.meant)
+        if proving.only_closes or first(FileSaved, asked.evidence):
+            return False
+        is_there, may_answer = self.is_there(after), proving.may_answer(self.meant)
         return (may_answer and asked.is_gone) or (not is_there and (may_answer or not proving.may_close))
+
+    def with_effects(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> Proof:
+        """Return the proof with what the program cannot be asked for: a file that was written, a dialog that closed."""
+        closed = (DialogClosed(is_all=True),) if self._has_closed(proving, asked, after) else ()
+        return replace(asked, evidence=(*asked.evidence, *closed, *self._saved(proving, after)))
+
+    def is_to_close(self, proving: Proving, found: Sequence[Fact], after: Sequence[Window]) -> bool:
+        """Return whether a dialog from which a file was saved is still to close."""
+        return first(FileSaved, found) is not None and proving.may_answer(self.meant) and self.is_there(after)
+
+    def _has_closed(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
+        """Return whether what a control closes, as its whole effect, is closed: a part of a page, or a window."""
+        is_part = self.is_there(after) and proving.may_answer(self.meant) and asked.is_gone
+        return proving.only_closes and is_part
+
+    def _saved(self, proving: Proving, after: Sequence[Window]) -> tuple[FileSaved, ...]:
+        """Return the file that the program wrote since then, as far as its titles or the dialog's field name it."""
+        if self.meant is None or not proving.may_save:
+            return ()
+        pid = self.meant.pid
+        titles = [window.title for window in (*after, *self.windows) if window.pid == pid]
+        found = saved_file([self.typed, *titles] if self.typed else titles, pid, self.at)
+        return (found,) if found else ()
 
     def window_changes(self, after: Sequence[Window], *, is_answered: bool) -> list[WindowChange]:
         is_at_a_place = self.where is not None
         steady = self.titles.of(after)
         return window_changes(self.windows, steady, self.meant, at_a_place=is_at_a_place, is_answered=is_answered)
 
-    def is_closing(self, said: Changed, *, is_answered: bool) -> bool:
-        """Return whether the reported changes may only be the closing of what was open: the answered dialog, or a
-        pop-up that the action's point lies outside.
+    def is_closing(self, said: Changed, proving: Proving, *, is_answered: bool) -> bool:
+        """Return whether the reported changes may only be the closing of what was open: the answered dialog, a menu in
+        which something was pressed, or a pop-up that the action's point lies outside.
 
         An open menu or list takes the press that closes it, so the control behind it received no press.
         """
+        if said.is_menu and proving.is_press:
+            return True
         if not said.is_weak or is_answered:
             return said.is_weak
         if self.where is None or self.meant is None:
             return False
         popups = [one.area for one in self.shown if one.is_popup and not one.is_tip and one.pid == self.meant.pid]
         return bool(popups) and not any(area.contains(self.where.center) for area in popups)
+
+    def lines_of(
+        self, said: Changed, proving: Proving, after: Sequence[Window], *, is_answered: bool
+    ) -> tuple[Fact, ...]:
+        """Return the reported changes without those that only say that what was pressed closed.
+
+        What lay behind a dialog is told anew when it closes.
+        """
+        is_closed = is_answered or not self.is_there(after)
+        is_echo = (said.is_menu and proving.is_press) or (said.is_weak and is_closed)
+        return () if is_echo else said.lines
 
 
 class DesktopController:
@@ -175,7 +233,9 @@ class DesktopController:
             windows = self.backend.windows.all()
             proving = proof or Proving()
             meant, titles = proving.window or _meant(windows, where), SteadyTitles(windows, self.clock)
-            before = _Before(windows, self.backend.windows.shown(), meant, where, titles)
+            typed = await self._typed_in(meant) if proving.may_save else ""
+            shown = self.backend.windows.shown()
+            before = _Before(windows, shown, meant, where, titles, self.clock.wall(), typed)
             changes = await self._follow(before.meant)
             try:
                 patience = _patience(patience or _AFTER_AN_ACT, before)
@@ -207,6 +267,18 @@ class DesktopController:
         if window is None or not window.pid or self._is_private(window):
             return NoChanges()
         return await self.backend.accessibility.follow(window.pid)
+
+    async def _typed_in(self, window: Window | None) -> str:
+        """Return what stands in the field of a dialog that has the keyboard; "" without one."""
+        if window is None or not window.is_dialog or self._is_private(window):
+            return ""
+        try:
+            async with asyncio.timeout(_FIELD_LIMIT_S):
+                field = await self.backend.accessibility.focused()
+                is_text = field is not None and field.is_("editable") and field.role != SECRET
+                return await self.backend.accessibility.text_of(field.ref) if field and is_text else ""
+        except (ToolFailed, TimeoutError):  # because the titles may tell as well
+            return ""
 
     def _is_private(self, window: Window) -> bool:
         """Return whether the window, or another window of its program, is private."""
@@ -277,23 +349,26 @@ class DesktopController:
         The last value says whether the program told enough. If not, its silence and pixels are worth a look.
         """
         asked, said = await self._evidence(proving, changes, before.where)
-        is_answered = before.is_answered(proving, asked, self.backend.windows.all())
-        happened = before.window_changes(self.backend.windows.all(), is_answered=is_answered)
+        windows = self.backend.windows.all()
+        asked = before.with_effects(proving, asked, windows)
+        is_answered = before.is_answered(proving, asked, windows)
+        happened = before.window_changes(windows, is_answered=is_answered)
         told = receipt(settled.changed, before.where, happened, self.active_window())
         is_decided = is_answered or said.is_in_sight or bool(asked.evidence or asked.doubt or said.lines)
-        is_closing = before.is_closing(said, is_answered=is_answered)
+        is_closing = before.is_closing(said, proving, is_answered=is_answered)
         if asked.evidence or (said.is_in_sight and not is_closing):
             told = told.with_evidence(*asked.evidence)
         elif asked.doubt:
             told = told.with_doubt(asked.doubt, is_in_vain=asked.is_in_vain)
         elif is_answered and told.proof != "confirmed":
             told = told.with_doubt(DialogClosed(is_answer=proving.is_press))
+        elif said.is_menu and is_closing and told.proof != "confirmed":
+            told = told.with_doubt(*said.lines, Remark("Nothing else was seen."))
         elif said.is_in_sight and told.proof != "confirmed":
             told = told.with_doubt(Remark("What was open there closed, and it may have taken the press."))
         elif said.lines and told.proof == "suspected no-op":
             told = told.with_doubt()
-        # What lay behind a dialog of a page is told anew when it closes.
-        return told, () if is_answered and is_closing else said.lines, is_decided
+        return told, before.lines_of(said, proving, windows, is_answered=is_answered), is_decided
 
     async def _seen_in_pixels(
         self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled, pointer_was: Point | None
@@ -341,12 +416,14 @@ class DesktopController:
         while self.clock.now() < closed_at + PROOF_S or before.titles.left_s():
             after = self.backend.windows.all()
             asked, said = await self._evidence(proving, changes, before.where)
+            asked = before.with_effects(proving, asked, after)
             is_answered = before.is_answered(proving, asked, after)
             windows = before.window_changes(after, is_answered=is_answered)
             found = [*(change.fact for change in windows if change.is_effect), *asked.evidence]
-            is_closing = before.is_closing(said, is_answered=is_answered)
-            if found or (said.is_in_sight and not is_closing and not self._is_under_way(before, proving, said)):
-                return tuple(found), said.lines
+            is_closing = before.is_closing(said, proving, is_answered=is_answered)
+            is_told = said.is_in_sight and not is_closing and not self._is_under_way(before, proving, said)
+            if (found and not before.is_to_close(proving, found, after)) or is_told:
+                return tuple(found), before.lines_of(said, proving, after, is_answered=is_answered)
             if is_answered:
                 closed_at = min(closed_at, self.clock.now())
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
@@ -422,9 +499,16 @@ class DesktopController:
         ][:_MOST_OPENED]
 
     async def _answer(self, window: Window | None) -> None:
-        """Wait until a program has handled its input. Returns at once if the program never reports that."""
+        """Wait until a program has handled its input, or its window is gone. Returns at once if it never tells."""
         if window:
-            await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
+            await _first(self._answered(window), self._gone(window))
+
+    async def _answered(self, window: Window) -> None:
+        await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
+
+    async def _gone(self, window: Window) -> None:
+        while any(one.ref == window.ref for one in self.backend.windows.all()):
+            await self.backend.windows.changed(_LOOK_AGAIN_S)
 
     async def _worked(self, window: Window | None, answer: asyncio.Task[None]) -> float:
         """Wait while a program handles its input: until it answers and rests. One that rests unanswered is frozen.

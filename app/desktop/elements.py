@@ -174,6 +174,7 @@ class Changed:
     """What changed. `is_in_sight`: a person would see an effect. If not, it proves none.
 
     `is_weak`: parts only went away, came back, or changed their states, as also happens when a dialog closes.
+    `is_menu`: no more than a menu closed.
     `has_new_window`: the program has made a window, which may not be on the screen yet.
     """
 
@@ -181,6 +182,7 @@ class Changed:
     is_in_sight: bool = False
     is_weak: bool = False
     has_new_window: bool = False
+    is_menu: bool = False
 
 
 class FollowedChanges(Protocol):
@@ -308,6 +310,10 @@ class Accessibility(Protocol):
         """
         ...
 
+    async def caret(self, ref: str) -> int | None:
+        """Return before which character of an element's text the caret stands, from 0; None if that is not told."""
+        ...
+
     async def editing(self, ref: str) -> Editing:
         """Return how a part of the element's text can be changed. Raises as `element` does."""
         ...
@@ -386,6 +392,9 @@ class NoAccessibility:
         await self.element(ref)
 
     async def selection(self, ref: str, wanted: tuple[int, int] | None = None) -> tuple[int, str] | None:  # noqa: ARG002
+        return None
+
+    async def caret(self, ref: str) -> int | None:  # noqa: ARG002
         return None
 
     async def editing(self, ref: str) -> Editing:  # noqa: ARG002

@@ -136,7 +136,13 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
             standing.sent()
 
         is_in_dialog = aim.element is not None and aim.element.is_in_dialog
-        proof = Proving(standing.proof, is_press=True, is_in_dialog=is_in_dialog)
+        proof = Proving(
+            standing.proof,
+            is_press=True,
+            is_in_dialog=is_in_dialog,
+            only_closes=verification.only_closes(aim.element),
+            may_save=True,
+        )
         seen = await controller.act(do, aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
@@ -249,7 +255,8 @@ async def type_text(controller: DesktopController, call: ToolCall, admit: Admit)
     into = controller.active_window()
     read = partial(verification.of_typing, controller.backend, text)
     standing = Standing(read, controller.clock, controller.keeping_fields)
-    proof = Proving(standing.proof, by_changes=False, may_close="\n" in text)
+    has_return = "\n" in text
+    proof = Proving(standing.proof, by_changes=False, may_close=has_return, may_save=has_return)
     seen = await controller.act(do, proof=proof)
     if into and is_terminal(into.app) and seen.proof == "suspected no-op":
         seen = seen.with_doubt(Remark("A terminal takes a password, for one, without showing it."))
@@ -261,8 +268,13 @@ async def press_keys(controller: DesktopController, call: ToolCall, admit: Admit
     pressed = chords(call.text("keys"))
     repeat, hold_s = call.integer("repeat", 1), call.integer("hold_ms") / 1000
     before = Steps(controller, call, admit).before_chords
-    proof = Proving(is_press=pressed[-1].may_press)
+    moves_caret = all(one.moves_caret for one in pressed)
+    caret = await verification.caret_in(controller.backend) if moves_caret else None
+    ask = partial(verification.of_caret, controller.backend, caret) if caret else None
+    proof = Proving(ask, is_press=pressed[-1].may_press, may_save=not moves_caret)
     seen = await controller.act(lambda: controller.input.press(pressed, repeat, hold_s, before), proof=proof)
+    if caret and seen.proof == "suspected no-op":
+        seen = seen.with_doubt(Remark(f"This moves only the caret, which stays at {caret.at}."))
     times = f" {repeat} times" if repeat > 1 else ""
     payload: dict[str, JsonValue] = {"keys": call.text("keys"), "repeat": repeat}
     return _done(call, payload, f"Pressed {call.text('keys')}{times}.", seen)
@@ -312,7 +324,14 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
 
     standing = _standing(controller, element)
     window = _window_of(controller, element)
-    proof = Proving(standing.proof, is_press=True, window=window, is_in_dialog=element.is_in_dialog)
+    proof = Proving(
+        standing.proof,
+        is_press=True,
+        window=window,
+        is_in_dialog=element.is_in_dialog,
+        only_closes=verification.only_closes(element),
+        may_save=True,
+    )
     seen = await controller.act(do, None if element.is_(UNPLACED) else element.box, proof=proof)
     payload = element_as_json(element) | {"action": actions[0]}
     by = f" ({actions[0]})" if actions[0] else ""  # because Chromium gives no name to what its buttons do

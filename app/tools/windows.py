@@ -19,7 +19,7 @@ from app.desktop.elements import UNPLACED, Element
 from app.desktop.keys import chords
 from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
 from app.desktop.targets import Aim, Ambiguous, NotFound, Unplaced
-from app.desktop.verification import Patience, Receipt
+from app.desktop.verification import Patience, Proving, Receipt
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
@@ -421,9 +421,10 @@ async def _entry(controller: DesktopController, name: str, role: str) -> Aim:
 
 async def _press_entry(controller: DesktopController, aim: Aim) -> Receipt:
     """Click a menu entry. Run its action if nobody tells where it is, as that of GTK 4's menus on Wayland."""
+    proof = Proving(is_press=True, may_save=True)
     if aim.element is None or not aim.element.is_(UNPLACED):
-        return await controller.act(partial(controller.press, aim, Press()), aim.place)
-    return await controller.act(partial(controller.backend.accessibility.press, aim.element.ref))
+        return await controller.act(partial(controller.press, aim, Press()), aim.place, proof=proof)
+    return await controller.act(partial(controller.backend.accessibility.press, aim.element.ref), proof=proof)
 
 
 async def _close_menus(controller: DesktopController, count: int) -> str:

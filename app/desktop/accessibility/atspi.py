@@ -269,6 +269,9 @@ class AtSpi:
     async def selection(self, ref: str, wanted: tuple[int, int] | None = None) -> tuple[int, str] | None:
         return await text_editing.selection(self._bus, *await self._live(ref), wanted)
 
+    async def caret(self, ref: str) -> int | None:
+        return await text_editing.caret(self._bus, (await self._live(ref))[0])
+
     async def editing(self, ref: str) -> Editing:
         return await text_editing.editing(self._bus, (await self._live(ref))[0])
 

@@ -13,7 +13,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.base.facts import Became, Came, Change, ControlChanged, Fact, Named, StateNow, ValueNow, Went
+from app.base.facts import Became, Came, Change, ControlChanged, Fact, MenuClosed, Named, StateNow, ValueNow, Went
 from app.base.geometry import Rect
 from app.base.values import dataclass, field, replace
 from app.desktop.accessibility import constants as spi
@@ -44,6 +44,7 @@ _EFFECTS = frozenset({"checked", "selected", "expanded", _UNDECIDED, "sensitive"
 _STATES = frozenset({"StateChanged", "SelectionChanged"})
 _SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
+_OF_MENUS = spi.MENUS | {"menu bar", "menu item", "check menu item", "radio menu item", "tearoff menu item"}
 _MOVES_BY_ITSELF = "progress bar"
 """Its value changes long after the act that started it. It is told, and proves nothing."""
 _ANSWER_LIMIT_S = 0.4
@@ -54,6 +55,7 @@ _MOST_NAMES = 24
 _DEEPEST = 4
 _ROUNDS = 3
 _REMEMBERED = 400
+_SHORT_CHARS = 60  # because of a longer text only the beginning was read
 _MOST_SHOWN = 4000
 _RESTLESS_S = 2.5
 _RESTLESS_TIMES = 2
@@ -181,14 +183,23 @@ class _Subject:
         """Whether a person would see the object, or would see that it is gone."""
         if self.event.fate == "went":
             return (self.is_lost or not self.node.shows) and bool(self.names)
+        if self.node.role in spi.FLAGS and self.event.detail == "checked":
+            return not self.is_lost  # because an entry of a menu shows its tick only while the menu is open
         return not self.is_lost and self.node.shows and (self.event.fate == "changed" or bool(self.names))
+
+    @property
+    def is_menu_closing(self) -> bool:
+        """Whether it is a part of a menu that closed."""
+        is_off = self.event.kind == "StateChanged" and not self.event.is_on and self.event.detail != "checked"
+        return self.node.role in _OF_MENUS and (self.event.fate == "went" or is_off)
 
     @property
     def is_effect(self) -> bool:
         """Whether the change may be an effect of an action that is not told otherwise."""
-        is_window = self.is_window or self.node.role in spi.WINDOWS
-        is_retitled = (is_window or self.is_title) and self.event.fate == "changed"
-        return not (is_retitled or self.is_introduced or self.node.role in _NO_EFFECT_ROLES)
+        is_retitled = self.is_title and self.event.fate == "changed"
+        is_retitled = is_retitled or self.is_window or self.node.role in spi.WINDOWS
+        is_marked = self.event.kind == "SelectionChanged" and self.node.role in _OF_MENUS
+        return not (is_retitled or is_marked or self.is_introduced or self.node.role in _NO_EFFECT_ROLES)
 
     @property
     def is_title(self) -> bool:
@@ -196,6 +207,17 @@ class _Subject:
         before = self.before
         above = before.ancestors() if before is not None else ()
         return before is not None and any(one.role in spi.WINDOWS and one.name == before.called for one in above)
+
+    @property
+    def was_so(self) -> bool:
+        """Whether the object tells what was so before, as some do when a dialog over them closes."""
+        before, event = self.before, self.event
+        if before is None:
+            return False
+        if event.kind == "StateChanged":
+            return event.fate == "changed" and before.has(event.detail) == event.is_on
+        is_short = self.node.value is not None and 0 < len(self.node.value) < _SHORT_CHARS
+        return event.kind in ("TextChanged", "PropertyChange") and is_short and before.value == self.node.value
 
     @property
     def moves_by_itself(self) -> bool:
@@ -249,9 +271,11 @@ class Following:
         if lines := _lines(seen, near):
             is_effect = any(not one.moves_by_itself for one in seen)
             is_weak = all(self._is_weak(one) for one in seen)
-            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_effect, is_weak, self._has_new_window)
-        rest = ((_rest(one), one.leaves_a_trace) for one in told if not one.is_in_sight)
-        return next((Changed((line,), shows) for line, shows in rest if line), Changed())
+            is_menu = all(one.is_menu_closing or (one.event.fate == "changed" and not _change(one)) for one in seen)
+            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_effect, is_weak, self._has_new_window, is_menu)
+        rest = ((_rest(one), one) for one in told if not one.is_in_sight)
+        found = (Changed((line,), one.leaves_a_trace, one.event.is_weak) for line, one in rest if line)
+        return next(found, Changed())
 
     def _is_weak(self, one: _Subject) -> bool:
         """Return whether something may only have closed: it went, or what lay behind it is there again."""
@@ -404,6 +428,7 @@ class ChangeFeed:
             asked += [] if before is not None else [objects.role(self._bus, node)]
             asked += [] if before is not None and event.fate == "went" else [objects.name(self._bus, node)]
             await asyncio.gather(*asked)
+            node.name = node.name or self._name_before(node.key) or ""
             if event.detail == "pressed" and node.role == "button" and node.key[0] in self._bus.vague:
                 node.role = "toggle button"  # GTK before 4.10 has no role for it, and presses no other button
             if event.kind in ("TextChanged", "PropertyChange"):
@@ -450,13 +475,15 @@ class ChangeFeed:
 
 def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[Fact]:
     """Return one fact for each visible change, one for all new objects, and one for all that are gone."""
-    changed, came, went = ([one for one in seen if one.event.fate == fate] for fate in ("changed", "came", "went"))
+    others = [one for one in seen if not one.is_menu_closing]
+    changed, came, went = ([one for one in others if one.event.fate == fate] for fate in ("changed", "came", "went"))
     changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
     lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
     lines += _renamed(came, went)
     new, gone = _named(came), _named(went)
     lines += [Came(new[:_MOST_NAMES], max(len(new) - _MOST_NAMES, 0))] if new else []
     lines += [Went(gone[:_MOST_NAMES], max(len(gone) - _MOST_NAMES, 0))] if gone else []
+    lines += [MenuClosed()] if len(others) < len(seen) else []
     return [line for line in lines if line]
 
 
@@ -506,7 +533,7 @@ def _change(subject: _Subject) -> Fact | None:
     if is_chosen_tab and not (before and before.has("selected")):
         # Qt 5 calls the tab in front focused, whatever has the keyboard, and reports it as not selected.
         return _told(replace(subject.event, is_on=True), node)
-    return _told(subject.event, node)
+    return None if subject.was_so else _told(subject.event, node)
 
 
 def _event_of(message: Message) -> _Event | None:
