@@ -292,7 +292,7 @@ async def test_a_menu_that_closes_is_told_as_no_more_than_that(programs: Program
 async def test_what_was_so_before_is_no_change(programs: Programs) -> None:
     programs.objects = {"/count": ("text", "Count", "0", ()), "/tab": ("page tab", "General", "", ())}
     last_read = _read(
-        ("/count", "spin button", "Count"), ("/tab", "page tab", "General"), states=_SHOWING | spi.BITS["selected"]
+        ("/count", "text", "Count"), ("/tab", "page tab", "General"), states=_SHOWING | spi.BITS["selected"]
     )
     count = last_read.node((_PROGRAM, "/count"))
     assert count is not None
