@@ -209,6 +209,18 @@ class Became(Fact):
         return f"{self.control.said} became {Named('', self.now).said}."
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived(Fact):
+    """A thing that was dragged is at another place now."""
+
+    thing: Named
+    place: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.thing.said} is at {self.place} now."
+
+
 class Change(StrEnum):
     """How a control changed, if its program tells no more."""
 
@@ -242,14 +254,15 @@ class ControlChanged(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Came(Fact):
-    """Things that are new on the screen. `more`: so many others are not named."""
+    """Things that are new on the screen. `more`: so many others are not named. `told` is the same for models."""
 
     things: tuple[Named, ...]
     more: int = 0
+    told: str = ""
 
     @property
     def said(self) -> str:
-        return _listed("New", self)
+        return self.told or _listed("New", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,7 +584,7 @@ def first(kind: type[F], facts: Iterable[Fact]) -> F | None:
 _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        WindowChanged, DialogClosed, DialogAsks, MenuClosed, FileSaved, CaretMoved, Shows, StateNow, ValueNow,
+        WindowChanged, Arrived, DialogClosed, DialogAsks, MenuClosed, FileSaved, CaretMoved, Shows, StateNow, ValueNow,
         KeyboardIn, Became, ControlChanged, Came, Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Removed,
         Archived, Emptied, TakenBack, Proposed, Missing, Several, NotAllowed, Failed, ListedWindows, ShownThings,
         Listed, Brought, Ran, Planned, Made, Named, Candidate, ListedWindow, ShownThing, MachineState, Phrase,

@@ -17,6 +17,7 @@ from app.base.facts import (
     DialogClosed,
     Fact,
     FileSaved,
+    MenuClosed,
     Named,
     Remark,
     StateNow,
@@ -28,7 +29,7 @@ from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import window_names
-from app.desktop.accessibility.outline import contents_of, dialog_in_front
+from app.desktop.accessibility.outline import came, contents_of, dialog_in_front
 from app.desktop.backends import Backend, Curtain, Frame, Press, Window
 from app.desktop.capture import blackened, bounds_of, changed_tiles
 from app.desktop.elements import SECRET, Changed, FollowedChanges, NoChanges
@@ -168,16 +169,18 @@ class _Before:
         popups = [one.area for one in self.shown if one.is_popup and not one.is_tip and one.pid == self.meant.pid]
         return bool(popups) and not any(area.contains(self.where.center) for area in popups)
 
-    def lines_of(
-        self, said: Changed, proving: Proving, after: Sequence[Window], *, is_answered: bool
-    ) -> tuple[Fact, ...]:
+    def without_closing(
+        self, said: Changed, proving: Proving, after: Sequence[Window], *, is_answered: bool, is_all: bool
+    ) -> Changed:
         """Return the reported changes without those that only say that what was pressed closed.
 
-        What lay behind a dialog is told anew when it closes.
+        What lay behind a dialog is told anew when it closes. `is_all`: its closing is all that was meant.
         """
-        is_closed = is_answered or not self.is_there(after)
-        is_echo = (said.is_menu and proving.is_press) or (said.is_weak and is_closed)
-        return () if is_echo else said.lines
+        if is_all or (said.is_weak and (is_answered or not self.is_there(after))):
+            return Changed()
+        # A press on a menu closes it.
+        kept = (line for line in said.lines if not (proving.is_press and isinstance(line, MenuClosed)))
+        return replace(said, lines=tuple(kept))
 
 
 class DesktopController:
@@ -239,8 +242,8 @@ class DesktopController:
             changes = await self._follow(before.meant)
             try:
                 patience = _patience(patience or _AFTER_AN_ACT, before)
-                seen, lines = await self._watched(do, before, patience, proving, changes)
-                return await self._with_changes(seen, before, lines)
+                seen, said = await self._watched(do, before, patience, proving, changes)
+                return await self._with_changes(seen, before, said, proving)
             finally:
                 changes.close()
 
@@ -292,7 +295,7 @@ class DesktopController:
         patience: Patience,
         proving: Proving,
         changes: FollowedChanges,
-    ) -> tuple[Receipt, tuple[Fact, ...]]:
+    ) -> tuple[Receipt, Changed]:
         """Run the action. Returns the receipt, and what the program says has changed."""
         if proving.ask:
             proving = replace(proving, ask=remember_gone(proving.ask))
@@ -312,8 +315,8 @@ class DesktopController:
             await asyncio.wait({settling, proven_by}, return_when=asyncio.FIRST_COMPLETED)
             if proven_by.done() and not settling.done() and (found := proven_by.result()):
                 self.screen_capture.left_unsettled(watch, self.staleness.acted)
-                evidence, lines = found
-                return proven(evidence, self.backend.windows.all()), lines
+                evidence, said = found
+                return proven(evidence, self.backend.windows.all()), said
             settled = await settling
             worked_at = work.result() if work.done() and not work.cancelled() else acted_at
             if left_s := self._left_s(before, proving, worked_at, is_changed=bool(settled.changed)):
@@ -326,7 +329,7 @@ class DesktopController:
             await _ended(settling, proven_by, answer, work)
         self.screen_capture.came_to_rest()
         self.staleness.acted(settled.frame)
-        told, lines, is_decided = await self._judged(before, proving, changes, settled)
+        told, said, is_decided = await self._judged(before, proving, changes, settled)
         windows = self.backend.windows.all()
         if (
             not is_decided
@@ -335,15 +338,15 @@ class DesktopController:
             and any(one.ref == before.meant.ref for one in windows)
         ):
             busy = Remark(f"{before.meant.title!r} has not answered yet: it is busy or frozen.")
-            return told.with_doubt(busy), lines
+            return told.with_doubt(busy), said
         if not is_decided and (is_mute or before.where is None) and told.regions and told.proof == "unverifiable":
             settled, told = await self._seen_in_pixels(told, before, watch, settled, pointer_was)
         self._pixels.note(settled.frame)
-        return told if settled.is_calm else told.restless(), lines
+        return told if settled.is_calm else told.restless(), said
 
     async def _judged(
         self, before: _Before, proving: Proving, changes: FollowedChanges, settled: Settled
-    ) -> tuple[Receipt, tuple[Fact, ...], bool]:
+    ) -> tuple[Receipt, Changed, bool]:
         """Return what the screen at rest, its windows and the program tell of the action.
 
         The last value says whether the program told enough. If not, its silence and pixels are worth a look.
@@ -368,7 +371,9 @@ class DesktopController:
             told = told.with_doubt(Remark("What was open there closed, and it may have taken the press."))
         elif said.lines and told.proof == "suspected no-op":
             told = told.with_doubt()
-        return told, before.lines_of(said, proving, windows, is_answered=is_answered), is_decided
+        is_all = DialogClosed(is_all=True) in asked.evidence
+        said = before.without_closing(said, proving, windows, is_answered=is_answered, is_all=is_all)
+        return told, said, is_decided
 
     async def _seen_in_pixels(
         self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled, pointer_was: Point | None
@@ -404,7 +409,7 @@ class DesktopController:
 
     async def _proven(
         self, before: _Before, proving: Proving, changes: FollowedChanges, answer: asyncio.Task[None]
-    ) -> tuple[tuple[Fact, ...], tuple[Fact, ...]] | None:
+    ) -> tuple[tuple[Fact, ...], Changed] | None:
         """Wait for a proof of the effect, and for the program to handle its input. Return the proof and changes.
 
         Returns None if a dialog closed, and nothing else happened soon after.
@@ -414,16 +419,19 @@ class DesktopController:
             await asyncio.Event().wait()  # Wait for ever, so that only the settled screen ends the race in `_watched`.
         closed_at = math.inf
         while self.clock.now() < closed_at + PROOF_S or before.titles.left_s():
-            after = self.backend.windows.all()
             asked, said = await self._evidence(proving, changes, before.where)
+            after = self.backend.windows.all()
             asked = before.with_effects(proving, asked, after)
             is_answered = before.is_answered(proving, asked, after)
             windows = before.window_changes(after, is_answered=is_answered)
             found = [*(change.fact for change in windows if change.is_effect), *asked.evidence]
             is_closing = before.is_closing(said, proving, is_answered=is_answered)
-            is_told = said.is_in_sight and not is_closing and not self._is_under_way(before, proving, said)
+            is_early = is_closing or _is_of_use_only(said.lines) or self._is_under_way(before, proving, said)
+            is_told = said.is_in_sight and not is_early
             if (found and not before.is_to_close(proving, found, after)) or is_told:
-                return tuple(found), before.lines_of(said, proving, after, is_answered=is_answered)
+                is_all = DialogClosed(is_all=True) in found
+                said = before.without_closing(said, proving, after, is_answered=is_answered, is_all=is_all)
+                return tuple(found), said
             if is_answered:
                 closed_at = min(closed_at, self.clock.now())
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
@@ -454,25 +462,33 @@ class DesktopController:
         is_proven = asked.is_unread or (asked.evidence and not asked.doubt)
         return asked, said if is_proven else Changed()
 
-    async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[Fact, ...]) -> Receipt:
+    async def _with_changes(self, seen: Receipt, before: _Before, said: Changed, proving: Proving) -> Receipt:
         """Add the changes that the program reported, the contents of new windows, and any undescribed area."""
         meant = before.meant
         if meant is None or self._is_private(meant):
             return seen
         unsaid: Rect | None = None
-        lines = tuple(line for line in lines if _without_role(line) not in seen.evidence)
-        for window in self._opened(before):
-            is_told = window.is_popup and any(isinstance(line, Came) for line in lines)
-            if is_told or window.is_own or self._is_private(window):
+        lines = tuple(line for line in said.lines if _without_role(line) not in seen.evidence)
+        is_new, lists_new = any(isinstance(line, Came) for line in lines), proving.lists and bool(said.came)
+        for window in self._opened(before) if proving.lists else ():
+            if window.is_own or self._is_private(window):
                 continue
-            told = await self.shows(window)
-            if told and not window.is_popup:
-                lines = tuple(line for line in lines if not isinstance(line, Came))
-            lines = (*lines, *told)
-            unsaid = unsaid if told else window.area
+            if told := await self.shows(window):
+                lines = (*(line for line in lines if not isinstance(line, Came)), *told)
+                lists_new, unsaid = False, None
+            elif not (window.is_popup and is_new):
+                unsaid = window.area
+        if lists_new and (new := await self._new_in(self.active_window() or meant, said)):
+            others = [line for line in lines if not isinstance(line, Came)]
+            lines = tuple(sorted([*others, new], key=_is_gone))
         if unsaid is None and not lines and seen.proof != "confirmed":
             unsaid = _part_of(self.active_window() or meant, seen.regions)
         return seen.with_changes(lines, unsaid)
+
+    async def _new_in(self, window: Window, said: Changed) -> Came | None:
+        """Return the new things in a window with their refs; None if they cannot be read."""
+        new = () if self._is_private(window) else await self.backend.accessibility.held(window, said.came)
+        return came(new) if new else None
 
     async def shows(self, window: Window) -> tuple[Fact, ...]:
         """Return what a new window or pop-up contains; () if it is private or not described."""
@@ -681,6 +697,15 @@ def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
     wide = max(bounds.width + 2 * _MARGIN_PX, _LEAST_PX[0])
     high = max(bounds.height + 2 * _MARGIN_PX, _LEAST_PX[1])
     return Rect(bounds.center.x - wide // 2, bounds.center.y - high // 2, wide, high).overlap(window.area)
+
+
+def _is_of_use_only(lines: Sequence[Fact]) -> bool:
+    """Return whether no more is told than which controls can be used now: more may come, such as a file's end."""
+    return all(isinstance(line, StateNow) and line.state == "sensitive" for line in lines)
+
+
+def _is_gone(fact: Fact) -> bool:
+    return isinstance(fact, Went)
 
 
 def _without_role(fact: Fact) -> Fact:

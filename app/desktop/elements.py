@@ -183,6 +183,7 @@ class Changed:
     is_weak: bool = False
     has_new_window: bool = False
     is_menu: bool = False
+    came: frozenset[tuple[str, str]] = frozenset()
 
 
 class FollowedChanges(Protocol):
@@ -334,8 +335,11 @@ class Accessibility(Protocol):
         """Note that Wisp acts now. What changes now is then not taken for a clock or an animation."""
         ...
 
-    async def held(self, window: Window) -> tuple[Element, ...]:
-        """Return the elements of a window or menu that just opened; none if its program does not report them."""
+    async def held(self, window: Window, among: frozenset[tuple[str, str]] = frozenset()) -> tuple[Element, ...]:
+        """Return the elements of a window or menu that just opened; none if its program does not report them.
+
+        With `among`, those objects of an open window and what is in them.
+        """
         ...
 
     async def silent(self) -> tuple[str, ...]:
@@ -412,7 +416,7 @@ class NoAccessibility:
     def acted(self) -> None:
         return
 
-    async def held(self, window: Window) -> tuple[Element, ...]:  # noqa: ARG002
+    async def held(self, window: Window, among: frozenset[tuple[str, str]] = frozenset()) -> tuple[Element, ...]:  # noqa: ARG002
         return ()
 
     async def silent(self) -> tuple[str, ...]:

@@ -180,6 +180,7 @@ def is_caret(area: Rect) -> bool:
 
 _NEAR_PX = 48
 _SHORT_CHARS = 240
+_MOST_CHARS = 1100
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ class Receipt:
     def sentence(self) -> str:
         """The text for the model: one line; if many changes are reported, a further line for each."""
         is_told_enough = self.proof == "confirmed" and not self.regions
-        changes = [change.said for change in self.changes]
+        changes = _within([change.said for change in self.changes])
         is_short = sum(map(len, changes)) <= _SHORT_CHARS
         parts = [
             *(fact.said for fact in self.evidence),
@@ -240,6 +241,17 @@ class Receipt:
         """Return a copy that is unverifiable, or a suspected no-op, with what speaks against it."""
         proof = "suspected no-op" if is_in_vain else "unverifiable"
         return replace(self, proof=proof, evidence=(*self.evidence, *against))
+
+
+def _within(sentences: Sequence[str]) -> list[str]:
+    """Return as many sentences as a receipt has room for, and how many more there are."""
+    kept, left = list[str](), _MOST_CHARS
+    for sentence in sentences:
+        left -= len(sentence) + 1
+        if left < 0:
+            return [*kept, f"And {len(sentences) - len(kept)} more changes."]
+        kept.append(sentence)
+    return kept
 
 
 _SEEN = {
@@ -468,7 +480,7 @@ class Proving:
     proves it too. `at_rest`: only what holds once the screen is at rest counts. `window` is the window acted on, if the
     place does not show it. `is_press`: a dialog may be answered with it. `is_in_dialog`: the control is in a dialog,
     which may be a part of a page. `may_close`: its effect may be that the window closes. `only_closes`: that is its
-    whole effect. `may_save`: a file may be written by it.
+    whole effect. `may_save`: a file may be written by it. `lists`: what appears is listed.
     """
 
     ask: Callable[[], Awaitable[Proof]] | None = None
@@ -480,6 +492,7 @@ class Proving:
     may_close: bool = True
     only_closes: bool = False
     may_save: bool = False
+    lists: bool = True
 
     def limit_s(self, meant: Window | None, *, is_changed: bool) -> float:
         """Return for how many seconds after the action its proof may still arrive, even on a screen at rest.

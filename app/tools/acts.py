@@ -9,7 +9,7 @@ from functools import partial
 
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.facts import Missing, Remark
+from app.base.facts import Arrived, Missing, Named, Remark
 from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
 from app.desktop import verification
@@ -114,6 +114,7 @@ class Steps:
 
 _SHOWN_CHARS = 120
 _DRAG_MS = 200
+_ALIKE = 4
 _NO_RECEIPT = "none"
 _LEAVING = "\n\r\t"
 _OPENING_S = 1.0
@@ -200,9 +201,26 @@ async def drag(controller: DesktopController, call: ToolCall) -> ToolResult:
         await controller.drag(aims, press, seconds)
 
     seen = await controller.act(do, places, proof=proof)
+    if dragged and not slider and (arrived := await _arrived(controller, dragged)):
+        seen = seen.with_evidence(arrived)
     space = controller.screen_capture.model_space()
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
     return _done(call, payload, f"Dragged from {aims[0].told(space)} to {aims[-1].told(space)}.", seen)
+
+
+async def _arrived(controller: DesktopController, dragged: Element) -> Arrived | None:
+    """Return where a thing is that was dragged; None if it is where it was, or cannot be told from others."""
+    if not dragged.name.strip():
+        return None
+    try:
+        found = await controller.backend.accessibility.find(dragged.name, role=dragged.role, limit=_ALIKE)
+    except ToolFailed:
+        return None
+    same = [one.element for one in found if (one.element.name, one.element.pid) == (dragged.name, dragged.pid)]
+    if len(same) != 1 or same[0].box == dragged.box:
+        return None
+    place = controller.screen_capture.model_space().point(same[0].box.center)
+    return Arrived(Named(dragged.role, dragged.name), place)
 
 
 async def scroll(controller: DesktopController, call: ToolCall) -> ToolResult:

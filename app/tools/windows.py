@@ -391,7 +391,7 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         try:
             aim = await _entry(controller, part, role="menu item" if depth else "menu")
             await _check_entry(call, aim, admit, is_first=depth == 0, is_last=depth == len(parts) - 1)
-            seen = await _press_entry(controller, aim)
+            seen = await _press_entry(controller, aim, lists=depth == len(parts) - 1)
         except (NotFound, Ambiguous) as missing:
             # The entries in the error get no refs, because their menu closes now.
             held = await _close_menus(controller, depth)
@@ -419,9 +419,12 @@ async def _entry(controller: DesktopController, name: str, role: str) -> Aim:
         return Aim(unplaced.element.box.center, "name", unplaced.element)
 
 
-async def _press_entry(controller: DesktopController, aim: Aim) -> Receipt:
-    """Click a menu entry. Run its action if nobody tells where it is, as that of GTK 4's menus on Wayland."""
-    proof = Proving(is_press=True, may_save=True)
+async def _press_entry(controller: DesktopController, aim: Aim, *, lists: bool) -> Receipt:
+    """Click a menu entry, and list what appears only if `lists`.
+
+    Its action is run if nobody tells where it is, as that of GTK 4's menus on Wayland.
+    """
+    proof = Proving(is_press=True, may_save=True, lists=lists)
     if aim.element is None or not aim.element.is_(UNPLACED):
         return await controller.act(partial(controller.press, aim, Press()), aim.place, proof=proof)
     return await controller.act(partial(controller.backend.accessibility.press, aim.element.ref), proof=proof)

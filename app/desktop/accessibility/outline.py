@@ -7,11 +7,11 @@ from other programs. They are clipped and kept on one line, so that none of them
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from app.base.clipping import clip_line
-from app.base.facts import DialogAsks, Named, Shows
+from app.base.facts import Came, DialogAsks, Named, Shows
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.ids import counter
 from app.base.values import dataclass, replace
@@ -378,15 +378,31 @@ def contents_of(window: Window, held: Sequence[Element]) -> DialogAsks | Shows |
     """Return what a window or pop-up contains; None if nothing. Of a question, it is what it asks and its buttons."""
     if _question_in(window, held):
         return dialog_in_front(window, held)
-    inside = sorted(held, key=lambda element: element.role not in spi.OPERABLE)
-    told = ", ".join(brief_of(element) for element in inside[:_LISTED])
-    more = f" and {len(inside) - _LISTED} more" if len(inside) > _LISTED else ""
     name = "What opened" if window.is_popup else f'"{clip_line(window.title, _TITLE_CHARACTERS)}"'
-    if not told:
+    if not held:
         return None
-    things = tuple(Named(element.role, element.name) for element in inside[:_LISTED])
-    title = "" if window.is_popup else window.title
-    return Shows(title, things, f"{name} shows {clip_line(told, _LISTED_CHARACTERS)}{more}.")
+    told, things = _in_brief(held)
+    return Shows("" if window.is_popup else window.title, things, f"{name} shows {told}.")
+
+
+def came(new: Sequence[Element]) -> Came:
+    """Return what is new in a window, with refs and values as in `contents_of`."""
+    told, things = _in_brief(new)
+    return Came(things, max(len(new) - len(things), 0), f"New: {told}.")
+
+
+def _in_brief(elements: Sequence[Element]) -> tuple[str, tuple[Named, ...]]:
+    """Return as many elements as a receipt has room for, controls first, and how many more there are."""
+    ordered = sorted({one.ref: one for one in elements}.values(), key=lambda one: one.role not in spi.OPERABLE)
+    told, left = list[str](), _LISTED_CHARACTERS
+    for element in ordered[:_LISTED]:
+        brief = brief_of(element)
+        left -= len(brief) + 2
+        if left < 0:
+            break
+        told.append(brief)
+    more = f" and {len(ordered) - len(told)} more" if len(ordered) > len(told) else ""
+    return ", ".join(told) + more, tuple(Named(element.role, element.name) for element in ordered[: len(told)])
 
 
 def dialog_in_front(window: Window, held: Sequence[Element]) -> DialogAsks:
@@ -412,8 +428,17 @@ def _buttons_in(held: Sequence[Element]) -> tuple[str, ...]:
     return tuple(named[:_LISTED])
 
 
-def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[Element, ...]:
+def held_by(
+    shown: Window,
+    programs: Sequence[Program],
+    refs: RefBook,
+    among: frozenset[Key] = frozenset(),
+    others: Collection[str] = (),
+) -> tuple[Element, ...]:
     """Return the elements in a window or popup: found by its title, or by its position if no title fits.
+
+    `others` are the titles of the program's other windows, which the window lies over. With `among`, only those with
+    these keys, and what is in them.
 
     GTK 3 reports a question without a visible title as `Question`, and with the position of its window.
     """
@@ -427,10 +452,18 @@ def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[
         refs.element(program, window, node)
         for program in programs
         for window in program.windows
-        if (window in titled if by_title else window in by_box or not by_box)
+        if (window in titled if by_title else window in by_box or not (by_box or window.name in others))
         for _, node in _inside(window, by_place=program.is_unordered)
         if is_in_popup(window, node) == shown.is_popup and (by_title or _is_at(node, shown.area))
+        if not among or _is_among(node, among)
     )
+
+
+def _is_among(node: Node, among: frozenset[Key]) -> bool:
+    """Return whether a node is one of these, lies in one, or is told by the words of one (a row by its label)."""
+    if node.key in among or any(above.key in among for above in node.ancestors()):
+        return True
+    return node.role in spi.WRITTEN and any(part.key in among and _is_echo(part) for part in node.walk())
 
 
 def _is_at(node: Node, area: Rect) -> bool:
