@@ -194,33 +194,37 @@ async def drag(controller: DesktopController, call: ToolCall) -> ToolResult:
     dragged = aims[0].element or await controller.preview.at(points[0])
     # GTK 4 and Chromium report nothing of a slider that moves.
     slider = dragged if dragged and dragged.role in VALUES and not dragged.is_("editable") else None
-    proof = Proving(lambda: verification.of_click(controller.backend, slider))
+    thing = None if slider else dragged
+
+    async def ask() -> Proof:
+        return await (_of_arrival(controller, thing) if thing else verification.of_click(controller.backend, slider))
+
+    # A thing arrives after it was marked by the press.
+    proof = Proving(ask, at_rest=thing is not None)
 
     async def do() -> None:
         await controller.screen_capture.point_out(aims[0])
         await controller.drag(aims, press, seconds)
 
     seen = await controller.act(do, places, proof=proof)
-    if dragged and not slider and (arrived := await _arrived(controller, dragged)):
-        seen = seen.with_evidence(arrived)
     space = controller.screen_capture.model_space()
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
     return _done(call, payload, f"Dragged from {aims[0].told(space)} to {aims[-1].told(space)}.", seen)
 
 
-async def _arrived(controller: DesktopController, dragged: Element) -> Arrived | None:
-    """Return where a thing is that was dragged; None if it is where it was, or cannot be told from others."""
+async def _of_arrival(controller: DesktopController, dragged: Element) -> Proof:
+    """Look where a thing is that was dragged. Empty if it is where it was, or cannot be told from others."""
     if not dragged.name.strip():
-        return None
+        return Proof()
     try:
         found = await controller.backend.accessibility.find(dragged.name, role=dragged.role, limit=_ALIKE)
-    except ToolFailed:
-        return None
+    except ToolFailed:  # because the act was carried out, whatever can be read of it
+        return Proof()
     same = [one.element for one in found if (one.element.name, one.element.pid) == (dragged.name, dragged.pid)]
     if len(same) != 1 or same[0].box == dragged.box:
-        return None
+        return Proof()
     place = controller.screen_capture.model_space().point(same[0].box.center)
-    return Arrived(Named(dragged.role, dragged.name), place)
+    return Proof((Arrived(Named(dragged.role, dragged.name), place),))
 
 
 async def scroll(controller: DesktopController, call: ToolCall) -> ToolResult:

@@ -28,6 +28,7 @@ from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _TITLE_CHARS = 80
+_MENU_CHARS = 1000
 _ALL, _MINIMISED, _NORMAL, _NOT_ABOVE = "all", "minimised", "normal", "not_above"
 _KEEPS = "{title!r} keeps its place and size."
 _SCALES = {"bigger": 1.25, "smaller": 0.8}
@@ -437,7 +438,8 @@ async def _close_menus(controller: DesktopController, count: int) -> str:
     if count:
         await controller.act(partial(controller.input.press, chords("Escape"), count, 0.0))
     names = [f"{clip_line(entry.name, _TITLE_CHARS)}{' >' if _leads_on(entry) else ''}" for entry in held if entry.name]
-    return f"It is closed again; it holds: {', '.join(names) or 'nothing that its program tells'}." if count else ""
+    told = clip_line(", ".join(names), _MENU_CHARS) or "nothing that its program tells"
+    return f"It is closed again; it holds: {told}." if count else ""
 
 
 def _leads_on(entry: Element | None) -> bool:

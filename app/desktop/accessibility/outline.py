@@ -233,6 +233,7 @@ _CHARACTERS_A_TOKEN = 4
 _BLANKS = 16
 _TOLD_STATES = ("focused", "checked", "selected", "expanded", "pressed", "editable", "read-only", "busy", COVERED)
 _INDENT = "  "
+_MANY = 3
 _ANSWERS = frozenset({"button", "push button"})
 _ASKING = _ANSWERS | {"check box", "icon", "link"}
 """The roles of the controls that a dialog has which only asks something."""
@@ -316,10 +317,16 @@ class Outliner:
     def _changes(self, seen: Mapping[Key, Sequence[_Line]], space: ModelSpace, *, is_whole: bool) -> list[str]:
         before = _merged(lines for window, lines in self._before.items() if is_whole or window in seen)
         now = _merged(_by_ref(lines) for lines in seen.values())
-        changed = [
+        moved = _moved_together([(before[ref], one) for ref, one in now.items() if ref in before])
+        moves = [
+            f"~ {len(refs)} in {_quoted(window)} moved by ({x},{y}) on the screen"
+            for (window, x, y), refs in moved.items()
+        ]
+        apart = frozenset().union(*moved.values())
+        changed = moves + [
             f"~ {line_of(one, space)}"
             for ref, one in now.items()
-            if ref in before and line_of(before[ref]) != line_of(one)
+            if ref in before and ref not in apart and line_of(before[ref]) != line_of(one)
         ]
         came = [f"+ {line_of(one, space)}" for ref, one in now.items() if ref not in before]
         went = [f"- {line_of(one, space)}" for ref, one in before.items() if ref not in now]
@@ -329,6 +336,16 @@ class Outliner:
         if is_whole:
             self._before = {}
         self._before |= {window: _by_ref(lines) for window, lines in seen.items()}
+
+
+def _moved_together(pairs: Sequence[tuple[Element, Element]]) -> dict[tuple[str, int, int], set[str]]:
+    """Return the refs of the many elements of a window that only moved by the same offset (screen pixels), by that."""
+    moved: dict[tuple[str, int, int], set[str]] = {}
+    for before, now in pairs:
+        by = (now.box.x - before.box.x, now.box.y - before.box.y)
+        if by != (0, 0) and replace(before, box=now.box) == now and before.box.size == now.box.size:
+            moved.setdefault((now.window, *by), set()).add(now.ref)
+    return {place: refs for place, refs in moved.items() if len(refs) >= _MANY}
 
 
 def _beyond(nodes: Sequence[Node]) -> list[str]:
