@@ -56,6 +56,12 @@ def named_in_short(names: Sequence[str]) -> list[str]:
     return [f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"]
 
 
+def clip_end(text: str, limit: int) -> str:
+    """Return the first `limit` characters at most, and how many are left out."""
+    gone = len(text) - limit
+    return text if gone <= 0 else f"{text[:limit]}… [{gone} characters left out]"
+
+
 def clip_middle(text: str, head: int, tail: int) -> str:
     """Return the first `head` and last `tail` characters, with a line between that counts the rest."""
     gone = len(text) - head - tail

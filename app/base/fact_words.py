@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 
 from app.base.clipping import clip_line
 from app.base.facts import (
@@ -22,16 +23,17 @@ from app.base.facts import (
     Fact,
     Failed,
     FieldHolds,
+    FileSaved,
     Holding,
     KeyboardIn,
     MachineState,
     Made,
+    MenuClosed,
     Named,
     Ran,
     Seen,
     StateNow,
     ValueNow,
-    Went,
     WindowChanged,
     WindowEvent,
     first,
@@ -95,7 +97,7 @@ def failure_of(facts: Sequence[Fact], words: Translations = ENGLISH) -> str:
 def came_of(facts: Sequence[Fact], typed: str = "") -> tuple[Phrase, ...]:
     """Return what came of an act, the most telling first. That a text that was `typed` shows is no result."""
     kinds: tuple[Callable[[Sequence[Fact]], Iterable[Phrase]], ...]
-    kinds = (_states, _runs, _archives, _dialogs, _windows, _controls)
+    kinds = (_states, _runs, _archives, _saves, _dialogs, _windows, _controls)
     told = list(dict.fromkeys(phrase for kind in kinds for phrase in kind(facts)))
     value = value_of(facts, typed)
     told += [Phrase("it shows {value!r} now", {"value": clip_line(value, _CHARS)})] if value else []
@@ -173,6 +175,12 @@ _LEFT_OUT = (
 )
 
 
+def _saves(facts: Sequence[Fact]) -> Iterator[Phrase]:
+    yield from (
+        Phrase("{name!r} is saved", {"name": PurePath(one.path).name}) for one in facts if isinstance(one, FileSaved)
+    )
+
+
 def _signal(number: int) -> str:
     """Return a signal's number with its name, as far as this system has one: `9 (KILL)`."""
     try:
@@ -229,11 +237,11 @@ def _controls(facts: Sequence[Fact]) -> Iterator[Phrase]:
                 yield Phrase("another entry is selected")
             case Came() if _is_menu(fact) and not any(isinstance(one, StateNow) for one in facts):
                 yield Phrase("a menu is open")
-            case Went() if _is_menu(fact) and not any(isinstance(one, WindowChanged) for one in facts):
+            case MenuClosed() if not any(isinstance(one, WindowChanged) for one in facts):
                 yield Phrase("the menu is closed")
 
 
-def _is_menu(fact: Came | Went) -> bool:
+def _is_menu(fact: Came) -> bool:
     return all("menu" in thing.role for thing in fact.things)
 
 

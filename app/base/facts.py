@@ -7,6 +7,7 @@ read it, in their language. Other programs wrote every name, title and value in 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
@@ -66,14 +67,56 @@ class WindowChanged(Fact):
 
 @dataclass(frozen=True, slots=True)
 class DialogClosed(Fact):
-    """The dialog that was answered closed; or, with `is_answer` False, the window that was typed into."""
+    """The dialog that was answered closed; or, with `is_answer` False, the window that was typed into.
+
+    `is_all`: nothing else was to come of it, as the button does no more than close.
+    """
 
     is_answer: bool = True
+    is_all: bool = False
 
     @property
     def said(self) -> str:
-        what = "The dialog closed" if self.is_answer else "Its window closed meanwhile"
-        return f"{what}. Whether anything else came of it is not known."
+        what = "The dialog closed." if self.is_answer else "Its window closed meanwhile."
+        return what if self.is_all else f"{what} Whether anything else came of it is not known."
+
+
+@dataclass(frozen=True, slots=True)
+class MenuClosed(Fact):
+    """An open menu closed. It does so at every press on it, whatever comes of that."""
+
+    @property
+    def said(self) -> str:
+        return "The menu closed."
+
+
+@dataclass(frozen=True, slots=True)
+class FileSaved(Fact):
+    """A file was written. `at`: when, in seconds since the epoch."""
+
+    path: str
+    size_bytes: int
+    at: float
+
+    @property
+    def said(self) -> str:
+        when = time.strftime("%H:%M:%S", time.localtime(self.at))
+        return f"{in_quotes(self.path)} was written at {when}: {self.size_bytes} bytes."
+
+
+@dataclass(frozen=True, slots=True)
+class CaretMoved(Fact):
+    """The caret of a field is at another character, or another text is selected there. Nothing else is meant by it."""
+
+    was: int
+    now: int
+    selected: str = ""
+
+    @property
+    def said(self) -> str:
+        if self.selected:
+            return f"{in_quotes(clip_line(self.selected, _VALUE_CHARS))} is selected."
+        return f"The caret moved from {self.was} to {self.now}." if self.was != self.now else "Nothing is selected now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +209,18 @@ class Became(Fact):
         return f"{self.control.said} became {Named('', self.now).said}."
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived(Fact):
+    """A thing that was dragged is at another place now."""
+
+    thing: Named
+    place: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.thing.said} is at {self.place} now."
+
+
 class Change(StrEnum):
     """How a control changed, if its program tells no more."""
 
@@ -199,14 +254,15 @@ class ControlChanged(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Came(Fact):
-    """Things that are new on the screen. `more`: so many others are not named."""
+    """Things that are new on the screen. `more`: so many others are not named. `told` is the same for models."""
 
     things: tuple[Named, ...]
     more: int = 0
+    told: str = ""
 
     @property
     def said(self) -> str:
-        return _listed("New", self)
+        return self.told or _listed("New", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,10 +584,10 @@ def first(kind: type[F], facts: Iterable[Fact]) -> F | None:
 _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        WindowChanged, DialogClosed, DialogAsks, Shows, StateNow, ValueNow, KeyboardIn, Became, ControlChanged, Came,
-        Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Removed, Archived, Emptied, TakenBack, Proposed, Missing,
-        Several, NotAllowed, Failed, ListedWindows, ShownThings, Listed, Brought, Ran, Planned, Made, Named, Candidate,
-        ListedWindow, ShownThing, MachineState, Phrase,
+        WindowChanged, Arrived, DialogClosed, DialogAsks, MenuClosed, FileSaved, CaretMoved, Shows, StateNow, ValueNow,
+        KeyboardIn, Became, ControlChanged, Came, Went, FieldHolds, Remark, Seen, Rehearsed, Undoable, Removed,
+        Archived, Emptied, TakenBack, Proposed, Missing, Several, NotAllowed, Failed, ListedWindows, ShownThings,
+        Listed, Brought, Ran, Planned, Made, Named, Candidate, ListedWindow, ShownThing, MachineState, Phrase,
     )
 }  # fmt: skip
 

@@ -11,21 +11,35 @@ from typing import TypeVar
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.facts import Came, DialogAsks, DialogClosed, Fact, Named, Remark, StateNow, ValueNow, Went
+from app.base.facts import (
+    Came,
+    DialogAsks,
+    DialogClosed,
+    Fact,
+    FileSaved,
+    MenuClosed,
+    Named,
+    Remark,
+    StateNow,
+    ValueNow,
+    Went,
+    first,
+)
 from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import window_names
-from app.desktop.accessibility.outline import contents_of, dialog_in_front
+from app.desktop.accessibility.outline import came, contents_of, dialog_in_front
 from app.desktop.backends import Backend, Curtain, Frame, Press, Window
 from app.desktop.capture import blackened, bounds_of, changed_tiles
-from app.desktop.elements import Changed, FollowedChanges, NoChanges
+from app.desktop.elements import SECRET, Changed, FollowedChanges, NoChanges
 from app.desktop.input import InputController, apart
 from app.desktop.ocr.elements import OcrElements
 from app.desktop.ocr.evidence import PixelEvidence
 from app.desktop.ocr.rapid import Ocr
 from app.desktop.preview import TargetPreview
 from app.desktop.programs import Opener, is_terminal
+from app.desktop.saving import saved_file
 from app.desktop.screen_capture import ScreenCapture, Spot
 from app.desktop.staleness import KeyTargets, StalenessCheck
 from app.desktop.takeover import DesktopLock, InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
@@ -63,6 +77,7 @@ _SILENT_S = 2.0
 _RESTLESS_S = 1.0
 """A program that works longer than this after its answer is not waited for: it plays or moves by itself."""
 _LOOK_AGAIN_S = 0.1
+_FIELD_LIMIT_S = 0.3
 _ALIKE_ALL_OVER = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
 )
@@ -88,7 +103,8 @@ class Target:
 class _Before:
     """The state before an action: all windows, the visible ones, and the window and area meant by the action.
 
-    `titles` tells which of the titles that changed since then stand still.
+    `titles` tells which of the titles that changed since then stand still. `at` is the time (seconds since the epoch);
+    `typed` is what the field with the keyboard held, if a dialog is in front: it may be a file's name.
     """
 
     windows: tuple[Window, ...]
@@ -96,30 +112,75 @@ class _Before:
     meant: Window | None
     where: Rect | None
     titles: SteadyTitles
+    at: float = 0.0
+    typed: str = ""
+
+    def is_there(self, windows: Sequence[Window]) -> bool:
+        """Return whether the window that was acted on is still open."""
+        return self.meant is None or any(window.ref == self.meant.ref for window in windows)
 
     def is_answered(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
         """Return whether a window or dialog closed, and that proves nothing: all buttons of a dialog do that."""
-        is_there = self.meant is None or any(window.ref == self.meant.ref for window in after)
-        may_answer = proving.may_answer(self.meant)
+        if proving.only_closes or first(FileSaved, asked.evidence):
+            return False
+        is_there, may_answer = self.is_there(after), proving.may_answer(self.meant)
         return (may_answer and asked.is_gone) or (not is_there and (may_answer or not proving.may_close))
+
+    def with_effects(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> Proof:
+        """Return the proof with what the program cannot be asked for: a file that was written, a dialog that closed."""
+        closed = (DialogClosed(is_all=True),) if self._has_closed(proving, asked, after) else ()
+        return replace(asked, evidence=(*asked.evidence, *closed, *self._saved(proving, after)))
+
+    def is_to_close(self, proving: Proving, found: Sequence[Fact], after: Sequence[Window]) -> bool:
+        """Return whether a dialog from which a file was saved is still to close."""
+        return first(FileSaved, found) is not None and proving.may_answer(self.meant) and self.is_there(after)
+
+    def _has_closed(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
+        """Return whether what a control closes, as its whole effect, is closed: a part of a page, or a window."""
+        is_part = self.is_there(after) and proving.may_answer(self.meant) and asked.is_gone
+        return proving.only_closes and is_part
+
+    def _saved(self, proving: Proving, after: Sequence[Window]) -> tuple[FileSaved, ...]:
+        """Return the file that the program wrote since then, as far as its titles or the dialog's field name it."""
+        if self.meant is None or not proving.may_save:
+            return ()
+        pid = self.meant.pid
+        titles = [window.title for window in (*after, *self.windows) if window.pid == pid]
+        found = saved_file([self.typed, *titles] if self.typed else titles, pid, self.at)
+        return (found,) if found else ()
 
     def window_changes(self, after: Sequence[Window], *, is_answered: bool) -> list[WindowChange]:
         is_at_a_place = self.where is not None
         steady = self.titles.of(after)
         return window_changes(self.windows, steady, self.meant, at_a_place=is_at_a_place, is_answered=is_answered)
 
-    def is_closing(self, said: Changed, *, is_answered: bool) -> bool:
-        """Return whether the reported changes may only be the closing of what was open: the answered dialog, or a
-        pop-up that the action's point lies outside.
+    def is_closing(self, said: Changed, proving: Proving, *, is_answered: bool) -> bool:
+        """Return whether the reported changes may only be the closing of what was open: the answered dialog, a menu in
+        which something was pressed, or a pop-up that the action's point lies outside.
 
         An open menu or list takes the press that closes it, so the control behind it received no press.
         """
+        if said.is_menu and proving.is_press:
+            return True
         if not said.is_weak or is_answered:
             return said.is_weak
         if self.where is None or self.meant is None:
             return False
         popups = [one.area for one in self.shown if one.is_popup and not one.is_tip and one.pid == self.meant.pid]
         return bool(popups) and not any(area.contains(self.where.center) for area in popups)
+
+    def without_closing(
+        self, said: Changed, proving: Proving, after: Sequence[Window], *, is_answered: bool, is_all: bool
+    ) -> Changed:
+        """Return the reported changes without those that only say that what was pressed closed.
+
+        What lay behind a dialog is told anew when it closes. `is_all`: its closing is all that was meant.
+        """
+        if is_all or (said.is_weak and (is_answered or not self.is_there(after))):
+            return Changed()
+        # A press on a menu closes it.
+        kept = (line for line in said.lines if not (proving.is_press and isinstance(line, MenuClosed)))
+        return replace(said, lines=tuple(kept))
 
 
 class DesktopController:
@@ -175,12 +236,14 @@ class DesktopController:
             windows = self.backend.windows.all()
             proving = proof or Proving()
             meant, titles = proving.window or _meant(windows, where), SteadyTitles(windows, self.clock)
-            before = _Before(windows, self.backend.windows.shown(), meant, where, titles)
+            typed = await self._typed_in(meant) if proving.may_save else ""
+            shown = self.backend.windows.shown()
+            before = _Before(windows, shown, meant, where, titles, self.clock.wall(), typed)
             changes = await self._follow(before.meant)
             try:
                 patience = _patience(patience or _AFTER_AN_ACT, before)
-                seen, lines = await self._watched(do, before, patience, proving, changes)
-                return await self._with_changes(seen, before, lines)
+                seen, said = await self._watched(do, before, patience, proving, changes)
+                return await self._with_changes(seen, before, said, proving)
             finally:
                 changes.close()
 
@@ -208,6 +271,18 @@ class DesktopController:
             return NoChanges()
         return await self.backend.accessibility.follow(window.pid)
 
+    async def _typed_in(self, window: Window | None) -> str:
+        """Return what stands in the field of a dialog that has the keyboard; "" without one."""
+        if window is None or not window.is_dialog or self._is_private(window):
+            return ""
+        try:
+            async with asyncio.timeout(_FIELD_LIMIT_S):
+                field = await self.backend.accessibility.focused()
+                is_text = field is not None and field.is_("editable") and field.role != SECRET
+                return await self.backend.accessibility.text_of(field.ref) if field and is_text else ""
+        except (ToolFailed, TimeoutError):  # because the titles may tell as well
+            return ""
+
     def _is_private(self, window: Window) -> bool:
         """Return whether the window, or another window of its program, is private."""
         own = (one for one in self.backend.windows.all() if one.pid == window.pid)
@@ -220,7 +295,7 @@ class DesktopController:
         patience: Patience,
         proving: Proving,
         changes: FollowedChanges,
-    ) -> tuple[Receipt, tuple[Fact, ...]]:
+    ) -> tuple[Receipt, Changed]:
         """Run the action. Returns the receipt, and what the program says has changed."""
         if proving.ask:
             proving = replace(proving, ask=remember_gone(proving.ask))
@@ -240,8 +315,8 @@ class DesktopController:
             await asyncio.wait({settling, proven_by}, return_when=asyncio.FIRST_COMPLETED)
             if proven_by.done() and not settling.done() and (found := proven_by.result()):
                 self.screen_capture.left_unsettled(watch, self.staleness.acted)
-                evidence, lines = found
-                return proven(evidence, self.backend.windows.all()), lines
+                evidence, said = found
+                return proven(evidence, self.backend.windows.all()), said
             settled = await settling
             worked_at = work.result() if work.done() and not work.cancelled() else acted_at
             if left_s := self._left_s(before, proving, worked_at, is_changed=bool(settled.changed)):
@@ -254,7 +329,7 @@ class DesktopController:
             await _ended(settling, proven_by, answer, work)
         self.screen_capture.came_to_rest()
         self.staleness.acted(settled.frame)
-        told, lines, is_decided = await self._judged(before, proving, changes, settled)
+        told, said, is_decided = await self._judged(before, proving, changes, settled)
         windows = self.backend.windows.all()
         if (
             not is_decided
@@ -263,37 +338,42 @@ class DesktopController:
             and any(one.ref == before.meant.ref for one in windows)
         ):
             busy = Remark(f"{before.meant.title!r} has not answered yet: it is busy or frozen.")
-            return told.with_doubt(busy), lines
+            return told.with_doubt(busy), said
         if not is_decided and (is_mute or before.where is None) and told.regions and told.proof == "unverifiable":
             settled, told = await self._seen_in_pixels(told, before, watch, settled, pointer_was)
         self._pixels.note(settled.frame)
-        return told if settled.is_calm else told.restless(), lines
+        return told if settled.is_calm else told.restless(), said
 
     async def _judged(
         self, before: _Before, proving: Proving, changes: FollowedChanges, settled: Settled
-    ) -> tuple[Receipt, tuple[Fact, ...], bool]:
+    ) -> tuple[Receipt, Changed, bool]:
         """Return what the screen at rest, its windows and the program tell of the action.
 
         The last value says whether the program told enough. If not, its silence and pixels are worth a look.
         """
         asked, said = await self._evidence(proving, changes, before.where)
-        is_answered = before.is_answered(proving, asked, self.backend.windows.all())
-        happened = before.window_changes(self.backend.windows.all(), is_answered=is_answered)
+        windows = self.backend.windows.all()
+        asked = before.with_effects(proving, asked, windows)
+        is_answered = before.is_answered(proving, asked, windows)
+        happened = before.window_changes(windows, is_answered=is_answered)
         told = receipt(settled.changed, before.where, happened, self.active_window())
         is_decided = is_answered or said.is_in_sight or bool(asked.evidence or asked.doubt or said.lines)
-        is_closing = before.is_closing(said, is_answered=is_answered)
+        is_closing = before.is_closing(said, proving, is_answered=is_answered)
         if asked.evidence or (said.is_in_sight and not is_closing):
             told = told.with_evidence(*asked.evidence)
         elif asked.doubt:
             told = told.with_doubt(asked.doubt, is_in_vain=asked.is_in_vain)
         elif is_answered and told.proof != "confirmed":
             told = told.with_doubt(DialogClosed(is_answer=proving.is_press))
+        elif said.is_menu and is_closing and told.proof != "confirmed":
+            told = told.with_doubt(*said.lines, Remark("Nothing else was seen."))
         elif said.is_in_sight and told.proof != "confirmed":
             told = told.with_doubt(Remark("What was open there closed, and it may have taken the press."))
         elif said.lines and told.proof == "suspected no-op":
             told = told.with_doubt()
-        # What lay behind a dialog of a page is told anew when it closes.
-        return told, () if is_answered and is_closing else said.lines, is_decided
+        is_all = DialogClosed(is_all=True) in asked.evidence
+        said = before.without_closing(said, proving, windows, is_answered=is_answered, is_all=is_all)
+        return told, said, is_decided
 
     async def _seen_in_pixels(
         self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled, pointer_was: Point | None
@@ -329,7 +409,7 @@ class DesktopController:
 
     async def _proven(
         self, before: _Before, proving: Proving, changes: FollowedChanges, answer: asyncio.Task[None]
-    ) -> tuple[tuple[Fact, ...], tuple[Fact, ...]] | None:
+    ) -> tuple[tuple[Fact, ...], Changed] | None:
         """Wait for a proof of the effect, and for the program to handle its input. Return the proof and changes.
 
         Returns None if a dialog closed, and nothing else happened soon after.
@@ -339,14 +419,19 @@ class DesktopController:
             await asyncio.Event().wait()  # Wait for ever, so that only the settled screen ends the race in `_watched`.
         closed_at = math.inf
         while self.clock.now() < closed_at + PROOF_S or before.titles.left_s():
-            after = self.backend.windows.all()
             asked, said = await self._evidence(proving, changes, before.where)
+            after = self.backend.windows.all()
+            asked = before.with_effects(proving, asked, after)
             is_answered = before.is_answered(proving, asked, after)
             windows = before.window_changes(after, is_answered=is_answered)
             found = [*(change.fact for change in windows if change.is_effect), *asked.evidence]
-            is_closing = before.is_closing(said, is_answered=is_answered)
-            if found or (said.is_in_sight and not is_closing and not self._is_under_way(before, proving, said)):
-                return tuple(found), said.lines
+            is_closing = before.is_closing(said, proving, is_answered=is_answered)
+            is_early = is_closing or _is_of_use_only(said.lines) or self._is_under_way(before, proving, said)
+            is_told = said.is_in_sight and not is_early
+            if (found and not before.is_to_close(proving, found, after)) or is_told:
+                is_all = DialogClosed(is_all=True) in found
+                said = before.without_closing(said, proving, after, is_answered=is_answered, is_all=is_all)
+                return tuple(found), said
             if is_answered:
                 closed_at = min(closed_at, self.clock.now())
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
@@ -377,25 +462,33 @@ class DesktopController:
         is_proven = asked.is_unread or (asked.evidence and not asked.doubt)
         return asked, said if is_proven else Changed()
 
-    async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[Fact, ...]) -> Receipt:
+    async def _with_changes(self, seen: Receipt, before: _Before, said: Changed, proving: Proving) -> Receipt:
         """Add the changes that the program reported, the contents of new windows, and any undescribed area."""
         meant = before.meant
         if meant is None or self._is_private(meant):
             return seen
         unsaid: Rect | None = None
-        lines = tuple(line for line in lines if _without_role(line) not in seen.evidence)
-        for window in self._opened(before):
-            is_told = window.is_popup and any(isinstance(line, Came) for line in lines)
-            if is_told or window.is_own or self._is_private(window):
+        lines = tuple(line for line in said.lines if _without_role(line) not in seen.evidence)
+        is_new, lists_new = any(isinstance(line, Came) for line in lines), proving.lists and bool(said.came)
+        for window in self._opened(before) if proving.lists else ():
+            if window.is_own or self._is_private(window):
                 continue
-            told = await self.shows(window)
-            if told and not window.is_popup:
-                lines = tuple(line for line in lines if not isinstance(line, Came))
-            lines = (*lines, *told)
-            unsaid = unsaid if told else window.area
+            if told := await self.shows(window):
+                lines = (*(line for line in lines if not isinstance(line, Came)), *told)
+                lists_new, unsaid = False, None
+            elif not (window.is_popup and is_new):
+                unsaid = window.area
+        if lists_new and (new := await self._new_in(self.active_window() or meant, said)):
+            others = [line for line in lines if not isinstance(line, Came)]
+            lines = tuple(sorted([*others, new], key=_is_gone))
         if unsaid is None and not lines and seen.proof != "confirmed":
             unsaid = _part_of(self.active_window() or meant, seen.regions)
         return seen.with_changes(lines, unsaid)
+
+    async def _new_in(self, window: Window, said: Changed) -> Came | None:
+        """Return the new things in a window with their refs; None if they cannot be read."""
+        new = () if self._is_private(window) else await self.backend.accessibility.held(window, said.came)
+        return came(new) if new else None
 
     async def shows(self, window: Window) -> tuple[Fact, ...]:
         """Return what a new window or pop-up contains; () if it is private or not described."""
@@ -422,9 +515,16 @@ class DesktopController:
         ][:_MOST_OPENED]
 
     async def _answer(self, window: Window | None) -> None:
-        """Wait until a program has handled its input. Returns at once if the program never reports that."""
+        """Wait until a program has handled its input, or its window is gone. Returns at once if it never tells."""
         if window:
-            await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
+            await _first(self._answered(window), self._gone(window))
+
+    async def _answered(self, window: Window) -> None:
+        await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
+
+    async def _gone(self, window: Window) -> None:
+        while any(one.ref == window.ref for one in self.backend.windows.all()):
+            await self.backend.windows.changed(_LOOK_AGAIN_S)
 
     async def _worked(self, window: Window | None, answer: asyncio.Task[None]) -> float:
         """Wait while a program handles its input: until it answers and rests. One that rests unanswered is frozen.
@@ -597,6 +697,15 @@ def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
     wide = max(bounds.width + 2 * _MARGIN_PX, _LEAST_PX[0])
     high = max(bounds.height + 2 * _MARGIN_PX, _LEAST_PX[1])
     return Rect(bounds.center.x - wide // 2, bounds.center.y - high // 2, wide, high).overlap(window.area)
+
+
+def _is_of_use_only(lines: Sequence[Fact]) -> bool:
+    """Return whether no more is told than which controls can be used now: more may come, such as a file's end."""
+    return all(isinstance(line, StateNow) and line.state == "sensitive" for line in lines)
+
+
+def _is_gone(fact: Fact) -> bool:
+    return isinstance(fact, Went)
 
 
 def _without_role(fact: Fact) -> Fact:

@@ -174,6 +174,7 @@ class Changed:
     """What changed. `is_in_sight`: a person would see an effect. If not, it proves none.
 
     `is_weak`: parts only went away, came back, or changed their states, as also happens when a dialog closes.
+    `is_menu`: no more than a menu closed.
     `has_new_window`: the program has made a window, which may not be on the screen yet.
     """
 
@@ -181,6 +182,8 @@ class Changed:
     is_in_sight: bool = False
     is_weak: bool = False
     has_new_window: bool = False
+    is_menu: bool = False
+    came: frozenset[tuple[str, str]] = frozenset()
 
 
 class FollowedChanges(Protocol):
@@ -308,6 +311,10 @@ class Accessibility(Protocol):
         """
         ...
 
+    async def caret(self, ref: str) -> int | None:
+        """Return before which character of an element's text the caret stands, from 0; None if that is not told."""
+        ...
+
     async def editing(self, ref: str) -> Editing:
         """Return how a part of the element's text can be changed. Raises as `element` does."""
         ...
@@ -328,8 +335,11 @@ class Accessibility(Protocol):
         """Note that Wisp acts now. What changes now is then not taken for a clock or an animation."""
         ...
 
-    async def held(self, window: Window) -> tuple[Element, ...]:
-        """Return the elements of a window or menu that just opened; none if its program does not report them."""
+    async def held(self, window: Window, among: frozenset[tuple[str, str]] = frozenset()) -> tuple[Element, ...]:
+        """Return the elements of a window or menu that just opened; none if its program does not report them.
+
+        With `among`, those objects of an open window and what is in them.
+        """
         ...
 
     async def silent(self) -> tuple[str, ...]:
@@ -388,6 +398,9 @@ class NoAccessibility:
     async def selection(self, ref: str, wanted: tuple[int, int] | None = None) -> tuple[int, str] | None:  # noqa: ARG002
         return None
 
+    async def caret(self, ref: str) -> int | None:  # noqa: ARG002
+        return None
+
     async def editing(self, ref: str) -> Editing:  # noqa: ARG002
         return Editing.FORMATTED
 
@@ -403,7 +416,7 @@ class NoAccessibility:
     def acted(self) -> None:
         return
 
-    async def held(self, window: Window) -> tuple[Element, ...]:  # noqa: ARG002
+    async def held(self, window: Window, among: frozenset[tuple[str, str]] = frozenset()) -> tuple[Element, ...]:  # noqa: ARG002
         return ()
 
     async def silent(self) -> tuple[str, ...]:

@@ -283,7 +283,7 @@ class _Windows:
         return True
 
     async def changed(self, limit_s: float) -> None:  # noqa: ARG002
-        return None
+        await asyncio.sleep(0)
 
 
 class _Apps(HandedOverApps):

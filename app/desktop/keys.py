@@ -39,6 +39,7 @@ _NAME_CHARS = 60
 _MOST_CHORDS = 200
 _OPEN_MENUS = frozenset({"F10", "Menu"})
 _LEAVE = frozenset({"Tab", "ISO_Left_Tab", "F6"})
+_CARET = frozenset({"Left", "Right", "Up", "Down", "Home", "End", "Page_Up", "Page_Down"})
 _PRESS = frozenset({"space", "Return", "KP_Enter", "KP_Space"})
 
 _MNEMONIC_LEAD_S = 0.12
@@ -81,6 +82,13 @@ class Chord:
     def may_press(self) -> bool:
         """Return whether this chord presses the button that has the keyboard focus."""
         return self.keys[-1] in _PRESS
+
+    @property
+    def moves_caret(self) -> bool:
+        """Return whether this chord does no more in a text than to move the caret or to select."""
+        held = {name.removesuffix("_L").removesuffix("_R") for name in self.keys[:-1]}
+        is_all = "Control" in held and self.keys[-1] == "a"
+        return held <= {"Control", "Shift"} and (self.keys[-1] in _CARET or is_all)
 
     def __str__(self) -> str:
         return "+".join(self.keys)

@@ -7,9 +7,11 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
+from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.facts import (
+    CaretMoved,
     Fact,
     FieldHolds,
     Holding,
@@ -23,6 +25,7 @@ from app.base.facts import (
 )
 from app.base.geometry import Rect
 from app.base.values import dataclass, replace
+from app.desktop.accessibility.constants import TEXTS
 from app.desktop.backends import Backend, Drawing, Drawn, Frame, Window
 from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_of, patched
 from app.desktop.elements import SECRET, Changed, Element, NoLongerInSight
@@ -177,6 +180,7 @@ def is_caret(area: Rect) -> bool:
 
 _NEAR_PX = 48
 _SHORT_CHARS = 240
+_MOST_CHARS = 1100
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,7 @@ class Receipt:
     def sentence(self) -> str:
         """The text for the model: one line; if many changes are reported, a further line for each."""
         is_told_enough = self.proof == "confirmed" and not self.regions
-        changes = [change.said for change in self.changes]
+        changes = _within([change.said for change in self.changes])
         is_short = sum(map(len, changes)) <= _SHORT_CHARS
         parts = [
             *(fact.said for fact in self.evidence),
@@ -237,6 +241,17 @@ class Receipt:
         """Return a copy that is unverifiable, or a suspected no-op, with what speaks against it."""
         proof = "suspected no-op" if is_in_vain else "unverifiable"
         return replace(self, proof=proof, evidence=(*self.evidence, *against))
+
+
+def _within(sentences: Sequence[str]) -> list[str]:
+    """Return as many sentences as a receipt has room for, and how many more there are."""
+    kept, left = list[str](), _MOST_CHARS
+    for sentence in sentences:
+        left -= len(sentence) + 1
+        if left < 0:
+            return [*kept, f"And {len(sentences) - len(kept)} more changes."]
+        kept.append(sentence)
+    return kept
 
 
 _SEEN = {
@@ -449,13 +464,23 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class Caret:
+    """Where the caret is in a field, counted in characters from 0, and the text that is selected there."""
+
+    field: str
+    at: int
+    selected: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Proving:
     """How to prove the effect of an action.
 
     `ask` asks the program whether the intended effect happened. `by_changes`: any other change that the program reports
     proves it too. `at_rest`: only what holds once the screen is at rest counts. `window` is the window acted on, if the
     place does not show it. `is_press`: a dialog may be answered with it. `is_in_dialog`: the control is in a dialog,
-    which may be a part of a page. `may_close`: its effect may be that the window closes.
+    which may be a part of a page. `may_close`: its effect may be that the window closes. `only_closes`: that is its
+    whole effect. `may_save`: a file may be written by it. `lists`: what appears is listed.
     """
 
     ask: Callable[[], Awaitable[Proof]] | None = None
@@ -465,6 +490,9 @@ class Proving:
     window: Window | None = None
     is_in_dialog: bool = False
     may_close: bool = True
+    only_closes: bool = False
+    may_save: bool = False
+    lists: bool = True
 
     def limit_s(self, meant: Window | None, *, is_changed: bool) -> float:
         """Return for how many seconds after the action its proof may still arrive, even on a screen at rest.
@@ -481,6 +509,41 @@ class Proving:
 
     def may_answer(self, meant: Window | None) -> bool:
         return self.is_press and (self.is_in_dialog or (meant is not None and meant.is_dialog))
+
+
+def only_closes(pressed: Element | None) -> bool:
+    """Return whether a control does no more than close what it is in, as far as its name tells."""
+    return pressed is not None and pressed.name.casefold().strip(" .…") in resources.words("desktop/closing.txt")
+
+
+async def caret_in(backend: Backend) -> Caret | None:
+    """Return where the caret is in the field that has the keyboard; None without one, or without an answer in time."""
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            field = await backend.accessibility.focused()
+            if field is None or field.role == SECRET or not (field.is_("editable") or field.role in TEXTS):
+                return None
+            return await _caret_of(backend, field.ref)
+    except (ToolFailed, TimeoutError):  # because silence proves nothing
+        return None
+
+
+async def of_caret(backend: Backend, before: Caret) -> Proof:
+    """Compare the caret and the selection of a field with those before. Empty if they are the same, or not told."""
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            now = await _caret_of(backend, before.field)
+    except (ToolFailed, TimeoutError):
+        return Proof()
+    if now is None or now == before:
+        return Proof()
+    return Proof((CaretMoved(before.at, now.at, now.selected),), field=before.field)
+
+
+async def _caret_of(backend: Backend, ref: str) -> Caret | None:
+    at = await backend.accessibility.caret(ref)
+    selected = await backend.accessibility.selection(ref)
+    return None if at is None else Caret(ref, at, selected[1] if selected else "")
 
 
 async def of_click(backend: Backend, before: Element | None) -> Proof:

@@ -9,7 +9,7 @@ from functools import partial
 
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.facts import Missing, Remark
+from app.base.facts import Arrived, Missing, Named, Remark
 from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
 from app.desktop import verification
@@ -115,6 +115,7 @@ class Steps:
 
 _SHOWN_CHARS = 120
 _DRAG_MS = 200
+_ALIKE = 4
 _NO_RECEIPT = "none"
 _LEAVING = "\n\r\t"
 _OPENING_S = 1.0
@@ -137,7 +138,13 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
             standing.sent()
 
         is_in_dialog = aim.element is not None and aim.element.is_in_dialog
-        proof = Proving(standing.proof, is_press=True, is_in_dialog=is_in_dialog)
+        proof = Proving(
+            standing.proof,
+            is_press=True,
+            is_in_dialog=is_in_dialog,
+            only_closes=verification.only_closes(aim.element),
+            may_save=True,
+        )
         seen = await controller.act(do, aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
@@ -188,7 +195,13 @@ async def drag(controller: DesktopController, call: ToolCall) -> ToolResult:
     dragged = aims[0].element or await controller.preview.at(points[0])
     # GTK 4 and Chromium report nothing of a slider that moves.
     slider = dragged if dragged and dragged.role in VALUES and not dragged.is_("editable") else None
-    proof = Proving(lambda: verification.of_click(controller.backend, slider))
+    thing = None if slider else dragged
+
+    async def ask() -> Proof:
+        return await (_of_arrival(controller, thing) if thing else verification.of_click(controller.backend, slider))
+
+    # A thing arrives after it was marked by the press.
+    proof = Proving(ask, at_rest=thing is not None)
 
     async def do() -> None:
         await controller.screen_capture.point_out(aims[0])
@@ -198,6 +211,21 @@ async def drag(controller: DesktopController, call: ToolCall) -> ToolResult:
     space = controller.screen_capture.model_space()
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
     return _done(call, payload, f"Dragged from {aims[0].told(space)} to {aims[-1].told(space)}.", seen)
+
+
+async def _of_arrival(controller: DesktopController, dragged: Element) -> Proof:
+    """Look where a thing is that was dragged. Empty if it is where it was, or cannot be told from others."""
+    if not dragged.name.strip():
+        return Proof()
+    try:
+        found = await controller.backend.accessibility.find(dragged.name, role=dragged.role, limit=_ALIKE)
+    except ToolFailed:  # because the act was carried out, whatever can be read of it
+        return Proof()
+    same = [one.element for one in found if (one.element.name, one.element.pid) == (dragged.name, dragged.pid)]
+    if len(same) != 1 or same[0].box == dragged.box:
+        return Proof()
+    place = controller.screen_capture.model_space().point(same[0].box.center)
+    return Proof((Arrived(Named(dragged.role, dragged.name), place),))
 
 
 async def scroll(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -250,7 +278,8 @@ async def type_text(controller: DesktopController, call: ToolCall, admit: Admit)
     into = controller.active_window()
     read = partial(verification.of_typing, controller.backend, text)
     standing = Standing(read, controller.clock, controller.keeping_fields)
-    proof = Proving(standing.proof, by_changes=False, may_close="\n" in text)
+    has_return = "\n" in text
+    proof = Proving(standing.proof, by_changes=False, may_close=has_return, may_save=has_return)
     seen = await controller.act(do, proof=proof)
     if into and is_terminal(into.app) and seen.proof == "suspected no-op":
         seen = seen.with_doubt(Remark("A terminal takes a password, for one, without showing it."))
@@ -262,8 +291,13 @@ async def press_keys(controller: DesktopController, call: ToolCall, admit: Admit
     pressed = chords(call.text("keys"))
     repeat, hold_s = call.integer("repeat", 1), call.integer("hold_ms") / 1000
     before = Steps(controller, call, admit).before_chords
-    proof = Proving(is_press=pressed[-1].may_press)
+    moves_caret = all(one.moves_caret for one in pressed)
+    caret = await verification.caret_in(controller.backend) if moves_caret else None
+    ask = partial(verification.of_caret, controller.backend, caret) if caret else None
+    proof = Proving(ask, is_press=pressed[-1].may_press, may_save=not moves_caret)
     seen = await controller.act(lambda: controller.input.press(pressed, repeat, hold_s, before), proof=proof)
+    if caret and seen.proof == "suspected no-op":
+        seen = seen.with_doubt(Remark(f"This moves only the caret, which stays at {caret.at}."))
     times = f" {repeat} times" if repeat > 1 else ""
     payload: dict[str, JsonValue] = {"keys": call.text("keys"), "repeat": repeat}
     return _done(call, payload, f"Pressed {call.text('keys')}{times}.", seen)
@@ -313,7 +347,14 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
 
     standing = _standing(controller, element)
     window = _window_of(controller, element)
-    proof = Proving(standing.proof, is_press=True, window=window, is_in_dialog=element.is_in_dialog)
+    proof = Proving(
+        standing.proof,
+        is_press=True,
+        window=window,
+        is_in_dialog=element.is_in_dialog,
+        only_closes=verification.only_closes(element),
+        may_save=True,
+    )
     seen = await controller.act(do, None if element.is_(UNPLACED) else element.box, proof=proof)
     payload = element_as_json(element) | {"action": actions[0]}
     by = f" ({actions[0]})" if actions[0] else ""  # because Chromium gives no name to what its buttons do

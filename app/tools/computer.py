@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
-from app.base.clipping import clip_line
+from app.base.clipping import clip_end, clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Fact, said
 from app.base.values import replace
@@ -33,6 +33,7 @@ from app.tools.pictures import (
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _MOST = 40
+_ECHO_CHARS, _LEAST_CHARS = 1300, 160
 _STEP_S = 0.05
 _TITLE_CHARS = 80
 _SCREEN = "screen"
@@ -91,7 +92,7 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
             failure = f"{number}. {step.name} failed: {error}"
             facts += (*error.facts, error.why)
             break
-        told.append(f"{number}. {result.llm_echo}")
+        told.append(f"{number}. {clip_end(result.llm_echo, max(_ECHO_CHARS // len(steps), _LEAST_CHARS))}")
         facts += result.facts
     return replace(await _answer(controller, call, budget, (told, failure, len(steps))), facts=tuple(facts))
 

@@ -105,7 +105,7 @@ async def with_changed_part(controller: DesktopController, result: ToolResult, s
         texts = [
             clip_line(element.name, _SHOWN_CHARS) for element in (await texts_in(controller, under, area)).elements
         ]
-        written = "; ".join(json.dumps(text, ensure_ascii=False) for text in texts[:_CARD_LINES])
+        written = clip_line("; ".join(json.dumps(text, ensure_ascii=False) for text in texts), _WRITTEN_CHARS)
         return replace(result, llm_echo=f"{result.llm_echo} Written there now: {written}.") if written else result
     try:
         capture = await controller.screen_capture.capture(area, "part that changed", sight.budget, is_glance=True)
@@ -189,6 +189,7 @@ _EVERYTHING = 100_000
 _MOST_CHARS = 12_000
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
+_WRITTEN_CHARS = 900
 _ABOUT = "The screen in words, since you take no pictures."
 
 

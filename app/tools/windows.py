@@ -19,7 +19,7 @@ from app.desktop.elements import UNPLACED, Element
 from app.desktop.keys import chords
 from app.desktop.programs import NoProgram, Opened, dialog_before, is_terminal
 from app.desktop.targets import Aim, Ambiguous, NotFound, Unplaced
-from app.desktop.verification import Patience, Receipt
+from app.desktop.verification import Patience, Proving, Receipt
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
@@ -28,6 +28,7 @@ from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _TITLE_CHARS = 80
+_MENU_CHARS = 1000
 _ALL, _MINIMISED, _NORMAL, _NOT_ABOVE = "all", "minimised", "normal", "not_above"
 _KEEPS = "{title!r} keeps its place and size."
 _SCALES = {"bigger": 1.25, "smaller": 0.8}
@@ -391,7 +392,7 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         try:
             aim = await _entry(controller, part, role="menu item" if depth else "menu")
             await _check_entry(call, aim, admit, is_first=depth == 0, is_last=depth == len(parts) - 1)
-            seen = await _press_entry(controller, aim)
+            seen = await _press_entry(controller, aim, lists=depth == len(parts) - 1)
         except (NotFound, Ambiguous) as missing:
             # The entries in the error get no refs, because their menu closes now.
             held = await _close_menus(controller, depth)
@@ -419,11 +420,15 @@ async def _entry(controller: DesktopController, name: str, role: str) -> Aim:
         return Aim(unplaced.element.box.center, "name", unplaced.element)
 
 
-async def _press_entry(controller: DesktopController, aim: Aim) -> Receipt:
-    """Click a menu entry. Run its action if nobody tells where it is, as that of GTK 4's menus on Wayland."""
+async def _press_entry(controller: DesktopController, aim: Aim, *, lists: bool) -> Receipt:
+    """Click a menu entry, and list what appears only if `lists`.
+
+    Its action is run if nobody tells where it is, as that of GTK 4's menus on Wayland.
+    """
+    proof = Proving(is_press=True, may_save=True, lists=lists)
     if aim.element is None or not aim.element.is_(UNPLACED):
-        return await controller.act(partial(controller.press, aim, Press()), aim.place)
-    return await controller.act(partial(controller.backend.accessibility.press, aim.element.ref))
+        return await controller.act(partial(controller.press, aim, Press()), aim.place, proof=proof)
+    return await controller.act(partial(controller.backend.accessibility.press, aim.element.ref), proof=proof)
 
 
 async def _close_menus(controller: DesktopController, count: int) -> str:
@@ -433,7 +438,8 @@ async def _close_menus(controller: DesktopController, count: int) -> str:
     if count:
         await controller.act(partial(controller.input.press, chords("Escape"), count, 0.0))
     names = [f"{clip_line(entry.name, _TITLE_CHARS)}{' >' if _leads_on(entry) else ''}" for entry in held if entry.name]
-    return f"It is closed again; it holds: {', '.join(names) or 'nothing that its program tells'}." if count else ""
+    told = clip_line(", ".join(names), _MENU_CHARS) or "nothing that its program tells"
+    return f"It is closed again; it holds: {told}." if count else ""
 
 
 def _leads_on(entry: Element | None) -> bool:

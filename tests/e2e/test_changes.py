@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 import tomllib
@@ -68,6 +69,7 @@ def test_a_menu_and_a_dialog_of_an_editor_list_their_entries(wisp: CoProcess, sc
     assert '" shows e' in opened["echo"]
     menu = wisp("computer_click", target="File")["echo"]
     assert all(f'"{name}"' in menu for name in ("Open...", "Save As...", "Quit")), menu
+    assert re.search(r'e\d+ menu item "Quit"', menu), menu
     wisp("computer_key", keys="Escape")
     dialog = wisp("choose_menu", path="File > Save As")["echo"]
     assert 'button "Cancel"' in dialog, dialog
@@ -124,6 +126,18 @@ def test_the_tab_that_was_chosen_is_told_as_selected(wisp: CoProcess, screen: Sc
             chosen = wisp("computer_click", target=name)
             assert f'"{name}" is now selected.' in chosen["echo"], chosen["echo"]
             assert chosen["payload"]["proof"] == "confirmed"
+
+
+@pytest.mark.parametrize("kit", first_of(["gtk3 tabs", "qt5 tabs", "qt6 tabs"]))
+def test_what_a_tab_shows_comes_with_refs_that_the_next_call_takes(wisp: CoProcess, screen: Screen, kit: str) -> None:
+    with world(kit, screen.environment):
+        wisp("wait_for", window="Tabbed")
+        chosen = wisp("computer_click", target="Advanced")["echo"]
+        new = re.search(r"New: (e\d+) text", chosen)
+        assert new, chosen
+        wisp("computer_click", ref=new[1])
+        typed = wisp("computer_type", text="here")
+    assert typed["payload"]["proof"] == "confirmed", typed["echo"]
 
 
 @pytest.mark.long

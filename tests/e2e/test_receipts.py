@@ -229,3 +229,29 @@ def test_the_field_inside_tabs_and_documents_has_the_keyboard(wisp: CoProcess, s
         read = wisp("read_screen", view="full", window="World")["echo"]
     (focused,) = [line for line in read.splitlines() if " focused" in line]
     assert '= "two⏎lines  "' in focused
+
+
+def test_an_editor_proves_what_was_saved_and_claims_nothing_for_a_menu_that_closed(
+    wisp: CoProcess, screen: Screen
+) -> None:
+    wisp("open_app", name="mousepad")
+    wisp("computer_type", text="one two")
+    left = wisp("computer_key", keys="Left")
+    assert ("from 7 to 6" in left["echo"], left["payload"]["proof"]) == (True, "confirmed"), left["echo"]
+    wisp("computer_key", keys="Home")
+    still = wisp("computer_key", keys="Home")
+    assert ("only the caret" in still["echo"], still["payload"]["proof"]) == (True, "unverifiable"), still["echo"]
+    wisp("computer_key", keys="shift+End")
+    copied = wisp("choose_menu", path="Edit > Copy")
+    assert copied["payload"]["proof"] == "unverifiable", copied["echo"]
+    ticked = wisp("choose_menu", path="View > Line Numbers")
+    assert ("checked" in ticked["echo"], ticked["payload"]["proof"]) == (True, "confirmed"), ticked["echo"]
+    wisp("computer_key", keys="ctrl+s")
+    cancelled = wisp("computer_click", target="Cancel")
+    assert ("'Save As' closed" in cancelled["echo"], cancelled["payload"]["proof"]) == (True, "confirmed"), cancelled
+    wisp("computer_key", keys="ctrl+s")
+    wisp("computer_type", text="~/told.txt")
+    saved = wisp("computer_click", target="Save")
+    assert (screen.home / "told.txt").read_text(encoding="utf-8") == "one two"
+    assert re.search(r'/told.txt" was written at \d\d:\d\d:\d\d: 7 bytes', saved["echo"]), saved["echo"]
+    assert ("'Save As' closed" in saved["echo"], saved["payload"]["proof"]) == (True, "confirmed"), saved["echo"]

@@ -269,6 +269,9 @@ class AtSpi:
     async def selection(self, ref: str, wanted: tuple[int, int] | None = None) -> tuple[int, str] | None:
         return await text_editing.selection(self._bus, *await self._live(ref), wanted)
 
+    async def caret(self, ref: str) -> int | None:
+        return await text_editing.caret(self._bus, (await self._live(ref))[0])
+
     async def editing(self, ref: str) -> Editing:
         return await text_editing.editing(self._bus, (await self._live(ref))[0])
 
@@ -290,15 +293,16 @@ class AtSpi:
     def acted(self) -> None:
         self._feed.acted()
 
-    async def held(self, window: Window) -> tuple[Element, ...]:
+    async def held(self, window: Window, among: frozenset[Key] = frozenset()) -> tuple[Element, ...]:
         try:
             limit = asyncio.get_running_loop().time() + _HELD_LIMIT_S
             while await self._surveyor.of_process(window.pid):
                 stack = self._stack()
                 async with self._surveyor.look(window.pid) as look:
                     programs = await look.programs(partial(self._reader.read, stack=stack))
-                found = held_by(window, programs, self._refs)
-                if found or asyncio.get_running_loop().time() > limit:
+                others = [one.title for one in self._windows() if one.pid == window.pid and one.ref != window.ref]
+                found = held_by(window, programs, self._refs, among, () if window.is_popup else others)
+                if found or among or asyncio.get_running_loop().time() > limit:
                     return found
                 await asyncio.sleep(_LOOK_AGAIN_S)
         except ToolFailed:  # because a picture can also show what is in it

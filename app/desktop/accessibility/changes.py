@@ -13,7 +13,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.base.facts import Became, Came, Change, ControlChanged, Fact, Named, StateNow, ValueNow, Went
+from app.base.facts import Became, Came, Change, ControlChanged, Fact, MenuClosed, Named, StateNow, ValueNow, Went
 from app.base.geometry import Rect
 from app.base.values import dataclass, field, replace
 from app.desktop.accessibility import constants as spi
@@ -44,6 +44,7 @@ _EFFECTS = frozenset({"checked", "selected", "expanded", _UNDECIDED, "sensitive"
 _STATES = frozenset({"StateChanged", "SelectionChanged"})
 _SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
+_OF_MENUS = spi.MENUS | {"menu bar", "menu item", "check menu item", "radio menu item", "tearoff menu item"}
 _MOVES_BY_ITSELF = "progress bar"
 """Its value changes long after the act that started it. It is told, and proves nothing."""
 _ANSWER_LIMIT_S = 0.4
@@ -51,9 +52,11 @@ _DESCRIBE_LIMIT_S = 0.15  # because a receipt that comes late is worth less than
 _MOST_ASKED = 24
 _MOST_LINES = 12
 _MOST_NAMES = 24
+_MOST_GONE = 8
 _DEEPEST = 4
 _ROUNDS = 3
 _REMEMBERED = 400
+_SHORT_CHARS = 60  # because of a longer text only the beginning was read
 _MOST_SHOWN = 4000
 _RESTLESS_S = 2.5
 _RESTLESS_TIMES = 2
@@ -131,6 +134,11 @@ class LastRead:
             self._nodes[key[0]] = {node.key: node for _, node in program.walk()}
         return self._nodes[key[0]].get(key)
 
+    def may_have_shown(self, key: Key) -> bool:
+        """Return whether the object was on the screen at the last reading, or may have been."""
+        is_unknown = key[0] not in self._programs or key in self._outdated.get(key[0], ())
+        return is_unknown or self.node(key) is not None
+
     def is_window(self, key: Key) -> bool:
         """Return whether the object is a window, whatever role its toolkit gives it."""
         program = self._programs.get(key[0])
@@ -155,11 +163,13 @@ class _Subject:
 
     `holder`: to it, the object was added, or from it removed; set if the object itself does not answer.
     `is_introduced`: the reported name is not new. `is_window`: it is a window, of whose title the windows tell.
+    `may_have_shown`: it was on the screen before, or that is not known.
     """
 
     event: _Event
     before: Node | None
     is_window: bool
+    may_have_shown: bool
     node: Node = field(init=False)
     holder: Node | None = None
     is_asked: bool = False
@@ -180,15 +190,34 @@ class _Subject:
     def is_in_sight(self) -> bool:
         """Whether a person would see the object, or would see that it is gone."""
         if self.event.fate == "went":
-            return (self.is_lost or not self.node.shows) and bool(self.names)
+            return self.may_have_shown and (self.is_lost or not self.node.shows) and bool(self.names)
+        if self.node.role in spi.FLAGS and self.event.detail == "checked":
+            return not self.is_lost  # because an entry of a menu shows its tick only while the menu is open
         return not self.is_lost and self.node.shows and (self.event.fate == "changed" or bool(self.names))
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it was not there at the last reading, so that what it tells of itself is how it came."""
+        return self.event.fate == "changed" and not self.may_have_shown
+
+    @property
+    def is_coming(self) -> bool:
+        """Whether the object is made and did not show when it was read. GTK 3 does not tell of each part that shows."""
+        return self.event.fate == "came" and not self.is_lost and not self.node.shows
+
+    @property
+    def is_menu_closing(self) -> bool:
+        """Whether it is a part of a menu that closed."""
+        is_off = self.event.kind == "StateChanged" and not self.event.is_on and self.event.detail != "checked"
+        return self.node.role in _OF_MENUS and (self.event.fate == "went" or is_off)
 
     @property
     def is_effect(self) -> bool:
         """Whether the change may be an effect of an action that is not told otherwise."""
         is_window = self.is_window or self.node.role in spi.WINDOWS
         is_retitled = (is_window or self.is_title) and self.event.fate == "changed"
-        return not (is_retitled or self.is_introduced or self.node.role in _NO_EFFECT_ROLES)
+        is_marked = self.event.kind == "SelectionChanged" and self.node.role in _OF_MENUS
+        return not (is_retitled or is_marked or self.is_introduced or self.node.role in _NO_EFFECT_ROLES)
 
     @property
     def is_title(self) -> bool:
@@ -196,6 +225,17 @@ class _Subject:
         before = self.before
         above = before.ancestors() if before is not None else ()
         return before is not None and any(one.role in spi.WINDOWS and one.name == before.called for one in above)
+
+    @property
+    def was_so(self) -> bool:
+        """Whether the object tells what was so before, as some do when a dialog over them closes."""
+        before, event = self.before, self.event
+        if before is None:
+            return False
+        if event.kind == "StateChanged":
+            return event.fate == "changed" and before.has(event.detail) == event.is_on
+        is_short = self.node.value is not None and 0 < len(self.node.value) < _SHORT_CHARS
+        return event.kind in ("TextChanged", "PropertyChange") and is_short and before.value == self.node.value
 
     @property
     def moves_by_itself(self) -> bool:
@@ -249,15 +289,18 @@ class Following:
         if lines := _lines(seen, near):
             is_effect = any(not one.moves_by_itself for one in seen)
             is_weak = all(self._is_weak(one) for one in seen)
-            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_effect, is_weak, self._has_new_window)
-        rest = ((_rest(one), one.leaves_a_trace) for one in told if not one.is_in_sight)
-        return next((Changed((line,), shows) for line, shows in rest if line), Changed())
+            is_menu = all(one.is_menu_closing or (one.event.fate == "changed" and not _change(one)) for one in seen)
+            came = frozenset(one.node.key for one in told if one.event.fate == "came" and one.node.shows)
+            told_of = tuple(dict.fromkeys(lines))[:_MOST_LINES]
+            return Changed(told_of, is_effect, is_weak, self._has_new_window, is_menu, came)
+        rest = ((_rest(one), one) for one in told if not one.is_in_sight)
+        found = (Changed((line,), one.leaves_a_trace, one.event.is_weak) for line, one in rest if line)
+        return next(found, Changed())
 
     def _is_weak(self, one: _Subject) -> bool:
         """Return whether something may only have closed: it went, or what lay behind it is there again."""
-        names = {_shown(node) for node in one.names}
-        is_back = bool(names) and names <= self._hidden
-        return one.event.is_weak or one.moves_by_itself or is_back or not _change(one)
+        is_back = {_shown(node) for node in one.names or [one.node]} <= self._hidden
+        return one.event.is_weak or one.moves_by_itself or is_back or one.is_unknown or not _change(one)
 
     def _newest(self) -> list[_Subject]:
         """Return one subject for each changed object, made from the object's newest event."""
@@ -269,7 +312,8 @@ class Following:
         for key, event in list(latest.items())[:_MOST_ASKED]:
             if key not in self._subjects:
                 last_read = self._feed.last_read
-                self._subjects[key] = _Subject(event, last_read.node(key), last_read.is_window(key))
+                before, may_go = last_read.node(key), last_read.may_have_shown(key)
+                self._subjects[key] = _Subject(event, before, last_read.is_window(key), may_go)
         return [self._subjects[key] for key in latest if key in self._subjects]
 
     async def news(self) -> None:
@@ -377,8 +421,11 @@ class ChangeFeed:
             self._recent.popitem(last=False)
 
     async def ask(self, subjects: Sequence[_Subject], *, with_places: bool) -> None:
-        """Read each subject that was not read yet from its program, within the time limit. `with_places`: boxes too."""
-        waiting = [subject for subject in subjects if not subject.is_asked]
+        """Read each subject from its program that was not read yet, or did not show yet, within the time limit.
+
+        `with_places`: boxes too.
+        """
+        waiting = [subject for subject in subjects if not subject.is_asked or subject.is_coming]
         asking = [asyncio.create_task(self._ask(subject, with_place=with_places)) for subject in waiting]
         if not asking:
             return
@@ -404,6 +451,7 @@ class ChangeFeed:
             asked += [] if before is not None else [objects.role(self._bus, node)]
             asked += [] if before is not None and event.fate == "went" else [objects.name(self._bus, node)]
             await asyncio.gather(*asked)
+            node.name = node.name or self._name_before(node.key) or ""
             if event.detail == "pressed" and node.role == "button" and node.key[0] in self._bus.vague:
                 node.role = "toggle button"  # GTK before 4.10 has no role for it, and presses no other button
             if event.kind in ("TextChanged", "PropertyChange"):
@@ -450,18 +498,29 @@ class ChangeFeed:
 
 def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[Fact]:
     """Return one fact for each visible change, one for all new objects, and one for all that are gone."""
-    changed, came, went = ([one for one in seen if one.event.fate == fate] for fate in ("changed", "came", "went"))
+    others = [one for one in seen if not one.is_menu_closing]
+    if any(one.event.fate == "came" for one in others):
+        others = [one for one in others if not one.is_unknown]
+    changed, came, went = ([one for one in others if one.event.fate == fate] for fate in ("changed", "came", "went"))
     changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
     lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
     lines += _renamed(came, went)
     new, gone = _named(came), _named(went)
     lines += [Came(new[:_MOST_NAMES], max(len(new) - _MOST_NAMES, 0))] if new else []
-    lines += [Went(gone[:_MOST_NAMES], max(len(gone) - _MOST_NAMES, 0))] if gone else []
-    return [line for line in lines if line]
+    lines += [Went(gone[:_MOST_GONE], max(len(gone) - _MOST_GONE, 0))] if gone else []
+    lines += [MenuClosed()] if any(one.is_menu_closing for one in seen) else []
+    is_another = any(isinstance(line, StateNow) and line.is_on and line.state == "selected" for line in lines)
+    return [line for line in lines if line and not (is_another and _is_unselected(line))]
+
+
+def _is_unselected(line: Fact) -> bool:
+    return isinstance(line, StateNow) and line.state == "selected" and not line.is_on
 
 
 def _rest(subject: _Subject) -> Fact | None:
     """Return a change that is not visible or has no name; None if the object is gone and no holder is known."""
+    if subject.node.role in spi.WINDOWS:  # of which the list of windows tells
+        return None
     if subject.holder is not None:
         return _told(replace(subject.event, child=None), subject.holder)
     return None if subject.is_lost or subject.event.child else _told(subject.event, subject.node)
@@ -506,7 +565,7 @@ def _change(subject: _Subject) -> Fact | None:
     if is_chosen_tab and not (before and before.has("selected")):
         # Qt 5 calls the tab in front focused, whatever has the keyboard, and reports it as not selected.
         return _told(replace(subject.event, is_on=True), node)
-    return _told(subject.event, node)
+    return None if subject.was_so else _told(subject.event, node)
 
 
 def _event_of(message: Message) -> _Event | None:
@@ -542,6 +601,8 @@ def _told(event: _Event, node: Node) -> Fact | None:
         return None
     if event.kind == "StateChanged":
         if event.detail == "pressed" and node.role != "toggle button":
+            return None
+        if event.detail == "sensitive" and not (node.is_operable and node.name):  # as with all that arranges others
             return None
         return StateNow(called, event.detail, event.is_on)
     if event.kind == "SelectionChanged":

@@ -7,11 +7,11 @@ from other programs. They are clipped and kept on one line, so that none of them
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from app.base.clipping import clip_line
-from app.base.facts import DialogAsks, Named, Shows
+from app.base.facts import Came, DialogAsks, Named, Shows
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.ids import counter
 from app.base.values import dataclass, replace
@@ -233,6 +233,7 @@ _CHARACTERS_A_TOKEN = 4
 _BLANKS = 16
 _TOLD_STATES = ("focused", "checked", "selected", "expanded", "pressed", "editable", "read-only", "busy", COVERED)
 _INDENT = "  "
+_MANY = 3
 _ANSWERS = frozenset({"button", "push button"})
 _ASKING = _ANSWERS | {"check box", "icon", "link"}
 """The roles of the controls that a dialog has which only asks something."""
@@ -316,10 +317,16 @@ class Outliner:
     def _changes(self, seen: Mapping[Key, Sequence[_Line]], space: ModelSpace, *, is_whole: bool) -> list[str]:
         before = _merged(lines for window, lines in self._before.items() if is_whole or window in seen)
         now = _merged(_by_ref(lines) for lines in seen.values())
-        changed = [
+        moved = _moved_together([(before[ref], one) for ref, one in now.items() if ref in before])
+        moves = [
+            f"~ {len(refs)} in {_quoted(window)} moved by ({x},{y}) on the screen"
+            for (window, x, y), refs in moved.items()
+        ]
+        apart = frozenset().union(*moved.values())
+        changed = moves + [
             f"~ {line_of(one, space)}"
             for ref, one in now.items()
-            if ref in before and line_of(before[ref]) != line_of(one)
+            if ref in before and ref not in apart and line_of(before[ref]) != line_of(one)
         ]
         came = [f"+ {line_of(one, space)}" for ref, one in now.items() if ref not in before]
         went = [f"- {line_of(one, space)}" for ref, one in before.items() if ref not in now]
@@ -329,6 +336,16 @@ class Outliner:
         if is_whole:
             self._before = {}
         self._before |= {window: _by_ref(lines) for window, lines in seen.items()}
+
+
+def _moved_together(pairs: Sequence[tuple[Element, Element]]) -> dict[tuple[str, int, int], set[str]]:
+    """Return the refs of the many elements of a window that only moved by the same offset (screen pixels), by that."""
+    moved: dict[tuple[str, int, int], set[str]] = {}
+    for before, now in pairs:
+        by = (now.box.x - before.box.x, now.box.y - before.box.y)
+        if by != (0, 0) and replace(before, box=now.box) == now and before.box.size == now.box.size:
+            moved.setdefault((now.window, *by), set()).add(now.ref)
+    return {place: refs for place, refs in moved.items() if len(refs) >= _MANY}
 
 
 def _beyond(nodes: Sequence[Node]) -> list[str]:
@@ -378,15 +395,31 @@ def contents_of(window: Window, held: Sequence[Element]) -> DialogAsks | Shows |
     """Return what a window or pop-up contains; None if nothing. Of a question, it is what it asks and its buttons."""
     if _question_in(window, held):
         return dialog_in_front(window, held)
-    inside = sorted(held, key=lambda element: element.role not in spi.OPERABLE)
-    told = ", ".join(brief_of(element) for element in inside[:_LISTED])
-    more = f" and {len(inside) - _LISTED} more" if len(inside) > _LISTED else ""
     name = "What opened" if window.is_popup else f'"{clip_line(window.title, _TITLE_CHARACTERS)}"'
-    if not told:
+    if not held:
         return None
-    things = tuple(Named(element.role, element.name) for element in inside[:_LISTED])
-    title = "" if window.is_popup else window.title
-    return Shows(title, things, f"{name} shows {clip_line(told, _LISTED_CHARACTERS)}{more}.")
+    told, things = _in_brief(held)
+    return Shows("" if window.is_popup else window.title, things, f"{name} shows {told}.")
+
+
+def came(new: Sequence[Element]) -> Came:
+    """Return what is new in a window, with refs and values as in `contents_of`."""
+    told, things = _in_brief(new)
+    return Came(things, max(len(new) - len(things), 0), f"New: {told}.")
+
+
+def _in_brief(elements: Sequence[Element]) -> tuple[str, tuple[Named, ...]]:
+    """Return as many elements as a receipt has room for, controls first, and how many more there are."""
+    ordered = sorted({one.ref: one for one in elements}.values(), key=lambda one: one.role not in spi.OPERABLE)
+    told, left = list[str](), _LISTED_CHARACTERS
+    for element in ordered[:_LISTED]:
+        brief = brief_of(element)
+        left -= len(brief) + 2
+        if left < 0:
+            break
+        told.append(brief)
+    more = f" and {len(ordered) - len(told)} more" if len(ordered) > len(told) else ""
+    return ", ".join(told) + more, tuple(Named(element.role, element.name) for element in ordered[: len(told)])
 
 
 def dialog_in_front(window: Window, held: Sequence[Element]) -> DialogAsks:
@@ -412,8 +445,17 @@ def _buttons_in(held: Sequence[Element]) -> tuple[str, ...]:
     return tuple(named[:_LISTED])
 
 
-def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[Element, ...]:
+def held_by(
+    shown: Window,
+    programs: Sequence[Program],
+    refs: RefBook,
+    among: frozenset[Key] = frozenset(),
+    others: Collection[str] = (),
+) -> tuple[Element, ...]:
     """Return the elements in a window or popup: found by its title, or by its position if no title fits.
+
+    `others` are the titles of the program's other windows, which the window lies over. With `among`, only those with
+    these keys, and what is in them.
 
     GTK 3 reports a question without a visible title as `Question`, and with the position of its window.
     """
@@ -427,10 +469,18 @@ def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[
         refs.element(program, window, node)
         for program in programs
         for window in program.windows
-        if (window in titled if by_title else window in by_box or not by_box)
+        if (window in titled if by_title else window in by_box or not (by_box or window.name in others))
         for _, node in _inside(window, by_place=program.is_unordered)
         if is_in_popup(window, node) == shown.is_popup and (by_title or _is_at(node, shown.area))
+        if not among or _is_among(node, among)
     )
+
+
+def _is_among(node: Node, among: frozenset[Key]) -> bool:
+    """Return whether a node is one of these, lies in one, or is told by the words of one (a row by its label)."""
+    if node.key in among or any(above.key in among for above in node.ancestors()):
+        return True
+    return node.role in spi.WRITTEN and any(part.key in among and _is_echo(part) for part in node.walk())
 
 
 def _is_at(node: Node, area: Rect) -> bool:

@@ -37,6 +37,16 @@ async def selection(
     return (start, text) if text.strip() and spi.IN_PLACE_OF_AN_OBJECT not in text else None
 
 
+async def caret(bus: Bus, key: Key) -> int | None:
+    """Return before which character the caret stands, counted from 0; None if the program does not tell."""
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            at = int(await bus.get(*key, spi.TEXT, "CaretOffset"))
+    except (TimeoutError, CallRefused, TypeError, ValueError):  # because the object has no text, or its program hangs
+        return None
+    return at if at >= 0 else None
+
+
 async def editing(bus: Bus, key: Key) -> Editing:
     """Return how an object's text can be changed without losing anything of it."""
     try:

@@ -22,6 +22,7 @@ from app.base.clipping import clip_line, fenced
 from app.base.errors import ToolMisuse
 from app.base.facts import Seen
 from app.base.values import dataclass
+from app.desktop.accessibility.constants import TEXTS
 from app.desktop.keys import chords
 from app.features.browser.elements import PageElement
 from app.features.browser.session import BrowserSession
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 _PART_CHARS = 12_000
 _LEFT_AT_THE_EDGE = 80
-_MOST_CHANGES = 10
+_MOST_CHANGES = 8
 _CHANGE_CHARS = 160
 _LONGEST_WAIT_S = 30.0
 _MARKS = re.compile(r" \[(?:active|ref=\w+|cursor=\w+)\]")
@@ -277,6 +278,8 @@ class Browsing:
         if changes:
             proof = UNPROVEN if action == "hover" else CONFIRMED
             return _Done(f"{said} What changed on the page:", proof, "\n".join(changes))
+        if action == "press" and found.element.role in TEXTS and chords(_needed(call, "keys"))[0].moves_caret:
+            return _Done(f"{said} This moves only the caret.", UNPROVEN)
         return _Done(f"{said} Nothing on the page changed.", UNPROVEN if found.element.is_secret else NOTHING)
 
     async def _typed(self, call: ToolCall, turn: TurnContext) -> tuple[FoundElement, str]:

@@ -88,3 +88,11 @@ async def test_a_control_that_was_seen_gone_is_still_gone_while_its_program_is_s
     for _ in answers:
         told.append(await asking())
     assert told == [Proof(), Proof(is_gone=True), Proof(is_gone=True), Proof(evidence=(_TICKED,))]
+
+
+def test_a_receipt_has_a_limit_and_says_how_much_more_there_is() -> None:
+    many = [Became(Named("label", f"{'before ' * 9}{count}"), f"{'after ' * 9}{count}") for count in range(30)]
+    told = _receipt([], _SPOT, (_BELOW,), (_BELOW,)).with_changes(many).sentence
+    shown = told.count(" became ")
+    assert len(told) < 1300
+    assert told.endswith(f"And {30 - shown} more changes.")

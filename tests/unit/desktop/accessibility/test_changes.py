@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dbus_fast import Message, MessageType, Variant
 
-from app.base.facts import Became, Came, Change, ControlChanged, Fact, Named, StateNow, ValueNow, Went
+from app.base.facts import Became, Came, Change, ControlChanged, Fact, MenuClosed, Named, StateNow, ValueNow, Went
 from app.base.geometry import Rect
 from app.desktop.accessibility import acting
 from app.desktop.accessibility import constants as spi
@@ -265,3 +265,39 @@ async def test_a_window_that_a_program_has_made_is_known_before_it_is_on_the_scr
     made = (path, "ChildrenChanged", "add", 0, Variant("(so)", (_PROGRAM, "/dialog")))
     changed = await _changed(programs, LastRead(), made, ("/ok", "StateChanged", "showing", 1))
     assert (changed.lines, changed.has_new_window) == ((Came((Named("button", "OK"),)),), is_new)
+
+
+async def test_a_menu_that_closes_is_told_as_no_more_than_that(programs: Programs) -> None:
+    programs.objects = {
+        "/cut": ("menu item", "Cut", "", ()),
+        "/edit": ("menu", "Edit", "", ()),
+        "/bar": ("menu bar", "", "", ()),
+    }
+    programs.hidden = {"/cut"}
+    last_read = _read(("/cut", "menu item", "Cut"), ("/edit", "menu", "Edit"), ("/bar", "menu bar", ""))
+    closing = (
+        ("/cut", "StateChanged", "showing", 0),
+        ("/edit", "StateChanged", "selected", 0),
+        ("/bar", "SelectionChanged", "", 0),
+    )
+    told = await _changed(programs, last_read, *closing)
+    assert (told.lines, told.is_menu) == ((MenuClosed(),), True)
+    programs.objects["/tick"] = ("check menu item", "Wrap", "", ())
+    programs.hidden |= {"/tick"}
+    ticked = await _changed(programs, last_read, *closing, ("/tick", "StateChanged", "checked", 1))
+    assert StateNow(Named("check menu item", "Wrap"), "checked", is_on=True) in ticked.lines
+    assert not ticked.is_menu
+
+
+async def test_what_was_so_before_is_no_change(programs: Programs) -> None:
+    programs.objects = {"/count": ("text", "Count", "0", ()), "/tab": ("page tab", "General", "", ())}
+    last_read = _read(
+        ("/count", "text", "Count"), ("/tab", "page tab", "General"), states=_SHOWING | spi.BITS["selected"]
+    )
+    count = last_read.node((_PROGRAM, "/count"))
+    assert count is not None
+    count.value = "0"
+    events = (("/count", "TextChanged", "insert", 0), ("/tab", "StateChanged", "selected", 1))
+    assert await _told(programs, last_read, *events) == ()
+    count.value = "7"
+    assert await _told(programs, last_read, events[0]) == (ValueNow(Named("text", "Count"), "0"),)
