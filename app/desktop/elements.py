@@ -95,6 +95,10 @@ class TakesNoValue(ToolFailed):
     """Raised if a program does not let accessibility set a field or list. Keyboard input may still work."""
 
 
+class NoAction(ToolFailed):
+    """Raised if an element offers no action to press it by. A click may still do."""
+
+
 class OutlineView(StrEnum):
     """How much of the screen an outline contains."""
 
@@ -286,13 +290,13 @@ class Accessibility(Protocol):
         ...
 
     async def press(self, ref: str) -> str:
-        """Run the element's default action and return its name. Raises as `element` does."""
+        """Run the element's default action and return its name. Raises as `element` does, and NoAction."""
         ...
 
     async def set_value(self, ref: str, text: str) -> None:
         """Put `text` (or a number) into a field or slider. Afterwards, `text_of` returns what the field contains.
 
-        Raises as `element` does, and TakesNoValue if the program does not allow it.
+        Raises as `element` does, TakesNoValue if the program does not allow it, and NoAction for a box without action.
         """
         ...
 

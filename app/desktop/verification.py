@@ -553,6 +553,8 @@ async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Pro
         return Proof((), FieldHolds(Holding.UNREAD)), ""
     if held == text or _is_one_number(held, text):
         return Proof((FieldHolds(Holding.EXACT),), field=element.ref), held
+    if held == element.name and not element.value:  # because GTK 4 tells what a list is called, and not what it holds
+        return Proof((), FieldHolds(Holding.UNREAD)), ""
     doubt = FieldHolds(Holding.OTHER, held)
     return Proof((), doubt, is_in_vain=_has_nothing(held, text)), held
 

@@ -203,7 +203,7 @@ class AtSpi:
             await asyncio.gather(*(ask(self._bus, one) for ask, one in asked))
         except CallRefused:  # because the object is gone
             return False
-        is_same = not judged or not node.name.strip() or node.name == judged[1]
+        is_same = not judged or not node.name.strip() or (seen.label or node.name) == judged[1]
         is_same = is_same and node.role == (judged[0] if judged else seen.element.role)
         return is_same and node.shows and node.has("focused") and window.has("active")
 
@@ -446,9 +446,12 @@ def _named(element: Element) -> str:
 
 
 def _without_echoes(found: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return the matches, best first, without texts that only repeat a control (its label or a text in it)."""
+    """Return the matches, best first, without texts that only repeat a control (its label or a text in it).
+
+    Of a list with a field in it that has the same name, the field comes first.
+    """
     kept, nodes, names = list[_Candidate](), set[int](), set[tuple[int, str]]()
-    for match in sorted(found, key=lambda match: -match.score):
+    for match in sorted(found, key=lambda match: (-match.score, not match.node.has("editable"))):
         node, name = match.node, (id(match.window), normal(match.node.called))
         is_inside = any(id(above) in nodes and above.is_operable for above in node.ancestors())
         if is_inside or (name in names and not node.is_operable):
