@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.facts import (
@@ -177,6 +178,7 @@ def is_caret(area: Rect) -> bool:
 
 _NEAR_PX = 48
 _SHORT_CHARS = 240
+_BRIEF_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +222,13 @@ class Receipt:
             parts.append(f"The keyboard is in {self.focus!r}.")
         line = f"{' '.join(parts)} ({self.proof})"
         return line if is_short else "\n".join([line, *changes])
+
+    @property
+    def brief(self) -> str:
+        """The text for the model if more was done since: what proves the effect, or how little does."""
+        told = self.evidence or self.changes[:1]
+        doubt = () if self.proof == "confirmed" else (f"({self.proof})",)
+        return " ".join([*(clip_line(fact.said, _BRIEF_CHARS) for fact in told), *doubt])
 
     def restless(self) -> Receipt:
         """Return a copy which says that the screen did not come to rest."""

@@ -12,6 +12,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Missing, Remark
 from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
+from app.base.values import replace
 from app.desktop import verification
 from app.desktop.accessibility.constants import COMBO_BOX, VALUES
 from app.desktop.accessibility.outline import LINE_BREAK, is_preview, takes_value
@@ -491,7 +492,18 @@ def element_as_json(element: Element) -> dict[str, JsonValue]:
 
 
 def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Receipt) -> ToolResult:
-    return ToolResult(True, call.name, payload | seen_in(seen), f"{sentence} {seen.sentence}", facts=seen.facts)
+    return told_with(ToolResult(True, call.name, payload, sentence), seen)
+
+
+def told_with(done: ToolResult, seen: Receipt) -> ToolResult:
+    """Return the result of an act, whose echo says what was done, with what Wisp saw of its effect."""
+    return replace(
+        done,
+        payload={**done.payload, **seen_in(seen)},
+        llm_echo=f"{done.llm_echo} {seen.sentence}",
+        facts=seen.facts,
+        llm_brief=f"{done.llm_echo} {seen.brief}".rstrip(),
+    )
 
 
 def seen_in(seen: Receipt) -> dict[str, JsonValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from app.desktop.x11.apps import describing
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
+from tests.support.waiting import eventually
 from tests.support.worlds import world
 
 FORM = (
@@ -46,3 +48,35 @@ def test_a_list_goes_by_the_label_beside_it_in_qt(screen: Screen) -> None:
     assert (done["payload"]["proof"], done["payload"]["value"]) == ("confirmed", "Large")
     assert "combo box" in found["echo"]
     assert "Large" in found["echo"]
+
+
+@pytest.fixture
+def wisp(screen: Screen) -> Iterator[CoProcess]:
+    with CoProcess(screen.environment) as wisp:
+        yield wisp
+
+
+def test_a_program_its_menu_and_the_dialog_that_comes_up_are_one_call(wisp: CoProcess, screen: Screen) -> None:
+    wisp("computer_batch", action=[
+        {"do": "open", "target": "text editor"},
+        {"do": "type", "text": "Dear Ada"},
+        {"do": "menu", "path": "File > Save As"},
+        {"do": "set_value", "target": "Name", "text": f"{screen.home}/note.txt"},
+        {"do": "press", "target": "Save"},
+    ])  # fmt: skip
+    assert eventually((screen.home / "note.txt").is_file)
+    assert (screen.home / "note.txt").read_text(encoding="utf-8").strip() == "Dear Ada"
+
+
+def test_a_step_that_fails_stops_and_says_what_was_done_and_what_came_up(wisp: CoProcess, screen: Screen) -> None:
+    with world("gtk3", screen.environment) as window:
+        told = wisp.attempt("computer_batch", action=[
+            {"do": "type", "target": "Name", "text": "Ada"},
+            {"do": "click", "target": "Show note"},
+            {"do": "press", "target": "Reply"},
+            {"do": "press", "target": "Count"},
+        ])  # fmt: skip
+        happened = window.since(1.0)
+    assert (told["ok"], told["payload"]["done"], told["payload"]["of"]) == (False, 2, 4), told["echo"]
+    assert [line for line in happened if line.split()[0] in ("name", "note", "count")][-2:] == ["name Ada", "note"]
+    assert [name for name in ("'Reply'", '"Dismiss"', "4 to 4") if name not in told["echo"]] == []
