@@ -433,6 +433,9 @@ async def _press_entry(controller: DesktopController, aim: Aim) -> Receipt:
 async def _close_menus(controller: DesktopController, count: int) -> str:
     """Close so many open menus, and return a sentence on what the last of them held; "" if none is open."""
     popups = [shown for shown in controller.backend.windows.shown() if shown.is_popup and not shown.is_own]
+    front = controller.active_window()
+    if count and not popups and front and front.is_dialog:  # because Escape would close the dialog
+        return f"The menu did not open, because the dialog {clip_line(front.title, _TITLE_CHARS)!r} is in front."
     held = await controller.backend.accessibility.held(popups[0]) if count and popups else ()
     if count:
         await controller.act(partial(controller.input.press, chords("Escape"), count, 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -80,3 +81,12 @@ def test_a_step_that_fails_stops_and_says_what_was_done_and_what_came_up(wisp: C
     assert (told["ok"], told["payload"]["done"], told["payload"]["of"]) == (False, 2, 4), told["echo"]
     assert [line for line in happened if line.split()[0] in ("name", "note", "count")][-2:] == ["name Ada", "note"]
     assert [name for name in ("'Reply'", '"Dismiss"', "4 to 4") if name not in told["echo"]] == []
+
+
+def test_a_picture_comes_with_the_refs_of_its_controls(wisp: CoProcess, screen: Screen) -> None:
+    with world("gtk3", screen.environment) as window:
+        seen = wisp("screen_capture", window="World", tree=True)
+        (ref,) = re.findall(r'(e\d+) button "Count"', seen["echo"])
+        wisp("press", ref=ref)
+        assert window.happened(lambda line: line == "count 1")
+    assert len(seen["media"]) == 1
