@@ -228,6 +228,14 @@ class OutOfSight:
     is_row: bool
 
 
+class SeveralOutOfSight(ToolFailed):
+    """Raised if several controls that are out of sight have the name that is searched for."""
+
+    def __init__(self, name: str, count: int) -> None:
+        what = Phrase("{count} things called {name!r} are out of sight.", {"count": count, "name": name})
+        super().__init__(what, "Scroll to the one that is meant.")
+
+
 class NoLongerInSight(ToolFailed):
     """Raised if the element of a ref is gone or scrolled out of sight; `name` is its last known name."""
 
@@ -252,7 +260,10 @@ class Accessibility(Protocol):
         ...
 
     async def beyond(self, query: str) -> OutOfSight | None:
-        """Find the control called `query` that is out of sight, without scrolling. None unless exactly one fits."""
+        """Find the control called `query` that is out of sight, without scrolling. None if none fits.
+
+        Raises SeveralOutOfSight.
+        """
         ...
 
     async def at(self, point: Point) -> Element | None:

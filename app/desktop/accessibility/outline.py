@@ -29,6 +29,7 @@ from app.desktop.elements import (
     OutlineRequest,
     OutlineView,
     OutOfSight,
+    SeveralOutOfSight,
 )
 
 COVERED = "covered"
@@ -299,15 +300,21 @@ class Outliner:
         return Outline("\n".join(filter(None, [text, *notes])), elements, left_out, silent, empty, described)
 
     def found(
-        self, matches: Sequence[Match], far: OutOfSight | None, request: OutlineRequest, silent: tuple[str, ...]
+        self,
+        matches: Sequence[Match],
+        far: OutOfSight | SeveralOutOfSight | None,
+        request: OutlineRequest,
+        silent: tuple[str, ...],
     ) -> Outline:
         """Return the view `find`: the good matches, best first. Without one: `far`, which is out of sight, and what is
         similar, which is no element of the outline. `silent` names programs that did not answer.
         """
         matches = [match for match in matches if _is_of(match.element, request.window)]
         good = [match for match in matches if match.score >= GOOD]
-        beyond = [far.element] if far and not good and _is_of(far.element, request.window) else []
+        one = far.element if isinstance(far, OutOfSight) else None
+        beyond = [one] if one and not good and _is_of(one, request.window) else []
         told = [f"{brief_of(element)} {_OUT_OF_SIGHT}" for element in beyond]
+        told += [str(far)] if isinstance(far, SeveralOutOfSight) else []
         told += [] if good or not matches else [_SIMILAR]
         told += [
             f"{line_of(match.element, request.space)} in {_quoted(match.element.window)} {match.score:.2f}"
