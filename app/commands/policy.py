@@ -28,7 +28,7 @@ from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallClosed
 from app.protocol.spec import ScreenAim, ToolSpec
 from app.services.files import origins
-from app.tools.computer import step_of
+from app.tools.computer import steps_of
 
 _MISUSED = 2
 _STOPS = 1
@@ -137,11 +137,12 @@ def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Ite
     actions = call.arguments.get("action", ())
     for action in actions if isinstance(actions, (list, tuple)) else ():
         try:
-            step = step_of(call, action)
+            steps = steps_of(call, action)
         except ToolMisuse:  # because what is no action is never run
             continue
-        if acted := inner.get(step.name):
-            yield replace(step, name=acted.name), acted
+        yield from (
+            (replace(step, name=inner[step.name].name), inner[step.name]) for step in steps if step.name in inner
+        )
 
 
 def _seen(options: argparse.Namespace, call: ToolCall, spec: ToolSpec) -> tuple[Control, ...]:

@@ -92,11 +92,15 @@ _LEAST_PX = (320, 200)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a call points at: a ref, a visible name, or a position. The first that is set counts, in this order."""
+    """What a call points at: a ref, a visible name, or a position. The first that is set counts, in this order.
+
+    `is_field`: the name is that of something into which a value can be put.
+    """
 
     spot: Spot | None = None
     ref: str = ""
     name: str = ""
+    is_field: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -598,7 +602,7 @@ class DesktopController:
         if target.ref:
             return await self.resolver.at_ref(target.ref, may_scroll=True)
         if target.name:
-            return await self.resolver.at_name(target.name)
+            return await self.resolver.at_name(target.name, is_field=target.is_field)
         if target.spot is None:
             raise ToolMisuse('Where? Give x and y, a ref, or a target by its visible name, as in target="Save".')
         return Aim(self.screen_capture.resolve(target.spot), "point")

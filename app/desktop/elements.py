@@ -95,6 +95,10 @@ class TakesNoValue(ToolFailed):
     """Raised if a program does not let accessibility set a field or list. Keyboard input may still work."""
 
 
+class NoAction(ToolFailed):
+    """Raised if an element offers no action to press it by. A click may still do."""
+
+
 class OutlineView(StrEnum):
     """How much of the screen an outline contains."""
 
@@ -227,6 +231,14 @@ class OutOfSight:
     is_row: bool
 
 
+class SeveralOutOfSight(ToolFailed):
+    """Raised if several controls that are out of sight have the name that is searched for."""
+
+    def __init__(self, name: str, count: int) -> None:
+        what = Phrase("{count} things called {name!r} are out of sight.", {"count": count, "name": name})
+        super().__init__(what, "Scroll to the one that is meant.")
+
+
 class NoLongerInSight(ToolFailed):
     """Raised if the element of a ref is gone or scrolled out of sight; `name` is its last known name."""
 
@@ -251,7 +263,10 @@ class Accessibility(Protocol):
         ...
 
     async def beyond(self, query: str) -> OutOfSight | None:
-        """Find the control called `query` that is out of sight, without scrolling. None unless exactly one fits."""
+        """Find the control called `query` that is out of sight, without scrolling. None if none fits.
+
+        Raises SeveralOutOfSight.
+        """
         ...
 
     async def at(self, point: Point) -> Element | None:
@@ -289,13 +304,13 @@ class Accessibility(Protocol):
         ...
 
     async def press(self, ref: str) -> str:
-        """Run the element's default action and return its name. Raises as `element` does."""
+        """Run the element's default action and return its name. Raises as `element` does, and NoAction."""
         ...
 
     async def set_value(self, ref: str, text: str) -> None:
         """Put `text` (or a number) into a field or slider. Afterwards, `text_of` returns what the field contains.
 
-        Raises as `element` does, and TakesNoValue if the program does not allow it.
+        Raises as `element` does, TakesNoValue if the program does not allow it, and NoAction for a box without action.
         """
         ...
 

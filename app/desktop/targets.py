@@ -16,8 +16,8 @@ from app.base.facts import Candidate, Missing, Named, Several
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.phrases import NO_PHRASE, Phrase, PhraseValue
 from app.base.values import dataclass, replace
-from app.desktop.accessibility.matching import readings
-from app.desktop.accessibility.outline import is_greyed
+from app.desktop.accessibility.matching import normal, readings
+from app.desktop.accessibility.outline import is_greyed, takes_value
 from app.desktop.backends import Backend, Window
 from app.desktop.elements import (
     GOOD,
@@ -118,12 +118,21 @@ class Search:
     """A search for an element: its description, its role in everyday words, and the area to search, if any.
 
     `patience_s`: how many seconds to wait for a name that is missing, because its program may just be opening.
+    `is_field`: only what a value can be put into is meant.
     """
 
     description: str
     role: str = ""
     area: Rect | None = None
     patience_s: float = 0.0
+    is_field: bool = False
+
+    def means(self, place: Located) -> bool:
+        """Return whether a place may be what is searched for, whatever it is called."""
+        return self.covers(place) and (takes_value(place.element) or not self.is_field)
+
+    def covers(self, place: Located) -> bool:
+        return self.area is None or self.area.contains(place.point)
 
 
 class Locator:
@@ -150,9 +159,10 @@ class Locator:
                 # Only note the trouble, because the next way may still find the target.
                 trouble = str(error)
                 continue
-            if winner := _decided(search.description, self._in_front(found), self._space()):
+            meant = [place for place in found if search.means(place)]
+            if winner := _decided(search.description, self._in_front(meant), self._space()):
                 return replace(winner, runners_up=(*winner.runners_up, *near)[:_TOLD])
-            near += found
+            near += [place for place in found if search.covers(place)]
         silent = ", ".join(await self._accessibility.silent())
         quiet = Phrase("{programs} did not answer and may show it.", {"programs": silent}) if silent else NO_PHRASE
         hint = " ".join(filter(None, (_nearest(near, self._space()), quiet.for_models, trouble)))
@@ -173,8 +183,8 @@ class Locator:
         limit = clock() + search.patience_s
         while True:
             matches = await self._accessibility.find(search.description, role=search.role)
-            found = [place for match in matches if _is_within(search.area, place := _from_match(match))]
-            if clock() >= limit or any(place.score >= GOOD for place in found):
+            found = [_from_match(match) for match in matches]
+            if clock() >= limit or any(_is_good(place) and search.means(place) for place in found):
                 return found
             if await self._blind_in_front():
                 return found
@@ -185,15 +195,14 @@ class Locator:
         found = None if search.role else await self._accessibility.beyond(search.description)
         if found is None:
             return []
-        place = Located(found.element, "accessibility", 1.0, scrolled=found.holder.box.center)
-        return [place] if _is_within(search.area, place) else []
+        return [Located(found.element, "accessibility", 1.0, scrolled=found.holder.box.center)]
 
     async def written(self, search: Search) -> list[Located]:
         """Find text by OCR in windows that report nothing, or in the search's area. Repeat for `patience_s`."""
         clock = asyncio.get_running_loop().time
         limit = clock() + search.patience_s
         while True:
-            unread = [] if search.role else await self._unread(search.area)
+            unread = [] if search.role or search.is_field else await self._unread(search.area)
             found = await self._read(unread, search)
             if not unread or clock() >= limit or any(place.score >= GOOD for place in found):
                 return found
@@ -204,7 +213,7 @@ class Locator:
     async def _matches(self, search: Search) -> list[Located]:
         """Return the good matches among what programs report now."""
         matches = await self._accessibility.find(search.description, role=search.role)
-        return [place for match in matches if _is_within(search.area, place := _from_match(match)) and _is_good(place)]
+        return [place for match in matches if search.means(place := _from_match(match)) and _is_good(place)]
 
     async def _read(self, unread: Sequence[_Unread], search: Search) -> list[Located]:
         """Read windows until one contains a good match. Returns the matching lines of all windows read so far."""
@@ -213,7 +222,7 @@ class Locator:
             for part in parts:
                 lines = await self._written.fitting(window, readings(search.description), part)
                 places = (Located(element, "ocr", score) for element, score in lines)
-                found += [place for place in places if _is_within(search.area, place)]
+                found += [place for place in places if search.means(place) and not self._is_part_of_title(place)]
             if any(_is_good(place) for place in found):
                 break
         return found
@@ -257,6 +266,11 @@ class Locator:
         except ToolFailed:  # because OCR still works without accessibility
             return Outline("")
 
+    def _is_part_of_title(self, place: Located) -> bool:
+        """Return whether a place is a word in the title of a window, which does nothing when it is clicked."""
+        is_whole = normal(place.element.name) == normal(place.element.window)
+        return not is_whole and bool(self._windows.under(place.point).framed)
+
     def _front(self) -> Rect:
         """Return the visible part of the active window; without one, the whole screen."""
         extent = self._screen.extent()
@@ -272,13 +286,10 @@ def _is_good(place: Located) -> bool:
     return place.score >= GOOD
 
 
-def _is_within(area: Rect | None, place: Located) -> bool:
-    return area is None or area.contains(place.point)
-
-
 def _decided(description: str, found: Sequence[Located], space: ModelSpace) -> Located | None:
     """Return the only best place; None if no match is good. Raises Ambiguous if there are several."""
-    ranked = _apart(sorted(found, key=lambda place: -place.score))
+    # A list with a field in it has the field's name: what is typed goes into the field.
+    ranked = _apart(sorted(found, key=lambda place: (-place.score, not place.element.is_("editable"))))
     if not ranked or ranked[0].score < GOOD:
         return None
     equals = [place for place in ranked if place.score >= ranked[0].score - _ASGOOD]
@@ -392,12 +403,14 @@ class TargetResolver:
                 raise
             return Aim(far.holder.box.center, "ref", far.element, beyond=error.name)
 
-    async def at_name(self, target: str, role: str = "") -> Aim:
+    async def at_name(self, target: str, role: str = "", *, is_field: bool = False) -> Aim:
         """Return the aim at the element with that name and role. Waits a moment for a name that is not there yet.
+
+        `is_field`: only what a value can be put into is meant.
 
         Raises Ambiguous with all matches, or NotFound with the nearest names.
         """
-        place = await self._locator.locate(Search(target, role, patience_s=_APPEARS_S))
+        place = await self._locator.locate(Search(target, role, patience_s=_APPEARS_S, is_field=is_field))
         if place.scrolled is not None:
             return Aim(place.scrolled, "name", place.element, place.score, beyond=target)
         return await self._aimed(place.element, "ocr" if place.how == "ocr" else "name", place.score)

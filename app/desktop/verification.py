@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 from app.base import resources
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.facts import (
@@ -181,6 +182,7 @@ def is_caret(area: Rect) -> bool:
 _NEAR_PX = 48
 _SHORT_CHARS = 240
 _MOST_CHARS = 1100
+_BRIEF_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,13 @@ class Receipt:
             parts.append(f"The keyboard is in {self.focus!r}.")
         line = f"{' '.join(parts)} ({self.proof})"
         return line if is_short else "\n".join([line, *changes])
+
+    @property
+    def brief(self) -> str:
+        """The text for the model if more was done since: what proves the effect, or how little does."""
+        told = self.evidence or self.changes[:1]
+        doubt = () if self.proof == "confirmed" else (f"({self.proof})",)
+        return " ".join([*(clip_line(fact.said, _BRIEF_CHARS) for fact in told), *doubt])
 
     def restless(self) -> Receipt:
         """Return a copy which says that the screen did not come to rest."""
@@ -616,6 +625,8 @@ async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Pro
         return Proof((), FieldHolds(Holding.UNREAD)), ""
     if held == text or _is_one_number(held, text):
         return Proof((FieldHolds(Holding.EXACT),), field=element.ref), held
+    if held == element.name and not element.value:  # because GTK 4 tells what a list is called, and not what it holds
+        return Proof((), FieldHolds(Holding.UNREAD)), ""
     doubt = FieldHolds(Holding.OTHER, held)
     return Proof((), doubt, is_in_vain=_has_nothing(held, text)), held
 

@@ -307,9 +307,7 @@ def _child_value(param: Param, child: Child) -> JsonValue:
     known = {name: attr for attr in param.attrs for name in (attr.name, *attr.aliases)}
     unknown = next((name for name in child.attrs if name not in known), None)
     if unknown is not None:
-        raise ToolMisuse(
-            f"{param.name} has no {unknown!r}; it takes {', '.join(attr.name for attr in param.attrs)}."
-        )
+        raise ToolMisuse(f"{param.name} has no {unknown!r}; it takes {', '.join(attr.name for attr in param.attrs)}.")
     value: dict[str, JsonValue] = {known[name].name: from_text(known[name], text) for name, text in child.attrs.items()}
     _require_fields(param, value)
     return value | ({_TEXT: child.text} if child.text else {})

@@ -28,6 +28,7 @@ class ToolResult:
     """What a tool returns. `event` and `payload` are for the interface; `llm_echo` and `llm_media` are for the model.
 
     `facts` are what was found out, for every part of Wisp that decides by the result or tells a person of it.
+    `llm_brief` is the echo of a call that others follow in the same batch; the whole echo if it is empty.
     `ends_turn` says how the turn ended if the model gets no further pass after this result; None means that the turn
     goes on.
     """
@@ -39,6 +40,7 @@ class ToolResult:
     llm_media: tuple[Media, ...] = ()
     ends_turn: str | None = None
     facts: tuple[Fact, ...] = ()
+    llm_brief: str = ""
 
 
 MARKED_PART = "a part of the screen"

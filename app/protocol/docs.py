@@ -168,14 +168,14 @@ def _listed(title: str, params: Sequence[Param], known: set[Param]) -> list[str]
 
 
 def _stated(param: Param, known: set[Param]) -> str:
-    """Return `name* (integer, 1 to 3): description`. A star marks a required argument.
+    """Return `name* (integer): description`. A star marks a required argument; limits are left out, as Wisp checks them.
 
     An argument that is `known` has only its name; others are added to `known`.
     """
     if param in known:
         return f"{param.name}{'*' if param.required else ''}"
     known.add(param)
-    facts = [fact for fact in (_SHOWN_KIND.get(param.kind, ""), _bounds(param), "|".join(param.choices)) if fact]
+    facts = [fact for fact in (_SHOWN_KIND.get(param.kind, ""), "|".join(param.choices)) if fact]
     if param.many:
         facts.append("may be repeated")
     if param.attrs:
@@ -183,14 +183,6 @@ def _stated(param: Param, known: set[Param]) -> str:
     shown = f" ({', '.join(facts)})" if facts else ""
     name = f"{param.name}{'*' if param.required else ''}{shown}"
     return f"{name}: {param.description}" if param.description else name
-
-
-def _bounds(param: Param) -> str:
-    if param.minimum is not None and param.maximum is not None:
-        return f"{param.minimum:g} to {param.maximum:g}"
-    if param.minimum is not None:
-        return f"at least {param.minimum:g}"
-    return f"at most {param.maximum:g}" if param.maximum is not None else ""
 
 
 def of_tool(spec: ToolSpec) -> dict[str, JsonValue]:

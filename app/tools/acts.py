@@ -12,13 +12,14 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.facts import Arrived, Missing, Named, Remark
 from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
+from app.base.values import replace
 from app.desktop import verification
-from app.desktop.accessibility.constants import VALUES
-from app.desktop.accessibility.outline import LINE_BREAK, is_preview
+from app.desktop.accessibility.constants import COMBO_BOX, VALUES
+from app.desktop.accessibility.outline import LINE_BREAK, is_preview, takes_value
 from app.desktop.backends import Button, KeyboardMoved, Press, Window, pointer_at
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Target
-from app.desktop.elements import SECRET, UNPLACED, Element, TakesNoValue
+from app.desktop.elements import SECRET, UNPLACED, Element, NoAction, TakesNoValue
 from app.desktop.keys import Chord, KeyChecks, Taker, chord, chords, modifiers
 from app.desktop.ocr.elements import is_written
 from app.desktop.programs import is_terminal
@@ -120,7 +121,10 @@ _NO_RECEIPT = "none"
 _LEAVING = "\n\r\t"
 _OPENING_S = 1.0
 _LOOK_AGAIN_S = 0.1
+_VALUE = "value"
+"""The argument of a call that sets something: its target is a field, and not the label with the same name."""
 _PAIR = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[,;]\s*(-?\d+(?:\.\d+)?)\s*")
+_BY_A_CLICK = "by a click"
 _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 
 
@@ -342,7 +346,11 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
         if not element.is_(UNPLACED):
             await controller.screen_capture.point_out(Aim(element.box.center, "ref", element))
         await controller.resolver.check_name(element)
-        actions.append(await tree.press(element.ref))
+        try:
+            actions.append(await tree.press(element.ref))
+        except NoAction:  # because GTK 4 gives its check boxes none
+            await _click(controller, element)
+            actions.append(_BY_A_CLICK)
         standing.sent()
 
     standing = _standing(controller, element)
@@ -363,8 +371,10 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
 
 async def set_value(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     tree = controller.backend.accessibility
-    text = call.text("value")
+    text = call.text(_VALUE)
     element = await _element_of(controller, call)
+    if not takes_value(element):
+        raise ToolFailed(Phrase("{thing} takes no value. Nothing was set.", {"thing": element.called(_SHOWN_CHARS)}))
     _check_written_back(element, text)
     held: list[str] = []
 
@@ -377,6 +387,8 @@ async def set_value(controller: DesktopController, call: ToolCall, admit: Admit)
         await controller.resolver.check_name(element)
         try:
             await tree.set_value(element.ref, text)
+        except NoAction:
+            await _click(controller, element)
         except TakesNoValue as refusal:  # because Chromium offers no way to set a field's value
             await _enter(controller, element, text, refusal, begin)
         standing.sent()
@@ -425,13 +437,11 @@ async def _enter(
     typed, because they submit a form or leave the field. The policy has judged the value for this element. After the
     click, `begin` returns the checks before each step: if the focus has moved, the policy judges again.
     """
-    is_list = element.role == "combo box" and not element.is_("editable")
-    is_typable = (
-        controller.backend.keyboard.can_type(text) and element.is_("expandable") if is_list else element.is_("editable")
-    )
+    is_list = element.role == COMBO_BOX and not element.is_("editable")
+    is_typable = controller.backend.keyboard.can_type(text) if is_list else element.is_("editable")
     if not is_typable or any(sign in text for sign in _LEAVING):
         raise refusal
-    await controller.press(await controller.resolver.at_ref(element.ref), Press())
+    await _click(controller, element)
     if is_list:
         await _choose_in_list(controller, element, text, refusal)
         return
@@ -444,6 +454,10 @@ async def _enter(
         await controller.input.press([chord("Delete")], 1, 0.0, steps.before_chords)
 
 
+async def _click(controller: DesktopController, element: Element) -> None:
+    await controller.press(await controller.resolver.at_ref(element.ref), Press())
+
+
 async def _until_focused(controller: DesktopController, element: Element) -> None:
     """Wait until the element has the focus, or for a second, because browsers report it late."""
     limit = controller.clock.now() + _OPENING_S
@@ -452,18 +466,46 @@ async def _until_focused(controller: DesktopController, element: Element) -> Non
 
 
 async def _choose_in_list(controller: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
-    """Choose an entry in a combo box's open list. Return is pressed only while it is open: else it submits a form."""
+    """Choose an entry in a combo box's open list: by a click where its place is told, else by typing.
+
+    Return is pressed only while the list is open: else it submits a form.
+    """
     limit = controller.clock.now() + _OPENING_S
     while not await _is_open(controller, element):
         if controller.clock.now() > limit:
             raise refusal
         await controller.backend.windows.changed(_LOOK_AGAIN_S)
+    if entry := await _entry_in_sight(controller, element, text):
+        await controller.press(entry, Press())
+        return
     await controller.input.type_text(text)
     if await _is_open(controller, element):
         await controller.input.press([chord("Return")], 1, 0.0)
 
 
+async def _entry_in_sight(controller: DesktopController, element: Element, text: str) -> Aim | None:
+    """Return the aim at the entry of that name in the pop-up that shows a combo box's list; None if none is found.
+
+    GTK 4 describes its entries to nobody, so they may have to be read.
+    """
+    if not (areas := _popups(controller, element)):
+        return None
+    try:
+        aim = await controller.resolver.at_name(text)
+    except ToolFailed:  # because typing may still choose it
+        return None
+    return aim if any(area.contains(aim.point) for area in areas) else None
+
+
+def _popups(controller: DesktopController, element: Element) -> list[Rect]:
+    shown = controller.backend.windows.shown()
+    return [one.area for one in shown if one.is_popup and one.pid and one.pid == element.pid]
+
+
 async def _is_open(controller: DesktopController, element: Element) -> bool:
+    """Return whether a combo box's list is open. Qt 5 tells it of none: then by the pop-up that its program shows."""
+    if _popups(controller, element):
+        return True
     return (await controller.backend.accessibility.element(element.ref)).is_("expanded")
 
 
@@ -492,7 +534,18 @@ def element_as_json(element: Element) -> dict[str, JsonValue]:
 
 
 def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Receipt) -> ToolResult:
-    return ToolResult(True, call.name, payload | seen_in(seen), f"{sentence} {seen.sentence}", facts=seen.facts)
+    return told_with(ToolResult(True, call.name, payload, sentence), seen)
+
+
+def told_with(done: ToolResult, seen: Receipt) -> ToolResult:
+    """Return the result of an act, whose echo says what was done, with what Wisp saw of its effect."""
+    return replace(
+        done,
+        payload={**done.payload, **seen_in(seen)},
+        llm_echo=f"{done.llm_echo} {seen.sentence}",
+        facts=seen.facts,
+        llm_brief=f"{done.llm_echo} {seen.brief}".rstrip(),
+    )
 
 
 def seen_in(seen: Receipt) -> dict[str, JsonValue]:
@@ -526,7 +579,7 @@ def target_of(call: ToolCall) -> Target:
     spot = None
     if call.has("x"):
         spot = Spot(call.number("x"), call.number("y"), call.text("capture"), call.text("space"))
-    return Target(spot, call.text("ref"), call.text("target"))
+    return Target(spot, call.text("ref"), call.text("target"), is_field=call.has(_VALUE))
 
 
 def _button_of(call: ToolCall) -> Button:

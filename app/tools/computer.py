@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 
 from app.base.clipping import clip_end, clip_line
-from app.base.errors import ToolFailed, ToolMisuse
+from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.facts import Fact, said
 from app.base.values import replace
 from app.desktop.backends import Button
@@ -18,7 +18,7 @@ from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, RareFamily, ScreenAim, ToolSpec, ValueType
-from app.tools import acts
+from app.tools import acts, windows
 from app.tools.acts import ELEMENT, Act, ActInSteps
 from app.tools.pictures import (
     CAPTURE,
@@ -37,6 +37,7 @@ _ECHO_CHARS, _LEAST_CHARS = 1300, 160
 _STEP_S = 0.05
 _TITLE_CHARS = 80
 _SCREEN = "screen"
+_OPEN, _OPENED = "open", "opened"
 
 
 async def _wait(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -67,69 +68,97 @@ ACTIONS: Mapping[str, ActInSteps] = {
     "mouse_up": _at_once(partial(acts.button, down=False)),
     "press": _at_once(acts.press),
     "set_value": acts.set_value,
+    _OPEN: _at_once(windows.open_app),
+    "menu": windows.choose_menu,
     "wait": _at_once(_wait),
 }
+_WRITTEN_AS = {("set_value", "text"): "value", (_OPEN, "target"): "name"}
+"""What an argument of a batch action is called in the tool that does the action."""
+_PLACES = ("target", "ref", "x", "y")
 
 
-async def in_one_go(controller: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
+async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelSight, admit: Admit) -> ToolResult:
     """Run the actions of a batch, one after the other. The policy must allow each before it runs.
 
-    If one fails, the result is not ok and says which were done and which were not.
+    Each target is looked for when its turn comes. Only the last action is told in full, because what came up before may
+    be gone. If one fails, the result is not ok and says which were done, which were not, and what came up meanwhile. A
+    model that gets no picture unasked sees one at the end only if the call gives `picture`.
     """
-    steps = _steps(call)
-    told: list[str] = []
-    facts: list[Fact] = []
-    failure = ""
-    for number, step in enumerate(steps, 1):
+    actions = _actions(call)
+    before = {window.ref for window in controller.backend.windows.all()}
+    done: list[ToolResult] = []
+    stopped: tuple[str, WispError] | None = None
+    for number, steps in enumerate(actions, 1):
         try:
-            if refusal := await admit(step):
-                failure = f"{number}. {step.name} was not run. {refusal}"
-                stopped = barred(refusal)
-                facts += (*stopped.facts, stopped.why)
-                break
-            result = await ACTIONS[step.name](controller, step, admit)
+            for step in steps:
+                name = f"{number}. {step.name} was not run."
+                if refusal := await admit(step):
+                    raise barred(refusal)
+                name = f"{number}. {step.name} failed:"
+                result = await ACTIONS[step.name](controller, step, admit)
         except (ToolMisuse, ToolFailed) as error:  # because the model must also read what was done before the failure
-            failure = f"{number}. {step.name} failed: {error}"
-            facts += (*error.facts, error.why)
+            stopped = name, error
             break
-        told.append(f"{number}. {clip_end(result.llm_echo, max(_ECHO_CHARS // len(steps), _LEAST_CHARS))}")
-        facts += result.facts
-    return replace(await _answer(controller, call, budget, (told, failure, len(steps))), facts=tuple(facts))
+        done.append(result)
+    share = max(_ECHO_CHARS // len(actions), _LEAST_CHARS)
+    told = [f"{number}. {clip_end(one.llm_brief or one.llm_echo, share)}" for number, one in enumerate(done, 1)]
+    facts = [fact for result in done for fact in result.facts]
+    if stopped:
+        name, failure = stopped
+        told.append(f"{name} {failure}")
+        told += [f"Actions {len(told) + 1} to {len(actions)} were not run."] if len(told) < len(actions) else []
+        told += [fact.said for fact in await _came_up(controller, before)]
+        facts += (*failure.facts, failure.why)
+    else:
+        told[-1] = f"{len(done)}. {done[-1].llm_echo}"
+    answer = await _answer(controller, call, sight, (told, len(done), len(actions)))
+    opened = [result.payload["name"] for result in done if result.event == _OPEN]
+    return replace(answer, payload={**answer.payload, _OPENED: opened}, facts=tuple(facts))
 
 
-def _steps(call: ToolCall) -> list[ToolCall]:
+async def _came_up(controller: DesktopController, before: Collection[str]) -> tuple[Fact, ...]:
+    """Return what the active window shows, if it came up since; () for any other."""
+    window = controller.active_window()
+    return () if window is None or window.ref in before else await controller.shows(window)
+
+
+def _actions(call: ToolCall) -> list[tuple[ToolCall, ...]]:
     given = call.arguments.get("action", ())
     if not isinstance(given, (list, tuple)) or not given:
         raise ToolMisuse('A batch needs actions, such as one with do="click" target="OK".')
     if len(given) > _MOST:
         raise ToolMisuse(f"{len(given)} actions are too many for one call; at most {_MOST}.")
-    return [step_of(call, action) for action in given]
+    return [steps_of(call, action) for action in given]
 
 
-def step_of(call: ToolCall, action: JsonValue) -> ToolCall:
-    """Return the call that a batch action names. Raises ToolMisuse for an unknown action."""
+def steps_of(call: ToolCall, action: JsonValue) -> tuple[ToolCall, ...]:
+    """Return the calls that a batch action stands for. Raises ToolMisuse for an unknown action.
+
+    Typing at a place is a click there first, because what is typed goes to whatever has the keyboard.
+    """
     if not isinstance(action, Mapping) or action.get("do") not in ACTIONS:
         raise ToolMisuse(f"Each action says what to do: {', '.join(ACTIONS)}.")
-    rest = {name: value for name, value in action.items() if name != "do"}
-    if action["do"] == "set_value" and "text" in rest:
-        rest["value"] = rest.pop("text")
-    return ToolCall(call.id, str(action["do"]), rest)
+    do = str(action["do"])
+    given = {_WRITTEN_AS.get((do, name), name): value for name, value in action.items() if name != "do"}
+    step = ToolCall(call.id, do, given)
+    if do != "type" or not any(step.has(place) for place in _PLACES):
+        return (step,)
+    text = {"text": given.pop("text", "")}
+    return (ToolCall(call.id, "click", given), ToolCall(call.id, do, text))
 
 
 async def _answer(
-    controller: DesktopController, call: ToolCall, budget: PictureBudget, outcome: tuple[list[str], str, int]
+    controller: DesktopController, call: ToolCall, sight: ModelSight, outcome: tuple[list[str], int, int]
 ) -> ToolResult:
-    told, failure, count = outcome
-    capture = await _seen(controller, call.text("picture"), budget)
-    lines = [*told, *([failure] if failure else [])]
-    if failure and len(lines) < count:
-        lines.append(f"Actions {len(lines) + 1} to {count} were not run.")
-    picture = shown(call, capture, "\n".join(lines))
-    payload: dict[str, JsonValue] = {**picture.payload, "done": len(told), "of": count, "lines": lines}
-    if failure:
-        payload |= {"tag": call.name, "reason": failure}
-        return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
-    return ToolResult(True, call.name, payload, picture.llm_echo, picture.llm_media)
+    lines, done, count = outcome
+    answer = ToolResult(True, call.name, {}, "\n".join(lines))
+    if sight.shows_unasked or call.has("picture"):
+        answer = shown(call, await _seen(controller, call.text("picture"), sight.budget), answer.llm_echo)
+    payload: dict[str, JsonValue] = {**answer.payload, "done": done, "of": count, "lines": list(lines)}
+    if done < count:
+        payload |= {"tag": call.name, "reason": lines[done]}
+        return replace(answer, ok=False, event="tool_error", payload=payload)
+    return replace(answer, payload=payload)
 
 
 async def _seen(controller: DesktopController, picture: str, budget: PictureBudget) -> Capture:
@@ -182,7 +211,11 @@ class Computer:
         return await self._desktop.run(_at_a_place, partial(acts.button, down=False), call, self._sight)
 
     async def batch(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(in_one_go, call, self._sight.budget, from_elsewhere(turn.admit))
+        result = await self._desktop.run(in_one_go, call, self._sight, from_elsewhere(turn.admit))
+        opened = result.payload.get(_OPENED, ())
+        for name in opened if isinstance(opened, (list, tuple)) else ():
+            await turn.audit("open_app", {"name": name})
+        return result
 
 
 async def _at_a_place(controller: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
@@ -387,8 +420,9 @@ COMPUTER = Family(
                 ),
             ),
             examples=(
-                '<computer_batch><action do="click" target="Name"/><action do="type">Ada</action>'
-                '<action do="key" keys="Return"/></computer_batch>',
+                '<computer_batch><action do="open" target="text editor"/><action do="menu" path="File > Save As"/>'
+                '<action do="set_value" target="Name">report.txt</action><action do="press" target="Save"/>'
+                "</computer_batch>",
             ),
             aim=ScreenAim.NONE,
         ),

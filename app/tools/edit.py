@@ -213,8 +213,7 @@ def _refuse_emptying(place: Place) -> None:
     """Raise ToolMisuse for an empty content if the file has one: a model may have forgotten to give it."""
     if place.is_file() and place.path.stat().st_size:
         raise ToolMisuse(
-            f"content is empty, and {place.shown!r} is not. Give the whole content; to remove the "
-            "file use delete_file."
+            f"content is empty, and {place.shown!r} is not. Give the whole content; to remove the file use delete_file."
         )
 
 

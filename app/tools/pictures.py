@@ -190,6 +190,7 @@ _MOST_CHARS = 12_000
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
 _WRITTEN_CHARS = 900
+_NO_CONTROLS = "No program tells what it shows there."
 _ABOUT = "The screen in words, since you take no pictures."
 
 
@@ -276,6 +277,20 @@ async def in_words(controller: DesktopController, tool: str, region: Rect) -> To
     payload: dict[str, JsonValue] = {"elements": len(inside), "written": len(written.elements), "lines": shown}
     things = tuple(map(shown_thing, (*inside, *written.elements)))
     return ToolResult(True, tool, payload, "\n".join([about, *kept, *notes]), facts=(ShownThings(things),))
+
+
+async def controls_in(controller: DesktopController, region: Rect) -> str:
+    """Return the controls that show in a region of the screen, one a line, with the refs of read_screen."""
+    space = controller.screen_capture.model_space()
+    try:
+        outline = await controller.backend.accessibility.outline(OutlineRequest(budget=_EVERYTHING, space=space))
+    except ToolFailed as lost:  # because the picture is there all the same
+        return str(lost)
+    inside = [one for one in outline.elements if region.contains(one.box.center) and not one.is_(COVERED)]
+    lines = [line_of(one, space) for one in inside]
+    kept = _within(lines)
+    rest = [f"[{len(lines) - len(kept)} more lines: choose a window or a region]"] if len(kept) < len(lines) else []
+    return "\n".join([f"{space.note}; act on elements by ref.", *kept, *rest]) if lines else _NO_CONTROLS
 
 
 def shown_thing(element: Element) -> ShownThing:

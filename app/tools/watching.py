@@ -24,6 +24,7 @@ from app.tools.pictures import (
     SPACE,
     ModelSight,
     Texts,
+    controls_in,
     everything,
     in_words,
     payload_of,
@@ -61,10 +62,12 @@ class Watching:
         if not self._sight.takes_pictures():
             return await self._desktop.run(_in_words, call)
         capture = await self._desktop.run(_capture, call, self._sight.budget)
-        if self._has_seen(capture, turn):
-            return _unchanged(call, capture)
+        told = _unchanged(call, capture) if self._has_seen(capture, turn) else shown(call, capture)
         self._shown = (turn.turn_id, capture)
-        return shown(call, capture)
+        if call.flag("tree"):
+            controls = await self._desktop.run(controls_in, capture.geometry.region)
+            told = replace(told, llm_echo=f"{told.llm_echo}\n{controls}")
+        return told
 
     def _has_seen(self, capture: Capture, turn: TurnContext) -> bool:
         """Return whether the last picture of this turn was the same, so that the model need not get it again."""
@@ -298,6 +301,7 @@ WATCHING = Family(
                 _REGION,
                 CAPTURE,
                 SPACE,
+                Param("tree", ValueType.FLAG, "its controls too, with refs"),
             ),
             examples=("<screen_capture/>",),
             is_screenshot=True,

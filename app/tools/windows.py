@@ -23,7 +23,7 @@ from app.desktop.verification import Patience, Proving, Receipt
 from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
-from app.tools.acts import menu_entries_of, seen_in
+from app.tools.acts import menu_entries_of, told_with
 from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
@@ -86,7 +86,7 @@ class WindowTools:
 
     async def open_app(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         try:
-            result = await self._desktop.run(_open_app, call)
+            result = await self._desktop.run(open_app, call)
         except NoProgram as error:
             result = await self._opened_own(call, error)
         await turn.audit("open_app", {"name": result.payload["name"]})
@@ -127,7 +127,7 @@ class WindowTools:
         return await self._desktop.run(_switch_desktop, call)
 
     async def choose_menu(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_choose_menu, call, from_elsewhere(turn.admit), self._sight)
+        return await self._desktop.run(_choose_in_sight, call, from_elsewhere(turn.admit), self._sight)
 
     async def read_clipboard(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_read_clipboard, call)
@@ -136,7 +136,8 @@ class WindowTools:
         return await self._desktop.run(_write_clipboard, call)
 
 
-async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult:
+async def open_app(controller: DesktopController, call: ToolCall) -> ToolResult:
+    """Open a program, an address or a document. Raises ToolFailed if none fits, or if a dialog of it is in front."""
     name = call.text("name").strip()
     target = document_kinds.target_of(name)
     # The path that the policy judged, because programs do not know what ~ is.
@@ -159,7 +160,7 @@ async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult
     echo = f"{verb} {opened.name}; its window {window.title!r} ({window.ref}) {_in_front(window)}."
     shows = await controller.shows(window)
     facts = (WindowChanged(WindowEvent.OPENED if opened.is_new else WindowEvent.ACTIVE, window.title), *shows)
-    return ToolResult(True, call.name, payload, f"{echo} {said(shows)}".rstrip(), facts=facts)
+    return ToolResult(True, call.name, payload, f"{echo} {said(shows)}".rstrip(), facts=facts, llm_brief=echo)
 
 
 def _is_new_terminal(opened: Opened) -> bool:
@@ -383,7 +384,13 @@ def _desktop_meant(to: str, desktops: Desktops) -> int:
     return number
 
 
-async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Admit, sight: ModelSight) -> ToolResult:
+async def _choose_in_sight(
+    controller: DesktopController, call: ToolCall, admit: Admit, sight: ModelSight
+) -> ToolResult:
+    return await with_changed_part(controller, await choose_menu(controller, call, admit), sight)
+
+
+async def choose_menu(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     """Open one menu after the other and choose the last entry. If an entry is missing or forbidden, close all."""
     parts = menu_entries_of(call)
     if not parts:
@@ -407,10 +414,7 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
         held = await _close_menus(controller, len(parts))
         what = Phrase("{name!r} is a menu, so nothing was chosen.", {"name": parts[-1]})
         raise ToolFailed(what, f"{held} Go on with one of them.")
-    payload: dict[str, JsonValue] = {"path": parts}
-    echo = f"Chose {' > '.join(parts)}. {seen.sentence}"
-    result = ToolResult(True, call.name, payload | seen_in(seen), echo, facts=seen.facts)
-    return await with_changed_part(controller, result, sight)
+    return told_with(ToolResult(True, call.name, {"path": parts}, f"Chose {' > '.join(parts)}."), seen)
 
 
 async def _entry(controller: DesktopController, name: str, role: str) -> Aim:
@@ -434,6 +438,9 @@ async def _press_entry(controller: DesktopController, aim: Aim, *, lists: bool) 
 async def _close_menus(controller: DesktopController, count: int) -> str:
     """Close so many open menus, and return a sentence on what the last of them held; "" if none is open."""
     popups = [shown for shown in controller.backend.windows.shown() if shown.is_popup and not shown.is_own]
+    front = controller.active_window()
+    if count and not popups and front and front.is_dialog:  # because Escape would close the dialog
+        return f"The menu did not open, because the dialog {clip_line(front.title, _TITLE_CHARS)!r} is in front."
     held = await controller.backend.accessibility.held(popups[0]) if count and popups else ()
     if count:
         await controller.act(partial(controller.input.press, chords("Escape"), count, 0.0))
@@ -538,6 +545,7 @@ WINDOWS = Family(
             effects_by_call=_effects_of_opening,
             aim=ScreenAim.PROGRAM,
             opens="name",
+            steps=("open",),
         ),
         ToolSpec(
             "list_windows",
@@ -629,6 +637,7 @@ WINDOWS = Family(
             examples=('<choose_menu path="File > Save As"/>',),
             aim=ScreenAim.MENU,
             gesture=Gesture.CHOOSE,
+            steps=("menu",),
         ),
         ToolSpec(
             "read_clipboard",

@@ -105,14 +105,15 @@ async def test_a_program_is_used_only_after_a_yes_which_counts_for_the_task(form
     assert [event.ok for event in run.finished] == [True, True]
 
 
-async def test_a_button_that_orders_is_pressed_only_after_a_yes(form: object, run: Run) -> None:
-    await run.says('<computer_click target="Order now"/>', task=NAMED)
+@pytest.mark.parametrize("tool", ["computer_click", "press"])
+async def test_a_button_that_orders_is_pressed_only_after_a_yes(tool: str, form: object, run: Run) -> None:
+    await run.says(f'<{tool} target="Order now"/>', task=NAMED)
     (asked,) = run.asked
     assert asked.sentence.startswith("Let Wisp press “Order now”?")
     assert [scope.value for scope in asked.scopes] == ["once"]
     assert not _is_ordered()
     run.answer = {"allow": True}
-    await run.says('<computer_click target="Order now"/>', task=NAMED)
+    await run.says(f'<{tool} target="Order now"/>', task=NAMED)
     assert run.finished[-1].ok, run.finished[-1].echo
     assert eventually(_is_ordered)
 
@@ -139,6 +140,12 @@ async def test_every_action_of_a_batch_passes_the_gate(form: object, run: Run) -
     assert not _is_ordered()
     (batch,) = run.finished
     assert batch.payload["done"] == 1
+
+
+async def test_a_field_that_is_set_by_its_name_is_judged_as_that_field(form: object, run: Run) -> None:
+    await run.says('<set_value target="Password">open sesame</set_value>', task=NAMED)
+    (refused,) = run.finished
+    assert (refused.ok, "assword" in refused.echo) == (False, True), refused.echo
 
 
 @pytest.mark.long

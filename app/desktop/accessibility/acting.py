@@ -12,7 +12,7 @@ from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused, ProgramLeft
 from app.desktop.accessibility.matching import flag_called, normal
 from app.desktop.accessibility.nodes import Key, Node
-from app.desktop.elements import Element, TakesNoValue
+from app.desktop.elements import Element, NoAction, TakesNoValue
 
 _DEEPEST = 3
 _TOLD = 12
@@ -31,20 +31,36 @@ def wants_press(text: str, *, is_on: bool) -> bool:
 
 
 async def choose(bus: Bus, combo: Key, text: str) -> bool:
-    """Choose the entry called `text` in a combo box. Returns False if the program refuses this (Qt programs do).
+    """Choose the entry called `text` in a combo box. Returns False if the program refuses this (Qt programs do), or
+    tells of no entries (GTK 4 programs do not while the list is closed).
 
     Raises ToolMisuse if there is no such entry.
     """
     choices = await _choices(bus, combo)
     names = [normal(choice.name) for choice in choices]
+    if not names:
+        return False
     if normal(text) not in names:
         told = ", ".join(repr(clip_line(choice.name, _NAME_CHARACTERS)) for choice in choices[:_TOLD])
-        raise ToolMisuse(f"There is no choice {clip_line(text, _NAME_CHARACTERS)!r} here. There are: {told or 'none'}.")
+        raise ToolMisuse(f"There is no choice {clip_line(text, _NAME_CHARACTERS)!r} here. There are: {told}.")
     try:
         await bus.call(*combo, spi.SELECTION, "SelectChild", "i", names.index(normal(text)))
     except CallRefused:  # because Qt's combo boxes refuse SelectChild
         return False
-    return normal(str(await bus.get(*combo, spi.ACCESSIBLE, "Name"))) == normal(text)
+    return normal(text) in (
+        normal(str(await bus.get(*combo, spi.ACCESSIBLE, "Name"))),
+        normal(await _chosen(bus, combo)),
+    )
+
+
+async def _chosen(bus: Bus, combo: Key) -> str:
+    """Return the name of the entry that is chosen in a combo box; "" if its program does not tell."""
+    try:
+        entry = Node(tuple((await bus.call(*combo, spi.SELECTION, "GetSelectedChild", "i", 0))[0]))
+        await objects.name(bus, entry)
+    except CallRefused:  # because nothing may be chosen
+        return ""
+    return entry.name
 
 
 async def _choices(bus: Bus, combo: Key) -> list[Node]:
@@ -68,13 +84,11 @@ _DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "sel
 async def press(bus: Bus, key: Key, element: Element) -> str:
     """Run the default action of an element and return its name. It counts as run even if no answer comes in time.
 
-    Raises ToolFailed if the element has no action or refuses it.
+    Raises NoAction if the element has none, and ToolFailed if it refuses it.
     """
     names = await _actions(bus, key)
     if not names:
-        raise ToolFailed(
-            _that(element, "{thing} offers no action of its own."), f"Click it instead: {_click(element)}."
-        )
+        raise NoAction(_that(element, "{thing} offers no action of its own."), f"Click it instead: {_click(element)}.")
     index = next((names.index(name) for name in _DEFAULT_ACTIONS if name in names), 0)
     try:
         async with asyncio.timeout(_LIMIT_S):

@@ -37,6 +37,7 @@ from app.desktop.elements import (
     OutOfSight,
     Scene,
     SceneRequest,
+    SeveralOutOfSight,
 )
 from app.desktop.privacy import Private
 
@@ -113,10 +114,10 @@ class AtSpi:
         return tuple(sorted(matches, key=lambda match: -match.score))
 
     async def reveal(self, query: str) -> Match | None:
-        found = await self._one_beyond(query)
-        if found is None:
+        found = await self._named_beyond(query)
+        if len(found) != 1:
             return None
-        program, window, node = found
+        program, window, node = found[0]
         await self._reader.fill([(program, node)], self._stack())
         ref = self._refs.element(program, window, node).ref
         for scroll in (acting.scroll_to, acting.scroll_list_to):
@@ -125,26 +126,27 @@ class AtSpi:
         return None
 
     async def beyond(self, query: str) -> OutOfSight | None:
-        found = await self._one_beyond(query)
-        if found is None:
+        found = await self._named_beyond(query)
+        if len(found) > 1:
+            raise SeveralOutOfSight(clip_line(query, _NAME_CHARACTERS), len(found))
+        if not found:
             return None
-        program, window, node = found
+        program, window, node = found[0]
         nodes = (node, next((above for above in node.ancestors() if is_scrolled(above)), window))
         await self._reader.fill([(program, node) for node in nodes], self._stack())
         element, holder = (self._refs.element(program, window, node) for node in nodes)
         return OutOfSight(element, holder, node.is_far_row)
 
-    async def _one_beyond(self, query: str) -> tuple[Program, Node, Node] | None:
-        """Return a control to scroll to, with its program and window. None unless exactly one has this name."""
+    async def _named_beyond(self, query: str) -> list[tuple[Program, Node, Node]]:
+        """Return the controls to scroll to that have this name, each with its program and window."""
         ways = readings(query)
         async with self._surveyor.look() as look:
             program = await look.active() or await self._in_front(look)
             if program is None:
-                return None
+                return []
             await self._reader.grow(program, cells=False)
             hidden = await self._reader.out_of_sight(program)
-        named = [(window, node) for window, node in hidden if matching.score(node, ways) >= _CLEAR]
-        return (program, *named[0]) if len(named) == 1 else None
+        return [(program, window, node) for window, node in hidden if matching.score(node, ways) >= _CLEAR]
 
     async def _in_front(self, look: Survey) -> Program | None:
         """Return the program of the active window by its pid: Chromium does not mark its windows as active."""
@@ -203,7 +205,7 @@ class AtSpi:
             await asyncio.gather(*(ask(self._bus, one) for ask, one in asked))
         except CallRefused:  # because the object is gone
             return False
-        is_same = not judged or not node.name.strip() or node.name == judged[1]
+        is_same = not judged or not node.name.strip() or (seen.label or node.name) == judged[1]
         is_same = is_same and node.role == (judged[0] if judged else seen.element.role)
         return is_same and node.shows and node.has("focused") and window.has("active")
 
@@ -226,7 +228,12 @@ class AtSpi:
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is OutlineView.FIND:
             matches = await self._found(request.query, "", _MOST_MATCHES, with_unplaced=True)
-            far = None if any(match.score >= GOOD for match in matches) else await self.beyond(request.query)
+            far: OutOfSight | SeveralOutOfSight | None = None
+            if not any(match.score >= GOOD for match in matches):
+                try:
+                    far = await self.beyond(request.query)
+                except SeveralOutOfSight as several:
+                    far = several
             return self._outliner.found(matches, far, request, await self.silent())
         stack = self._stack()
 
@@ -450,9 +457,12 @@ def _named(element: Element) -> str:
 
 
 def _without_echoes(found: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return the matches, best first, without texts that only repeat a control (its label or a text in it)."""
+    """Return the matches, best first, without texts that only repeat a control (its label or a text in it).
+
+    Of a list with a field in it that has the same name, the field comes first.
+    """
     kept, nodes, names = list[_Candidate](), set[int](), set[tuple[int, str]]()
-    for match in sorted(found, key=lambda match: -match.score):
+    for match in sorted(found, key=lambda match: (-match.score, not match.node.has("editable"))):
         node, name = match.node, (id(match.window), normal(match.node.called))
         is_inside = any(id(above) in nodes and above.is_operable for above in node.ancestors())
         if is_inside or (name in names and not node.is_operable):

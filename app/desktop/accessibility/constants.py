@@ -276,6 +276,7 @@ MENUS = frozenset({"menu", "popup menu"})
 SECRET = "password text"
 ROOT_PANE = "root pane"
 """The role of what holds all that LibreOffice draws itself in a window of GTK."""
+COMBO_BOX = "combo box"
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
 """Roles whose value is a number."""
 SURFACES = frozenset(

@@ -13,6 +13,7 @@ from functools import cache
 
 from app.base import resources
 from app.base.values import dataclass, replace
+from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.nodes import Node
 
 _QUOTES = "\"'“”‘’«»`"
@@ -146,13 +147,16 @@ _SHORTENED = 0.98
 
 def score(node: Node, ways: Sequence[Description]) -> float:
     """Return the best score over all readings of a description, or 0 if none matches."""
-    names = normal(node.called), normal(node.tip), normal(node.value or "") if node.place else ""
+    is_known_by_content = node.place or node.role == spi.COMBO_BOX
+    names = normal(node.called), normal(node.tip), normal(node.value or "") if is_known_by_content else ""
     best = max((_fit(node, names, way) for way in ways), default=0.0)
     return best if best >= FLOOR else 0.0
 
 
 def _fit(node: Node, names: tuple[str, str, str], way: Description) -> float:
-    """Score one reading. `names` are the node's name, its description, and what it holds if it is a cell of a sheet."""
+    """Score one reading. `names` are the node's name, its description, and what it holds if it is a cell of a sheet or
+    a combo box.
+    """
     if way.roles and not way.name:
         return _ROLE_ALONE if node.role in way.roles and not way.is_shortened else 0.0
     name, described, held = names

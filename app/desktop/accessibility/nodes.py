@@ -161,7 +161,12 @@ class Node:
 
     @property
     def called(self) -> str:
-        """The object's name. A control without one gets its label, the texts inside it, or its tool tip."""
+        """The object's name. A control without one gets its label, the texts inside it, or its tool tip.
+
+        A combo box with a label has that: Qt and GTK 3 name it by what is chosen in it.
+        """
+        if self.role == spi.COMBO_BOX and self.label:
+            return self.label
         if self.name.strip() or not self.is_operable:
             return self.name
         return self.label or self._content() or self.tip

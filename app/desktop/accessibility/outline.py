@@ -29,6 +29,7 @@ from app.desktop.elements import (
     OutlineRequest,
     OutlineView,
     OutOfSight,
+    SeveralOutOfSight,
 )
 
 COVERED = "covered"
@@ -121,7 +122,8 @@ class Seen:
     `place` is set for a cell of a sheet. `is_apart`: its coordinates do not follow its window's scale, because it is in
     a page or a menu. `pane` is the root pane that it is in, and what is around that pane; () if it is in none.
     `anchor` is what fills its window's surface, if its program tells places within the window: the scale follows it; ()
-    for a popup, which keeps its scale. None for a program that tells places on the screen.
+    for a popup, which keeps its scale. None for a program that tells places on the screen. `label` is what a combo box
+    is called by; its own name may be what is chosen in it.
     """
 
     key: Key
@@ -132,6 +134,7 @@ class Seen:
     place: Key | None = None
     pane: tuple[Key, ...] = ()
     anchor: tuple[Key, ...] | None = None
+    label: str = ""
 
 
 class RefBook:
@@ -167,7 +170,8 @@ class RefBook:
         anchor = None
         if (filling := program.anchors.get(window.key)) is not None:
             anchor = () if is_apart and not node.is_in_page else tuple(part.key for part in filling)
-        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place, pane, anchor)
+        label = node.label if node.role == spi.COMBO_BOX else ""
+        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place, pane, anchor, label)
         return element
 
     def renewed(self, ref: str, node: Node, scale: Scale) -> Element:
@@ -178,8 +182,8 @@ class RefBook:
         element = replace(
             before,
             role=node.role,
-            name=node.name or before.name,
-            value=node.value or "",
+            name=seen.label or node.name or before.name,
+            value=node.value or (node.name if seen.label not in ("", node.name) else ""),
             box=node.box,
             states=_states(node) | (before.states & {POPPED_UP}),
             description=node.description,
@@ -297,15 +301,21 @@ class Outliner:
         return Outline("\n".join(filter(None, [text, *notes])), elements, left_out, silent, empty, described)
 
     def found(
-        self, matches: Sequence[Match], far: OutOfSight | None, request: OutlineRequest, silent: tuple[str, ...]
+        self,
+        matches: Sequence[Match],
+        far: OutOfSight | SeveralOutOfSight | None,
+        request: OutlineRequest,
+        silent: tuple[str, ...],
     ) -> Outline:
         """Return the view `find`: the good matches, best first. Without one: `far`, which is out of sight, and what is
         similar, which is no element of the outline. `silent` names programs that did not answer.
         """
         matches = [match for match in matches if _is_of(match.element, request.window)]
         good = [match for match in matches if match.score >= GOOD]
-        beyond = [far.element] if far and not good and _is_of(far.element, request.window) else []
+        one = far.element if isinstance(far, OutOfSight) else None
+        beyond = [one] if one and not good and _is_of(one, request.window) else []
         told = [f"{brief_of(element)} {_OUT_OF_SIGHT}" for element in beyond]
+        told += [str(far)] if isinstance(far, SeveralOutOfSight) else []
         told += [] if good or not matches else [_SIMILAR]
         told += [
             f"{line_of(match.element, request.space)} in {_quoted(match.element.window)} {match.score:.2f}"
@@ -385,6 +395,14 @@ def _named(element: Element) -> list[str]:
 def is_greyed(element: Element) -> bool:
     """Return whether an element that could be used otherwise cannot be used now."""
     return element.role in spi.OPERABLE and not element.is_("sensitive")
+
+
+_SET = spi.LABELLED | spi.FLAGS
+
+
+def takes_value(element: Element) -> bool:
+    """Return whether an element is a field, a slider, a box or a list, into which a value can be put."""
+    return element.role in _SET or element.is_("editable")
 
 
 def _greyed(element: Element) -> list[str]:

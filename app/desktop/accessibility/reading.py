@@ -17,6 +17,7 @@ from app.base.geometry import Rect
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects, surfaces
 from app.desktop.accessibility.bus import Bus, CallRefused
+from app.desktop.accessibility.matching import normal
 from app.desktop.accessibility.nodes import (
     NOWHERE,
     PROGRAM_LIMIT_S,
@@ -290,14 +291,25 @@ class OutlineReader:
             count += len(level)
 
     async def _label(self, program: Program) -> None:
-        """Give each control without a name a label: the text of the objects that label it, or else its own text."""
+        """Give each control without a name a label: the text of the objects that label it, or else its own text.
+
+        A combo box outside of a page gets one too, because what it is named by may be what is chosen in it.
+        """
         nodes = {node.key: node for _, node in program.walk()}
-        unnamed = [node for node in nodes.values() if node.is_operable and not node.name.strip()]
+        unnamed = [node for node in nodes.values() if node.is_operable and _may_lack_name(node)]
         labels = await objects.all_of(self._bus, objects.labels, unnamed)
+        groups: dict[Key, str] = {}
         for node, keys in zip(unnamed, labels, strict=True):
-            node.label = " ".join(nodes[key].name.strip() for key in keys or () if key in nodes)
+            known = [nodes[key] for key in keys or () if key in nodes]
+            around = list(node.ancestors())  # Qt says that a group labels all that is in it
+            node.label = " ".join(label.name.strip() for label in known if label not in around)
+            groups[node.key] = next((label.name.strip() for label in known if label in around), "")
         for window in program.windows:
             await self._label_by_place(window, [node for node in unnamed if not node.label])
+        for node in unnamed:
+            node.label = node.label or ("" if node.name.strip() else groups[node.key])
+            if node.name.strip() and node.label:  # a combo box
+                node.value = "" if normal(node.name) == normal(node.label) else node.name
         written = [node for node in unnamed if node.role in spi.WRITTEN and not node.label and node.may(spi.TEXT)]
         texts = await objects.all_of(self._bus, objects.text, written)
         for node, text in zip(written, texts, strict=True):
@@ -352,6 +364,10 @@ def _scale_again(seen: Seen, told: Rect, anchor: Sequence[Rect], stack: Stack, *
     areas = stack.areas(pid, title)
     is_kept = seen.is_apart or seen.anchor is not None or not areas
     return seen.scale if is_kept else scale_of(told, areas, stack.corners)
+
+
+def _may_lack_name(node: Node) -> bool:
+    return not node.name.strip() or (node.role == spi.COMBO_BOX and not node.is_in_page)
 
 
 def _is_entry(node: Node) -> bool:

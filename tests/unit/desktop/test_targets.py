@@ -11,7 +11,7 @@ import pytest
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.phrases import Phrase
-from app.desktop.backends import Frame, Window
+from app.desktop.backends import Frame, Landing, Window
 from app.desktop.elements import Element, Match, NoAccessibility, NoLongerInSight, Outline, OutlineRequest, OutOfSight
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.ocr.elements import OcrElements
@@ -122,6 +122,41 @@ async def test_two_elements_that_fit_equally_are_asked_about() -> None:
 async def test_two_that_lie_on_each_other_are_one() -> None:
     told = DescribedScreen(match("OK", 1.0), match("OK", 1.0, role="label", ref="e2"))
     assert (await locate(locator(told), "OK")).element.ref == "e1"
+
+
+async def test_a_value_is_for_a_field_and_not_for_what_else_has_its_name() -> None:
+    header, field = match("Name", 1.0, role="table column header"), match("Name", 0.98, 300, "text", "e2")
+    told = DescribedScreen(header, field)
+    assert (await locator(told).locate(Search("Name", is_field=True))).element.ref == "e2"
+    with pytest.raises(NotFound, match="e1 table column header 'Name'"):
+        await locator(DescribedScreen(header)).locate(Search("Name", is_field=True))
+
+
+class Framing:
+    """Windows whose upper forty lines are their frame."""
+
+    def __init__(self, windows: object) -> None:
+        self._windows = windows
+
+    def under(self, point: Point) -> Landing:
+        return Landing("f9", framed="w9") if point.y < 40 else Landing("9", "w9")
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._windows, name)
+
+
+async def test_a_word_of_a_windows_title_is_no_target() -> None:
+    desktop = HeadlessDesktop(accessibility=DescribedScreen())
+    desktop.opened.append(PAGE)
+    backend = desktop.backend(StopFlag())
+    backend = replace(backend, windows=Framing(backend.windows))
+
+    async def grab(area: Rect) -> Frame:
+        return backend.screen.grab(area)
+
+    texts = Recogniser((line("Find and Replace", 40, 4), line("Replace it", 40, 200)))
+    found = await locate(Locator(backend, OcrElements(backend, grab, texts)), "Replace")
+    assert found.point.y > 100
 
 
 async def test_what_programs_do_not_tell_is_read_off_their_windows() -> None:

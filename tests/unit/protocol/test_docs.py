@@ -30,7 +30,7 @@ def test_a_tool_is_taught_in_a_few_lines() -> None:
     assert docs.xml((READ,)) == (
         "### read_file\n"
         "Read a file.\n"
-        "attributes: path*: the file; line (integer, 1 to 99); whole (true/false); mode (text|hex); scale (number)\n"
+        "attributes: path*: the file; line (integer); whole (true/false); mode (text|hex); scale (number)\n"
         '<read_file path="a.txt"/>'
     )
 

@@ -74,6 +74,12 @@ def test_a_cell_of_a_sheet_goes_by_its_place_and_by_what_it_holds() -> None:
     assert [score(cell, readings(query)) for query in ("lamp", "D6")] == [1.0, 1.0]
 
 
+def test_a_combo_box_goes_by_its_label_and_by_what_is_chosen() -> None:
+    combo = node("combo box", "Small")
+    combo.label, combo.value = "Size:", "Small"
+    assert [score(combo, readings(query)) for query in ("Size", "Small", "Size combo box")] == [1.0, 1.0, 1.0]
+
+
 def test_the_wrong_kind_of_element_falls_behind_the_right_one() -> None:
     assert fit("File menu", "button", "File") < 0.8 <= fit("File menu", "menu", "File")
 

@@ -13,7 +13,7 @@ from app.desktop.accessibility.nodes import Node, Program
 from app.desktop.accessibility.outline import Outliner, RefBook, Stack, held_by, is_preview, line_of
 from app.desktop.accessibility.reading import labels_of
 from app.desktop.backends import Window
-from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight
+from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView, OutOfSight, SeveralOutOfSight
 from tests.unit.desktop.accessibility.trees import greyed, node, program
 
 
@@ -230,6 +230,11 @@ def test_what_is_only_similar_is_not_told_as_found(score: float, is_there: bool,
     found = Outliner().found([Match(near, score)], beyond, OutlineRequest(OutlineView.FIND, "Ida"), ())
     assert [line.partition(":")[0] if line.startswith("e9") else line for line in found.text.splitlines()] == lines
     assert found.elements == ((near,) if score == 1 else (far,) if is_there else ())
+
+
+def test_several_that_are_out_of_sight_are_told_and_none_of_them_is_found() -> None:
+    found = Outliner().found([], SeveralOutOfSight("Delete", 2), OutlineRequest(OutlineView.FIND, "Delete"), ())
+    assert ("2" in found.text, "'Delete'" in found.text, found.elements) == (True, True, ())
 
 
 @pytest.mark.parametrize(
