@@ -28,14 +28,12 @@ from app.protocol import docs
 from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
 from app.protocol.dialects.choose import by_name
-from app.protocol.message import CallPart, Message, Role
+from app.protocol.message import Author, CallPart, Message, Role, user
 from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
 
-_MOST_CUT = 3
-"""After this many passes in a row that were cut off with nothing done, the turn ends."""
-_MOST_UNREAD = 3
-"""The same after this many passes that ended with a call which no tool fits."""
+_MOST_IN_VAIN = 3
+"""After this many passes in a row in which no call reached a tool, because of how it was written, the turn ends."""
 _WRITTEN = "xml"
 """The dialect for models that accept no declared tools."""
 
@@ -220,16 +218,21 @@ class Loop:
         if turn.looping:
             return TurnEnded(turn.id, Outcome.WAITING, closing("repeated"))
         must_read = [answer for answer in calls.answers if calls.feeds_back(answer)]
-        is_in_vain = one.stop_reason == "max_tokens" and not any(answer.result.ok for answer in must_read)
-        turn.cut_in_vain = turn.cut_in_vain + 1 if is_in_vain else 0
-        if turn.cut_in_vain == _MOST_CUT:
-            return _cut_in_vain(turn)
-        turn.unread_calls = turn.unread_calls + 1 if one.unread_call else 0
-        if turn.unread_calls == _MOST_UNREAD:
-            return TurnEnded(turn.id, Outcome.FAILED, closing("unknown_tool").format(name=one.unread_call))
-        if must_read:
+        turn.in_vain = turn.in_vain + 1 if self._is_in_vain(one, must_read) else 0
+        if turn.in_vain == _MOST_IN_VAIN:
+            return _in_vain(turn, one, must_read)
+        if one.hint:
+            self._history.add(EntryKind.NOTE, user(one.hint, Author.WISP))
+        if must_read or one.hint:
             return None
         return self._after_words(turn, one)
+
+    def _is_in_vain(self, one: ModelPass, must_read: Sequence[Answer]) -> bool:
+        """Return whether calls were meant, and none of them reached a tool, or none worked of those before a cut."""
+        if one.stop_reason == "max_tokens":
+            return not any(answer.result.ok for answer in must_read)
+        reached = [answer for answer in must_read if answer.call_id and self._parts.registry.find(answer.tool)]
+        return bool(must_read or one.hint) and not reached
 
     def _after_words(self, turn: Turn, one: ModelPass) -> TurnEnded | None:
         """Return the end of the turn if no result must be read, else None.
@@ -257,6 +260,8 @@ class Loop:
             return TurnEnded(turn.id, Outcome.CUT_OFF, spoken or closing("cut_off"))
         # Only an unattended turn needs proof, because a person sees the result, and may have wanted words alone.
         outcome = Outcome.FINISHED if self._parts.attended else turn.evidence.outcome_of(spoken)
+        if one.is_quoting and outcome is Outcome.FINISHED and not self._parts.attended:
+            outcome = Outcome.UNVERIFIED
         return TurnEnded(turn.id, outcome, spoken)
 
     def _what_is_wanting(self, one: ModelPass, spoken: str) -> str:
@@ -295,3 +300,10 @@ class Loop:
 
 def _cut_in_vain(turn: Turn) -> TurnEnded:
     return TurnEnded(turn.id, Outcome.CUT_OFF, closing("limit_too_small").format(setting=MAX_TOKENS.key))
+
+
+def _in_vain(turn: Turn, one: ModelPass, must_read: Sequence[Answer]) -> TurnEnded:
+    if one.stop_reason == "max_tokens":
+        return _cut_in_vain(turn)
+    name = one.unread_call or must_read[0].tool
+    return TurnEnded(turn.id, Outcome.FAILED, closing("unread_call").format(name=name))

@@ -160,7 +160,7 @@ def cut_off() -> Failed:
     return Failed(Phrase(told("ended_call")), told("look_before"))
 
 
-def told(name: str, **values: str) -> str:
+def told(name: str, /, **values: str) -> str:
     """Fill in a sentence for the model from the prompt tables. Raises KeyError if the name or a value is missing."""
     return Template(_tables()["words"][name]).substitute(values).strip()
 

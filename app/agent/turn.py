@@ -242,12 +242,11 @@ class Turn:
 
     `meanwhile` collects what the person writes while the turn runs; `refused` counts refusals in a row. `reports`: too
     many calls were refused, and the model has one last pass, for words only. `quoted_in` is the last pass with a note
-    about quoted calls. `cut_in_vain` counts passes in a row that were cut off with nothing done. `unread_calls` counts
-    those that ended with a call which no tool fits. `is_prompted`: a tool server's prompt is part of what the turn
-    carries out. `keeps_list`: the turn keeps a checklist, and the model was not asked to finish it yet. `said` is the
-    person's text. `tainted_by` are the sources read since the person last wrote. `copied` is the text that the turn put
-    on the clipboard. `judged` are the paths that each admitted call was judged by, with their links resolved, by its
-    id.
+    about quoted calls. `in_vain` counts passes in a row in which no call reached a tool. `is_prompted`: a tool server's
+    prompt is part of what the turn carries out. `keeps_list`: the turn keeps a checklist, and the model was not asked
+    to finish it yet. `said` is the person's text. `tainted_by` are the sources read since the person last wrote.
+    `copied` is the text that the turn put on the clipboard. `judged` are the paths that each admitted call was judged
+    by, with their links resolved, by its id.
     """
 
     id: str
@@ -265,8 +264,7 @@ class Turn:
     reports: bool = False
     nudged: bool = False
     quoted_in: int = 0
-    cut_in_vain: int = 0
-    unread_calls: int = 0
+    in_vain: int = 0
     keeps_list: bool = False
     looping: bool = False
     begun: bool = False
