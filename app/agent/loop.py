@@ -18,14 +18,13 @@ from app.agent.deps import SessionDeps
 from app.agent.gate import REFUSALS, Approvals, PermissionGate
 from app.agent.model_pass import ModelPass
 from app.agent.policy import Mode
+from app.agent.prompt import asks_person, only_announces, rendered, teaching, told
 from app.agent.prompt import ending as closing
-from app.agent.prompt import only_announces, rendered, teaching, told
 from app.agent.recording import Entry, EntryKind, History, KeptFirst, WrittenAhead, note
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
 from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
 from app.protocol import docs
-from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import Author, CallPart, Message, Role, user
@@ -33,7 +32,7 @@ from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
 
 _MOST_IN_VAIN = 3
-"""After this many passes in a row in which no call reached a tool, because of how it was written, the turn ends."""
+"""After this many passes in a row in which calls were meant and none could be read, the turn ends."""
 _WRITTEN = "xml"
 """The dialect for models that accept no declared tools."""
 
@@ -207,10 +206,12 @@ class Loop:
             spoken = one.spoken[-1] if one.spoken else ""
             text = str(last.payload.get("text", "")) if last else spoken
             return TurnEnded(turn.id, Outcome.WAITING, text or closing("denials"))
-        if last:
-            is_refused = turn.evidence.is_refused and not self._parts.attended
-            outcome = Outcome.WAITING if last.ends_turn == WAITING or is_refused else Outcome.FINISHED
-            return TurnEnded(turn.id, outcome, str(last.payload.get("text", "")))
+        if last and last.ends_turn:
+            text = str(last.payload.get("text", ""))
+            outcome = Outcome(last.ends_turn)
+            if outcome is Outcome.FINISHED and text:
+                outcome = self._outcome_of(turn, text, is_declared=True)
+            return TurnEnded(turn.id, outcome, text)
         if turn.refused >= REFUSALS:
             turn.reports = True
             self._history.add(EntryKind.NOTE, note("last_pass"))
@@ -228,11 +229,10 @@ class Loop:
         return self._after_words(turn, one)
 
     def _is_in_vain(self, one: ModelPass, must_read: Sequence[Answer]) -> bool:
-        """Return whether calls were meant, and none of them reached a tool, or none worked of those before a cut."""
+        """Return whether calls were meant, and none of them could be read, or none worked of those before a cut."""
         if one.stop_reason == "max_tokens":
             return not any(answer.result.ok for answer in must_read)
-        reached = [answer for answer in must_read if answer.call_id and self._parts.registry.find(answer.tool)]
-        return bool(must_read or one.hint) and not reached
+        return bool(must_read or one.hint) and not any(answer.call_id for answer in must_read)
 
     def _after_words(self, turn: Turn, one: ModelPass) -> TurnEnded | None:
         """Return the end of the turn if no result must be read, else None.
@@ -258,11 +258,20 @@ class Loop:
         if one.stop_reason == "max_tokens":
             turn.tell(Notice("warning", closing("cut_off")))
             return TurnEnded(turn.id, Outcome.CUT_OFF, spoken or closing("cut_off"))
-        # Only an unattended turn needs proof, because a person sees the result, and may have wanted words alone.
-        outcome = Outcome.FINISHED if self._parts.attended else turn.evidence.outcome_of(spoken)
+        outcome = self._outcome_of(turn, spoken)
         if one.is_quoting and outcome is Outcome.FINISHED and not self._parts.attended:
             outcome = Outcome.UNVERIFIED
         return TurnEnded(turn.id, outcome, spoken)
+
+    def _outcome_of(self, turn: Turn, words: str, *, is_declared: bool = False) -> Outcome:
+        """Return the outcome of a turn that ends with these words. A question to the person waits for the answer.
+
+        Only an unattended turn needs proof, because a person sees the result, and may have wanted words alone.
+        """
+        proven = turn.evidence.outcome_of(words, is_declared=is_declared)
+        if asks_person(words, has_worked=proven is Outcome.FINISHED and not turn.evidence.has_only_looked):
+            return Outcome.WAITING
+        return Outcome.FINISHED if self._parts.attended else proven
 
     def _what_is_wanting(self, one: ModelPass, spoken: str) -> str:
         """Return the name of the note that asks the model to continue; "" if its answer may end the turn."""

@@ -28,8 +28,8 @@ class ToolResult:
     """What a tool returns. `event` and `payload` are for the interface; `llm_echo` and `llm_media` are for the model.
 
     `facts` are what was found out, for every part of Wisp that decides by the result or tells a person of it.
-    `ends_turn` says how the turn ended if the model gets no further pass after this result; None means that the turn
-    goes on.
+    `ends_turn` says how the turn ended if the model gets no further pass after this result (FINISHED, NOT_DONE or
+    WAITING); None means that the turn goes on.
     """
 
     ok: bool
@@ -50,6 +50,7 @@ PAGE_PICTURE = "the browser's page"
 INTRODUCED = "introduced"
 """The payload key for the names of the tools whose docs the model asked for."""
 FINISHED = "finished"
+NOT_DONE = "failed"
 WAITING = "waiting"
 
 
