@@ -23,6 +23,7 @@ from app.agent.prompt import ending as closing
 from app.agent.recording import Entry, EntryKind, History, KeptFirst, WrittenAhead, note
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
+from app.base.clipping import clip_line
 from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
 from app.protocol import docs
 from app.protocol.dialects.api import Answer, Pacing, introduced
@@ -33,6 +34,7 @@ from app.settings.catalog import MAX_TOKENS
 
 _MOST_IN_VAIN = 3
 """After this many passes in a row in which calls were meant and none could be read, the turn ends."""
+_ALLOWED_CHARS = 300
 _WRITTEN = "xml"
 """The dialect for models that accept no declared tools."""
 
@@ -91,14 +93,16 @@ class Loop:
         try:
             facts = await self._parts.facts.gather()
             remembered = await self._parts.remind("\n".join(turn.said))
-            return rendered({**facts, **remembered, "Permission": self._permission()})
+            return rendered({**facts, **remembered, "Permission": self._permission(turn)})
         except WispError as error:
             return str(error)
 
-    def _permission(self) -> str:
-        """Return a sentence for the model: the permission mode, and whether a person is there to answer."""
-        who = "attended" if self._parts.attended else "nobody_there"
-        return told("permission", mode=self._parts.policy.mode.value, who=told(who))
+    def _permission(self, turn: Turn) -> str:
+        """Return for the model: the permission mode, whether a person is there to answer, and what is allowed."""
+        policy, who = self._parts.policy, "attended" if self._parts.attended else "nobody_there"
+        names = dict.fromkeys([*policy.allowed, *turn.learned.used])
+        allowed = f" {told('allowed', names=clip_line(', '.join(names), _ALLOWED_CHARS))}" if names else ""
+        return told("permission", mode=policy.mode.value, who=told(who), allowed=allowed)
 
     async def _fitting_pass(self, turn: Turn) -> TurnEnded | None:
         """Run one pass. After an error about size, pictures or tools, change the request for the next pass.
