@@ -257,6 +257,10 @@ class NativeHearing:
         """Whether a call has begun and not ended."""
         return self._reading.is_open
 
+    def name_of(self, call_id: str) -> str:
+        """Return the name of a call that has begun; "" if there is none."""
+        return self._begun.get(call_id, "")
+
     def cut(self) -> list[Block]:
         """Return the calls that began and will never be complete."""
         return [event.block for event in self._reading.cut() if isinstance(event, CallCut)]

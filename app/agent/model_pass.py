@@ -40,7 +40,8 @@ from app.protocol.message import (
     Text,
     Thought,
 )
-from app.providers.api import OpaqueBlock, Stopped, StreamEvent, TextDelta, Thinking
+from app.protocol.spec import Effect
+from app.providers.api import NativeCallDelta, OpaqueBlock, Stopped, StreamEvent, TextDelta, Thinking
 from app.settings.catalog import FALLBACK_FORMATS
 
 _TAIL = 400
@@ -48,8 +49,19 @@ _TAIL = 400
 _ALL = 1 << 30  # more characters than any message has, so that `tail` returns all of it
 ENDLESS_CHARS = 1_500
 """This much of one repeated passage stops the pass, because small local models get stuck this way."""
-_LONGEST_PASSAGE = 300
+_ENDLESS_IN_CALLS = 3_000
+_ENDLESS_IN_FILES = 12_000
+"""The same inside a call: a file may well hold one line many times."""
+_ENDLESS_COUNTED = 4_000
+"""The same for a passage in which only numbers change."""
+_FEWEST_TIMES = 4
+_FEWEST_TIMES_COUNTED = 8
+_FEWEST_LETTERS = 40
+"""A passage with numbers that change and fewer letters may be a row of a list or table."""
+_LONGEST_PASSAGE = 1_200
+_NEEDLE = 300
 _LOOK_EVERY = 200
+_NUMBER = re.compile(r"\d+")
 _SPEAKS_OF_MARKUP = re.compile(r"[<>]|xml|html|svg|markup|\btags?\b|syntax|snippet|template|json|python", re.IGNORECASE)
 
 
@@ -139,9 +151,11 @@ class ModelPass:
 
     async def _notice_loop(self, event: StreamEvent) -> bool:
         """Stop a model that repeats itself endlessly. An unfinished call does not run."""
-        if not isinstance(event, (TextDelta, Thinking)) or not (self._is_speech or isinstance(event, Thinking)):
+        if not isinstance(event, (TextDelta, Thinking, NativeCallDelta)):
             return False
-        if not self._loops.take(event.text):
+        name = self._native.name_of(event.call_id) if isinstance(event, NativeCallDelta) else self._open_name
+        text = event.json if isinstance(event, NativeCallDelta) else event.text
+        if not self._loops.take(text, ENDLESS_CHARS if isinstance(event, Thinking) else self._endless_in(name)):
             return False
         if self._open_name and not self._reader.is_open:  # the call is complete; only what follows it repeats itself
             await self._handle_all(self._reader.flush())
@@ -154,11 +168,12 @@ class ModelPass:
         self._cut(None)
         return True
 
-    @property
-    def _is_speech(self) -> bool:
-        """Whether the model now writes for the person: prose, or the words of a voiced call."""
-        spec = self._parts.registry.find(self._open_name)
-        return spec is None or spec.voiced or not self._reader.is_open
+    def _endless_in(self, name: str) -> int:
+        """Return how much repetition is endless in the call with this name, or in what is said to the person."""
+        spec = self._parts.registry.find(name)
+        if spec is None or spec.voiced:
+            return ENDLESS_CHARS
+        return _ENDLESS_IN_FILES if spec.effect is Effect.WRITES else _ENDLESS_IN_CALLS
 
     async def end_stream(self) -> None:
         await self._read(self._seam.finish() if self._seam else "")
@@ -466,29 +481,33 @@ class ModelPass:
 
 
 class TextLoopDetector:
-    """Notices that a model repeats the same words. Chunk borders shift the moment a little.
-
-    It does not check the contents of files and commands, because a file may contain the same line many times.
-    """
+    """Notices that a model repeats the same words. Chunk borders shift the moment a little."""
 
     def __init__(self) -> None:
         self._tail = ""
         self._unseen = 0
 
-    def take(self, text: str) -> bool:
-        """Return whether the text now ends in one passage repeated again and again."""
-        self._tail = (self._tail + text)[-ENDLESS_CHARS:]
+    def take(self, text: str, endless: int = ENDLESS_CHARS) -> bool:
+        """Return whether the text now ends in one passage repeated again and again, for `endless` characters or more.
+
+        In a file, numbers that change make another passage.
+        """
+        self._tail = (self._tail + text)[-_ENDLESS_IN_FILES:]
         self._unseen += len(text)
         if self._unseen < _LOOK_EVERY:
             return False
         self._unseen = 0
-        return _is_periodic(self._tail)
+        if _repeated(self._tail, endless, _FEWEST_TIMES):
+            return True
+        counted = _repeated(_NUMBER.sub("0", self._tail), _ENDLESS_COUNTED, _FEWEST_TIMES_COUNTED)
+        return endless < _ENDLESS_IN_FILES and sum(map(str.isalpha, counted)) >= _FEWEST_LETTERS
 
 
-def _is_periodic(text: str) -> bool:
-    if len(text) < ENDLESS_CHARS:
-        return False
-    end = text[-_LONGEST_PASSAGE:]
-    before = text.rfind(end, 0, -1)
-    period = len(text) - _LONGEST_PASSAGE - before
-    return before >= 0 and period <= _LONGEST_PASSAGE and text[period:] == text[:-period]
+def _repeated(text: str, endless: int, times: int) -> str:
+    """Return the passage that the text ends with so many times, and for so many characters; "" if there is none."""
+    before = text.rfind(text[-_NEEDLE:], 0, -1)
+    period = len(text) - _NEEDLE - before
+    length = max(endless, times * period)
+    is_known = before >= 0 and period <= _LONGEST_PASSAGE and len(text) >= length
+    is_repeated = is_known and text[-length + period :] == text[-length:-period]
+    return text[-period:] if is_repeated else ""

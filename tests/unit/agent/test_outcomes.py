@@ -12,7 +12,7 @@ from app.agent.turn import Evidence
 from app.protocol import docs
 from app.protocol.call import Media, ToolResult
 from app.protocol.spec import Effect
-from app.providers.api import Stopped, TextDelta
+from app.providers.api import NativeCallDelta, NativeCallStarted, Stopped, TextDelta
 from app.tools.conversation import SAY
 from tests.support.stage import Stage
 
@@ -65,12 +65,23 @@ async def test_an_answer_that_stays_too_long_ends_as_cut_off(tmp_path: Path) -> 
     assert any(isinstance(event, Notice) and "cut off" in event.sentence for event in stage.events)
 
 
-@pytest.mark.parametrize("before", ["", '<write path="a.txt">x</write>', "<say>"])
+BEGUN = ["", '<write path="a.txt">x</write>', "<say>", '<write path="a.txt">', '<run command="']
+
+
+@pytest.mark.parametrize("before", BEGUN)
 async def test_a_model_that_repeats_itself_is_cut_off_in_the_stream(tmp_path: Path, before: str) -> None:
     endless = [TextDelta("I will do that now. ") for _ in range(3000)]
     stage = Stage(tmp_path, [TextDelta(before), *endless], [TextDelta("go on "), *endless])
     ended = await stage.send()
     assert ended.outcome is Outcome.REPEATING
+
+
+async def test_endless_arguments_of_a_native_call_are_cut_off(tmp_path: Path) -> None:
+    endless = [NativeCallDelta("c", "\\n ") for _ in range(3000)]
+    reply = [NativeCallStarted("c", "run"), NativeCallDelta("c", '{"command": "'), *endless]
+    stage = Stage(tmp_path, reply, dialect="native")
+    assert (await stage.send()).outcome is Outcome.REPEATING
+    assert (stage.bench.done, stage.provider.cut) == ([], 1)
 
 
 @pytest.mark.parametrize(
