@@ -66,6 +66,7 @@ class Way:
 class Outcome(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"
+    """Not done: by an error, or the model says so."""
     UNVERIFIED = "unverified"
     """Nothing shows that the actions worked."""
     ANSWERED = "answered only"

@@ -36,8 +36,15 @@ _WHOLE = (
 """What is asked by what the call does, not by a name."""
 
 
+MODELS = "models"
+"""The language of models: English, where "you" is the model."""
+
+
 def words_in(language: str, name: str) -> Mapping[str, Any]:
     """Return the `deeds` or the `words` of `asking.toml` in a language; what that lacks is English."""
+    if language == MODELS:
+        english = resources.in_language("asking.toml", "")[name]
+        return resources.over(english, resources.table("prompts/refusing.toml", resources.Table))
     words: Mapping[str, Any] = resources.in_language("asking.toml", language)[name]
     return words
 

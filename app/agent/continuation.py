@@ -189,7 +189,7 @@ class Continuation:
 
 
 _FOREIGN_TAGS = ("function", "invoke", "antml", "tool_call", "execute")
-_PERHAPS = re.compile(r"(?m)^[ \t]*(?:[{\[]\s*|</?[\w:-]{0,64}|`{1,8}[ \t]*[a-z_]{0,4})?\Z")
+_PERHAPS = re.compile(r"(?m)^[ \t]*(?:[{\[]\s*|\[[A-Z_]{0,10}|</?[\w:-]{0,64}|`{1,8}[ \t]*[a-z_]{0,4})?\Z")
 _LONGEST = 96
 
 
@@ -197,7 +197,8 @@ _LONGEST = 96
 def _beginning(tools: frozenset[str]) -> re.Pattern[str]:
     """Return the pattern of a line that begins a call in a foreign format, or an example of such a call."""
     names = "|".join([*_FOREIGN_TAGS, *(rf"{re.escape(name)}[\s/>]" for name in sorted(tools))])
-    return re.compile(rf"(?m)^[ \t]*(?:\{{\s*\"|\[\s*\{{|</?(?:{names})|`{{3,}}[ \t]*(?:json|xml|tool))")
+    marks = r"<[|｜]|\[TOOL_CALLS\]|`{3,}[ \t]*(?:json|xml|tool)"
+    return re.compile(rf"(?m)^[ \t]*(?:\{{\s*\"|\[\s*\{{|</?(?:{names})|{marks})")
 
 
 class ProseBuffer:
@@ -255,6 +256,10 @@ class NativeHearing:
     def is_open(self) -> bool:
         """Whether a call has begun and not ended."""
         return self._reading.is_open
+
+    def name_of(self, call_id: str) -> str:
+        """Return the name of a call that has begun; "" if there is none."""
+        return self._begun.get(call_id, "")
 
     def cut(self) -> list[Block]:
         """Return the calls that began and will never be complete."""

@@ -174,8 +174,8 @@ class _Case:
 
 
 def _denied(verdict: Verdict) -> GateRefusal:
-    sentence = verdict.sentence or told("denied")
-    return GateRefusal(f"{sentence} {verdict.hint}".rstrip(), NotAllowed(), Phrase(sentence), verdict.advice)
+    said = f"{verdict.told} {verdict.hint or told('unchangeable')}"
+    return GateRefusal(said, NotAllowed(), Phrase(verdict.sentence), verdict.advice)
 
 
 class PermissionGate:
@@ -329,8 +329,9 @@ class PermissionGate:
         self._circling = Phrase(_CIRCLING[0], {"count": count}, many=_CIRCLING[1])
         circling = self._circling.said(words_in(self._judges.policy.language))
         sentence = f"{verdict.sentence if is_asked else ''} {circling}".lstrip()
+        said = f"{verdict.told if is_asked else ''} {told('circling', count=str(count))}".lstrip()
         rule, where = (verdict.rule, verdict.where) if is_asked else ("", "")
-        return replace(verdict, decision=Decision.ASK, sentence=sentence, rule=rule, where=where)
+        return replace(verdict, decision=Decision.ASK, sentence=sentence, told=said, rule=rule, where=where)
 
     def _with_expected(self, case: _Case) -> _Case:
         """Return the case with the other programs that the person is about to be asked for, if it asks for one."""
@@ -368,7 +369,7 @@ class PermissionGate:
         barred = any(need.is_outward for need in case.verdict.needs) and self._turn.secrets
         names = () if barred else asking.way_on(case.verdict.needs)
         words = " ".join(f"--allow {shell_word(name)}" for name in names)
-        said = told("unattended_why", refusal=refusal, why=case.verdict.sentence)
+        said = told("unattended_why", why=case.verdict.told, refusal=refusal)
         barrier = NotAllowed(is_unattended=True, rule="\n".join(names))
         given = {"why": case.verdict.sentence, "names": words}
         if not names:

@@ -18,23 +18,22 @@ from app.agent.deps import SessionDeps
 from app.agent.gate import REFUSALS, Approvals, PermissionGate
 from app.agent.model_pass import ModelPass
 from app.agent.policy import Mode
+from app.agent.prompt import asks_person, only_announces, rendered, teaching, told
 from app.agent.prompt import ending as closing
-from app.agent.prompt import only_announces, rendered, teaching, told
 from app.agent.recording import Entry, EntryKind, History, KeptFirst, WrittenAhead, note
 from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
+from app.base.clipping import clip_line
 from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
-from app.protocol.call import WAITING
 from app.protocol.dialects.api import Answer, Pacing, introduced
 from app.protocol.dialects.choose import by_name, shortest
-from app.protocol.message import CallPart, Message, Role
+from app.protocol.message import Author, CallPart, Message, Role, user
 from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
 
-_MOST_CUT = 3
-"""After this many passes in a row that were cut off with nothing done, the turn ends."""
-_MOST_UNREAD = 3
-"""The same after this many passes that ended with a call which no tool fits."""
+_MOST_IN_VAIN = 3
+"""After this many passes in a row in which calls were meant and none could be read, the turn ends."""
+_ALLOWED_CHARS = 300
 _ANSWER_SHARE = 4
 """An answer may take at most this part of the model's context window."""
 _WRITTEN = "xml"
@@ -93,14 +92,16 @@ class Loop:
         try:
             facts = await self._parts.facts.gather()
             remembered = await self._parts.remind("\n".join(turn.said))
-            return rendered({**facts, **remembered, "Permission": self._permission()})
+            return rendered({**facts, **remembered, "Permission": self._permission(turn)})
         except WispError as error:
             return str(error)
 
-    def _permission(self) -> str:
-        """Return a sentence for the model: the permission mode, and whether a person is there to answer."""
-        who = "attended" if self._parts.attended else "nobody_there"
-        return told("permission", mode=self._parts.policy.mode.value, who=told(who))
+    def _permission(self, turn: Turn) -> str:
+        """Return for the model: the permission mode, whether a person is there to answer, and what is allowed."""
+        policy, who = self._parts.policy, "attended" if self._parts.attended else "nobody_there"
+        names = dict.fromkeys([*policy.allowed, *turn.learned.used])
+        allowed = f" {told('allowed', names=clip_line(', '.join(names), _ALLOWED_CHARS))}" if names else ""
+        return told("permission", mode=policy.mode.value, who=told(who), allowed=allowed)
 
     async def _fitting_pass(self, turn: Turn) -> TurnEnded | None:
         """Run one pass. After an error about size, pictures or tools, change the request for the next pass.
@@ -212,10 +213,12 @@ class Loop:
             spoken = one.spoken[-1] if one.spoken else ""
             text = str(last.payload.get("text", "")) if last else spoken
             return TurnEnded(turn.id, Outcome.WAITING, text or closing("denials"))
-        if last:
-            is_refused = turn.evidence.is_refused and not self._parts.attended
-            outcome = Outcome.WAITING if last.ends_turn == WAITING or is_refused else Outcome.FINISHED
-            return TurnEnded(turn.id, outcome, str(last.payload.get("text", "")))
+        if last and last.ends_turn:
+            text = str(last.payload.get("text", ""))
+            outcome = Outcome(last.ends_turn)
+            if outcome is Outcome.FINISHED and text:
+                outcome = self._outcome_of(turn, text, is_declared=True)
+            return TurnEnded(turn.id, outcome, text)
         if turn.refused >= REFUSALS:
             turn.reports = True
             self._history.add(EntryKind.NOTE, note("last_pass"))
@@ -223,16 +226,20 @@ class Loop:
         if turn.looping:
             return TurnEnded(turn.id, Outcome.WAITING, closing("repeated"))
         must_read = [answer for answer in calls.answers if calls.feeds_back(answer)]
-        is_in_vain = one.stop_reason == "max_tokens" and not any(answer.result.ok for answer in must_read)
-        turn.cut_in_vain = turn.cut_in_vain + 1 if is_in_vain else 0
-        if turn.cut_in_vain == _MOST_CUT:
-            return _cut_in_vain(turn)
-        turn.unread_calls = turn.unread_calls + 1 if one.unread_call else 0
-        if turn.unread_calls == _MOST_UNREAD:
-            return TurnEnded(turn.id, Outcome.FAILED, closing("unknown_tool").format(name=one.unread_call))
-        if must_read:
+        turn.in_vain = turn.in_vain + 1 if self._is_in_vain(one, must_read) else 0
+        if turn.in_vain == _MOST_IN_VAIN:
+            return _in_vain(turn, one, must_read)
+        if one.hint:
+            self._history.add(EntryKind.NOTE, user(one.hint, Author.WISP))
+        if must_read or one.hint:
             return None
         return self._after_words(turn, one)
+
+    def _is_in_vain(self, one: ModelPass, must_read: Sequence[Answer]) -> bool:
+        """Return whether calls were meant, and none of them could be read, or none worked of those before a cut."""
+        if one.stop_reason == "max_tokens":
+            return not any(answer.result.ok for answer in must_read)
+        return bool(must_read or one.hint) and not any(answer.call_id for answer in must_read)
 
     def _after_words(self, turn: Turn, one: ModelPass) -> TurnEnded | None:
         """Return the end of the turn if no result must be read, else None.
@@ -258,9 +265,20 @@ class Loop:
         if one.stop_reason == "max_tokens":
             turn.tell(Notice("warning", closing("cut_off")))
             return TurnEnded(turn.id, Outcome.CUT_OFF, spoken or closing("cut_off"))
-        # Only an unattended turn needs proof, because a person sees the result, and may have wanted words alone.
-        outcome = Outcome.FINISHED if self._parts.attended else turn.evidence.outcome_of(spoken)
+        outcome = self._outcome_of(turn, spoken)
+        if one.is_quoting and outcome is Outcome.FINISHED and not self._parts.attended:
+            outcome = Outcome.UNVERIFIED
         return TurnEnded(turn.id, outcome, spoken)
+
+    def _outcome_of(self, turn: Turn, words: str, *, is_declared: bool = False) -> Outcome:
+        """Return the outcome of a turn that ends with these words. A question to the person waits for the answer.
+
+        Only an unattended turn needs proof, because a person sees the result, and may have wanted words alone.
+        """
+        proven = turn.evidence.outcome_of(words, is_declared=is_declared)
+        if asks_person(words, has_worked=proven is Outcome.FINISHED and not turn.evidence.has_only_looked):
+            return Outcome.WAITING
+        return Outcome.FINISHED if self._parts.attended else proven
 
     def _what_is_wanting(self, one: ModelPass, spoken: str) -> str:
         """Return the name of the note that asks the model to continue; "" if its answer may end the turn."""
@@ -298,3 +316,10 @@ class Loop:
 
 def _cut_in_vain(turn: Turn) -> TurnEnded:
     return TurnEnded(turn.id, Outcome.CUT_OFF, closing("limit_too_small").format(setting=MAX_TOKENS.key))
+
+
+def _in_vain(turn: Turn, one: ModelPass, must_read: Sequence[Answer]) -> TurnEnded:
+    if one.stop_reason == "max_tokens":
+        return _cut_in_vain(turn)
+    name = one.unread_call or must_read[0].tool
+    return TurnEnded(turn.id, Outcome.FAILED, closing("unread_call").format(name=name))

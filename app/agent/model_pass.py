@@ -13,6 +13,7 @@ from dataclasses import replace
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
 from app.agent.continuation import Continuation, NativeHearing, ProseBuffer, Transcript
+from app.agent.correction import how_to_write
 from app.agent.deps import SessionDeps
 from app.agent.prompt import told
 from app.agent.recording import note
@@ -20,8 +21,9 @@ from app.agent.streaming import Ask, listen
 from app.agent.turn import Turn
 from app.protocol.call import Block, tool_error
 from app.protocol.dialects.api import Answer, Pacing
-from app.protocol.dialects.foreign import read_foreign, split_foreign, unread_call
-from app.protocol.dialects.tags import names_of, nearest
+from app.protocol.dialects.foreign import read_foreign, split_foreign
+from app.protocol.dialects.tags import names_of
+from app.protocol.dialects.unread import meant_by, unread_call
 from app.protocol.message import (
     BatchClosed,
     CallClosed,
@@ -38,7 +40,8 @@ from app.protocol.message import (
     Text,
     Thought,
 )
-from app.providers.api import OpaqueBlock, Stopped, StreamEvent, TextDelta, Thinking
+from app.protocol.spec import Effect
+from app.providers.api import NativeCallDelta, OpaqueBlock, Stopped, StreamEvent, TextDelta, Thinking
 from app.settings.catalog import FALLBACK_FORMATS
 
 _TAIL = 400
@@ -46,9 +49,20 @@ _TAIL = 400
 _ALL = 1 << 30  # more characters than any message has, so that `tail` returns all of it
 ENDLESS_CHARS = 1_500
 """This much of one repeated passage stops the pass, because small local models get stuck this way."""
-_LONGEST_PASSAGE = 300
+_ENDLESS_IN_CALLS = 3_000
+_ENDLESS_IN_FILES = 12_000
+"""The same inside a call: a file may well hold one line many times."""
+_ENDLESS_COUNTED = 4_000
+"""The same for a passage in which only numbers change."""
+_FEWEST_TIMES = 4
+_FEWEST_TIMES_COUNTED = 8
+_FEWEST_LETTERS = 40
+"""A passage with numbers that change and fewer letters may be a row of a list or table."""
+_LONGEST_PASSAGE = 1_200
+_NEEDLE = 300
 _LOOK_EVERY = 200
-_SPEAKS_OF_MARKUP = re.compile(r"[<>]|xml|html|svg|markup|\btags?\b|syntax|snippet|template", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_SPEAKS_OF_MARKUP = re.compile(r"[<>]|xml|html|svg|markup|\btags?\b|syntax|snippet|template|json|python", re.IGNORECASE)
 
 
 class ModelPass:
@@ -83,6 +97,8 @@ class ModelPass:
         self.has_ended = False
         self.has_invented = False
         self.unread_call = ""
+        self.is_quoting = False
+        self.hint = ""
         self.offers: tuple[str, ...] = ()
         self.is_told_by_card = False
         self._new_reader()
@@ -135,9 +151,11 @@ class ModelPass:
 
     async def _notice_loop(self, event: StreamEvent) -> bool:
         """Stop a model that repeats itself endlessly. An unfinished call does not run."""
-        if not isinstance(event, (TextDelta, Thinking)) or not (self._is_speech or isinstance(event, Thinking)):
+        if not isinstance(event, (TextDelta, Thinking, NativeCallDelta)):
             return False
-        if not self._loops.take(event.text):
+        name = self._native.name_of(event.call_id) if isinstance(event, NativeCallDelta) else self._open_name
+        text = event.json if isinstance(event, NativeCallDelta) else event.text
+        if not self._loops.take(text, ENDLESS_CHARS if isinstance(event, Thinking) else self._endless_in(name)):
             return False
         if self._open_name and not self._reader.is_open:  # the call is complete; only what follows it repeats itself
             await self._handle_all(self._reader.flush())
@@ -150,11 +168,12 @@ class ModelPass:
         self._cut(None)
         return True
 
-    @property
-    def _is_speech(self) -> bool:
-        """Whether the model now writes for the person: prose, or the words of a voiced call."""
-        spec = self._parts.registry.find(self._open_name)
-        return spec is None or spec.voiced or not self._reader.is_open
+    def _endless_in(self, name: str) -> int:
+        """Return how much repetition is endless in the call with this name, or in what is said to the person."""
+        spec = self._parts.registry.find(name)
+        if spec is None or spec.voiced:
+            return ENDLESS_CHARS
+        return _ENDLESS_IN_FILES if spec.effect is Effect.WRITES else _ENDLESS_IN_CALLS
 
     async def end_stream(self) -> None:
         await self._read(self._seam.finish() if self._seam else "")
@@ -313,10 +332,11 @@ class ModelPass:
         """Search a whole answer without own calls for calls in a foreign format, as a last resort."""
         held = self._withheld.rest()
         blocks = self._foreign_calls()
-        said = "".join(part for part in split_foreign(held, self._specs) if isinstance(part, str)) if blocks else held
+        said = self._around_calls(held) if blocks else held
         if self._has_read and not self._only_say(blocks):
-            self._speak(held if said.strip() or self._prose else "")
-            self._answer_quoted(blocks[0])
+            is_alone = not self._around_calls(self._transcript.text).strip()
+            self._speak("" if is_alone else held)
+            self._answer_quoted(blocks[0], is_alone=is_alone)
             return
         self._speak(said)
         if blocks:
@@ -327,19 +347,36 @@ class ModelPass:
         if self._only_say(self._pending) and not any(map(self._calls.feeds_back, self._calls.answers)):
             self._note_unread_call()
 
+    def _around_calls(self, text: str) -> str:
+        return "".join(part for part in split_foreign(text, self._specs) if isinstance(part, str))
+
     def _only_say(self, blocks: Sequence[Block]) -> bool:
         """Return whether the calls only talk to the person, so that they do no harm and nothing is awaited."""
         specs = [self._parts.registry.find(block.name) for block in blocks]
         return all(spec is not None and spec.is_speech for spec in specs)
 
     def _note_unread_call(self) -> None:
-        """Tell the model if its reply ends with a call that no tool fits, unless the person spoke of markup."""
+        """Tell the model if its reply means a call that did not run, unless the person spoke of markup.
+
+        What may also be an example is told once, and only before anything was done.
+        """
         if _SPEAKS_OF_MARKUP.search("\n".join(self._turn.said)):
             return
-        self.unread_call = name = unread_call(self._transcript.text, self._specs)
-        if name:
-            near = nearest(name, [spec.name for spec in self._specs])
-            self._calls.complain(name, told("unread_call", near=f" Nearest: {near}." if near else ""))
+        unread = unread_call(self._transcript.text, self._specs)
+        if unread is None or not (unread.is_certain or self._may_nudge()):
+            return
+        self.unread_call = unread.name if unread.is_certain else ""
+        self.hint = told("unread_call", name=unread.name, how=self._how(unread.meant))
+
+    def _may_nudge(self) -> bool:
+        """Return whether the model may be told of what is perhaps no fault, which is done once a turn."""
+        is_first = not (self._turn.nudged or self._turn.evidence.has_acted)
+        self._turn.nudged = self._turn.nudged or is_first
+        return is_first
+
+    def _how(self, block: Block | None, *, is_shown: bool = True) -> str:
+        """Return how the call is written, with its own arguments if they are to be shown."""
+        return how_to_write(block, self._parts.dialect, self._specs, is_shown=is_shown) or told("use_instructions")
 
     def _foreign_calls(self) -> list[Block]:
         if self._pending or self._calls.answers or not self._parts.settings[FALLBACK_FORMATS]:
@@ -361,14 +398,19 @@ class ModelPass:
         self._cards.finished(block.call_id, tool_error(block.name, told("quoted_call")))
         self._answer_quoted(block)
 
-    def _answer_quoted(self, block: Block) -> None:
-        """Tell the model once why the quoted call did not run. If it repeats the call in its next answer, the call is
-        meant.
+    def _answer_quoted(self, block: Block, *, is_alone: bool = False) -> None:
+        """Tell the model once why the quoted call did not run. If it repeats the call in its next answer, the quotation
+        is meant, unless the call `is_alone`.
+
+        The model reads the tool's own example, because others may have written what stands in the call.
         """
         passes = self._turn.budget.passes
-        if self._turn.quoted_in in (0, passes) or passes - self._turn.quoted_in > 1:
+        self.is_quoting = True
+        self.unread_call = block.name if is_alone else ""
+        if is_alone or self._turn.quoted_in in (0, passes) or passes - self._turn.quoted_in > 1:
             self._turn.quoted_in = passes
             self._calls.complain(block.name, told("quoted_call"))
+            self.hint = self._how(block, is_shown=False)
 
     def _heard(self, answer: Answer) -> None:
         spec = self._parts.registry.find(answer.tool)
@@ -407,6 +449,9 @@ class ModelPass:
             await self._calls.run(together[0])
         elif together:
             await self._calls.run_together(together, self._native.toolsets)
+        unknown = [block for block in together if self._parts.registry.find(block.name) is None]
+        if unknown:
+            self.hint = self._how(meant_by(unknown[0], self._specs))
         await self._calls.end_toolset(self._native.toolsets)
         for at, answer in enumerate(self._calls.answers):
             self._calls.answers[at] = replace(answer, toolset=self._native.toolsets.get(answer.call_id, ""))
@@ -436,29 +481,33 @@ class ModelPass:
 
 
 class TextLoopDetector:
-    """Notices that a model repeats the same words. Chunk borders shift the moment a little.
-
-    It does not check the contents of files and commands, because a file may contain the same line many times.
-    """
+    """Notices that a model repeats the same words. Chunk borders shift the moment a little."""
 
     def __init__(self) -> None:
         self._tail = ""
         self._unseen = 0
 
-    def take(self, text: str) -> bool:
-        """Return whether the text now ends in one passage repeated again and again."""
-        self._tail = (self._tail + text)[-ENDLESS_CHARS:]
+    def take(self, text: str, endless: int = ENDLESS_CHARS) -> bool:
+        """Return whether the text now ends in one passage repeated again and again, for `endless` characters or more.
+
+        In a file, numbers that change make another passage.
+        """
+        self._tail = (self._tail + text)[-_ENDLESS_IN_FILES:]
         self._unseen += len(text)
         if self._unseen < _LOOK_EVERY:
             return False
         self._unseen = 0
-        return _is_periodic(self._tail)
+        if _repeated(self._tail, endless, _FEWEST_TIMES):
+            return True
+        counted = _repeated(_NUMBER.sub("0", self._tail), _ENDLESS_COUNTED, _FEWEST_TIMES_COUNTED)
+        return endless < _ENDLESS_IN_FILES and sum(map(str.isalpha, counted)) >= _FEWEST_LETTERS
 
 
-def _is_periodic(text: str) -> bool:
-    if len(text) < ENDLESS_CHARS:
-        return False
-    end = text[-_LONGEST_PASSAGE:]
-    before = text.rfind(end, 0, -1)
-    period = len(text) - _LONGEST_PASSAGE - before
-    return before >= 0 and period <= _LONGEST_PASSAGE and text[period:] == text[:-period]
+def _repeated(text: str, endless: int, times: int) -> str:
+    """Return the passage that the text ends with so many times, and for so many characters; "" if there is none."""
+    before = text.rfind(text[-_NEEDLE:], 0, -1)
+    period = len(text) - _NEEDLE - before
+    length = max(endless, times * period)
+    is_known = before >= 0 and period <= _LONGEST_PASSAGE and len(text) >= length
+    is_repeated = is_known and text[-length + period :] == text[-length:-period]
+    return text[-period:] if is_repeated else ""

@@ -148,7 +148,8 @@ def _short(name: str) -> str:
     return clip_line(name, _TITLE_CHARACTERS)
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!:\u2026])\s+|(?<=[\u3002\uff01\uff1a])")
+_SENTENCE_END = re.compile(r"(?<=[.!?:\u2026])\s+|\n+|(?<=[\u3002\uff01\uff1a\uff1f])(?!\Z)")
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u037e")
 
 
 def _tables() -> dict[str, dict[str, str]]:
@@ -160,7 +161,7 @@ def cut_off() -> Failed:
     return Failed(Phrase(told("ended_call")), told("look_before"))
 
 
-def told(name: str, **values: str) -> str:
+def told(name: str, /, **values: str) -> str:
     """Fill in a sentence for the model from the prompt tables. Raises KeyError if the name or a value is missing."""
     return Template(_tables()["words"][name]).substitute(values).strip()
 
@@ -171,13 +172,33 @@ def ending(name: str) -> str:
 
 
 def only_announces(text: str) -> bool:
-    """Return whether a reply only announces an action, without asking or reporting a result."""
+    """Return whether a reply only announces an action, without asking, reporting a result or admitting a failure."""
     longest, phrases = _announcements()
     plain = text.replace("\u2019", "'").strip()
-    if not plain or plain.endswith(("?", "\uff1f")) or len(plain) > longest:
+    if not plain or plain.endswith(_QUESTION_MARKS) or len(plain) > longest:
         return False
-    last = " ".join(_SENTENCE_END.split(plain)[-2:])
-    return any(phrase.search(last) for phrase in phrases)
+    last = _SENTENCE_END.split(plain)[-2:]
+    admitted = [_admissions("own").search(sentence) is not None for sentence in last]
+    if any(admitted):  # because what was tried before does not count against a last sentence that goes on
+        last = [] if admitted[-1] else last[-1:]
+    return any(phrase.search(" ".join(last)) for phrase in phrases)
+
+
+def asks_person(text: str, *, has_worked: bool) -> bool:
+    """Return whether a reply ends with a question that the task waits for.
+
+    Politeness is none. Where something `has_worked`, an offer to do more is none either.
+    """
+    plain = text.replace("\u2019", "'").strip().rstrip("*_\"'”»)`")
+    if not plain.endswith(_QUESTION_MARKS):
+        return False
+    last = _SENTENCE_END.split(plain)[-1]
+    return not (_asked("polite").search(last) or (has_worked and _asked("offers").search(last)))
+
+
+@cache
+def _asked(name: str) -> re.Pattern[str]:
+    return re.compile(_any_of(resources.table("prompts/asking.toml", dict[str, list[str]])[name]), re.IGNORECASE)
 
 
 def admits_failure(text: str, *, is_own: bool = False) -> bool:
@@ -189,7 +210,7 @@ def admits_failure(text: str, *, is_own: bool = False) -> bool:
 @cache
 def _admissions(name: str) -> re.Pattern[str]:
     tree = resources.table("prompts/admitting.toml", dict[str, list[str]])
-    return re.compile(rf"\b{_any_of(tree[name])}\b", re.IGNORECASE)
+    return re.compile(rf"\b{_any_of(tree[name])}\b".replace("…", r"[^.!?]{1,60}"), re.IGNORECASE)
 
 
 @cache

@@ -27,7 +27,7 @@ from app.agent.agent_events import (
 )
 from app.agent.budget import Budget, Ceilings
 from app.agent.deps import Nearby, SessionDeps
-from app.agent.prompt import told
+from app.agent.prompt import admits_failure, told
 from app.agent.recording import EntryKind, History, NoRecorder
 from app.agent.streaming import SideAnswer
 from app.agent.turn import Evidence, LoopDetector, Turn
@@ -73,8 +73,8 @@ class Pursuit:
             turn.copied = inner.copied
             turn.refused += inner.refused
         return Pursued(
-            ended.outcome is Outcome.FINISHED and not inner.reports, ended.text, budget.passes,
-            parts.clock.now() - began, budget.cost_usd, tuple(cards.deeds),
+            ended.outcome is Outcome.FINISHED and not inner.reports and not admits_failure(ended.text, is_own=True),
+            ended.text, budget.passes, parts.clock.now() - began, budget.cost_usd, tuple(cards.deeds),
         )  # fmt: skip
 
     def _history(self, goal: str) -> History:

@@ -58,20 +58,21 @@ class Evidence:
             return
         self.has_only_looked = False
         self.is_refused = self.is_refused and not result.ok
-        proof = result.payload.get("proof", _CONFIRMED)
+        is_rehearsal = result.payload.get("dry_run") is True
+        proof = _CONFIRMED if is_rehearsal else result.payload.get("proof", _CONFIRMED)
         self.in_doubt = not result.ok or proof != _CONFIRMED
         self.in_vain = not result.ok or proof == _NOTHING
         self.has_looked = result.ok and bool(result.llm_media)
 
-    def outcome_of(self, words: str) -> Outcome:
-        """Return the outcome of a turn that ended with these words, without a declared completion."""
+    def outcome_of(self, words: str, *, is_declared: bool = False) -> Outcome:
+        """Return the outcome of a turn that ended with these words. `is_declared`: they are said to be its result."""
         if self.is_refused:
             return Outcome.WAITING
         if not self.has_acted:
             return Outcome.ANSWERED
-        if self.in_doubt and admits_failure(words):
+        if self.in_doubt and admits_failure(words, is_own=is_declared):
             return Outcome.FAILED
-        if self.has_only_looked and admits_failure(words, is_own=not self.saw_nothing):
+        if self.has_only_looked and admits_failure(words, is_own=is_declared or not self.saw_nothing):
             return Outcome.FAILED
         return Outcome.UNVERIFIED if self.in_vain and not self.has_looked else Outcome.FINISHED
 
@@ -240,14 +241,13 @@ class Mood:
 class Turn:
     """The state of one turn. `by` is the name of another agent whose calls these are; "" for those of Wisp's model.
 
-    `meanwhile` collects what the person writes while the turn runs; `refused` counts refusals in a row. `reports`: too
-    many calls were refused, and the model has one last pass, for words only. `quoted_in` is the last pass with a note
-    about quoted calls. `cut_in_vain` counts passes in a row that were cut off with nothing done. `unread_calls` counts
-    those that ended with a call which no tool fits. `is_prompted`: a tool server's prompt is part of what the turn
-    carries out. `keeps_list`: the turn keeps a checklist, and the model was not asked to finish it yet. `said` is the
-    person's text. `tainted_by` are the sources read since the person last wrote. `copied` is the text that the turn put
-    on the clipboard. `judged` are the paths that each admitted call was judged by, with their links resolved, by its
-    id.
+    `meanwhile` collects what the person writes while the turn runs; `refused` counts refusals in a row. `reports`:
+    too many calls were refused, and the model has one last pass, for words only. `quoted_in` is the last pass with
+    a note about quoted calls. `in_vain` counts passes in a row whose calls could not be read. `is_prompted`: a tool
+    server's prompt is part of what the turn carries out. `keeps_list`: the turn keeps a checklist, and the model
+    was not asked to finish it yet. `said` is the person's text. `tainted_by` are the sources read since the person
+    last wrote. `copied` is the text that the turn put on the clipboard. `judged` are the paths that each admitted
+    call was judged by, with their links resolved, by its id.
     """
 
     id: str
@@ -265,8 +265,7 @@ class Turn:
     reports: bool = False
     nudged: bool = False
     quoted_in: int = 0
-    cut_in_vain: int = 0
-    unread_calls: int = 0
+    in_vain: int = 0
     keeps_list: bool = False
     looping: bool = False
     begun: bool = False

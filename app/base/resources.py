@@ -117,14 +117,15 @@ def in_language(name: str, language: str) -> Table:
     """Read a file of `resources/languages/en`. What a language has of its own in that file stands in its place."""
     whole, own = table(f"languages/{_ENGLISH}/{name}", Table), f"languages/{language or _ENGLISH}/{name}"
     if path(own).is_file():
-        return _over(whole, table(own, Table))
+        return over(whole, table(own, Table))
     for more in added(own):
-        whole = _over(whole, tomllib.loads(more))
+        whole = over(whole, tomllib.loads(more))
     return whole
 
 
-def _over(whole: Table, own: Table) -> Table:
-    inner = {key: _over(whole[key], one) for key, one in own.items() if isinstance(whole.get(key), dict)}
+def over(whole: Table, own: Table) -> Table:
+    """Return the table with `own` in the place of what both have."""
+    inner = {key: over(whole[key], one) for key, one in own.items() if isinstance(whole.get(key), dict)}
     return {**whole, **own, **inner}
 
 

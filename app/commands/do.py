@@ -116,10 +116,10 @@ _CODES = {
 }
 _EXIT_CODES = """exit codes:
   0    finished
-  1    failed, or nothing shows that the last act worked
+  1    failed or not done, or nothing shows that the last act worked
   2    bad usage
   3    waiting for a person: a question, a permission, something to install
-  4    answered only: the model answered in words and ran no call
+  4    answered only: words, and no call ran
   5    cut off: the model's answer became too long
   6    repeating: the model wrote the same words over and over
   130  stopped

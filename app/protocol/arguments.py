@@ -18,7 +18,7 @@ from typing import NoReturn
 from app.base.errors import ToolMisuse
 from app.protocol import payload
 from app.protocol.call import Block, Child, JsonValue, ToolCall
-from app.protocol.spec import PROGRESS, Param, ToolSpec, ValueType
+from app.protocol.spec import PROGRESS, Effect, Param, ToolSpec, ValueType
 
 _INTEGER = re.compile(r"[+-]?\d{1,300}(?:\.0{1,9})?")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?")
@@ -196,6 +196,7 @@ _READ = {
 }
 
 _OBJECT_STARTS = ("", "{", "[", '"')
+_PAIR = re.compile(r"([A-Za-z_]\w*)\s*=\s*\"([^\"]*)\"")
 _TAG = re.compile(r"<([A-Za-z_][\w.:-]*)[\s>/]")
 _TEXT = "text"
 _NUMBERS = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
@@ -320,19 +321,25 @@ def _require_fields(param: Param, value: Mapping[str, JsonValue]) -> None:
 
 
 def _put_body(values: dict[str, JsonValue], spec: ToolSpec, block: Block) -> None:
-    """Store the text between the tags as the body, or as the one required text that is missing; else ignore it."""
+    """Store the text between the tags as the body, as attributes written there, or as the one required text that is
+    missing. Else ignore it, unless the call acts and has no other argument.
+    """
     if spec.body is not None:
         if spec.body.name not in values:
             _put(values, spec, spec.body.name, from_text(spec.body, block.body))
         return
     stray = block.body.strip()
     known = {param.name for param in spec.params}
+    for name, text in _PAIR.findall(stray) if not values else ():
+        _put(values, spec, _param(spec, name).name, from_text(_param(spec, name), text))
     for tag in _TAG.findall(stray):
         if not values or difflib.get_close_matches(tag, known, n=1):
             _param(spec, tag)
     missing = [param for param in spec.params if param.required and param.name not in values]
     if stray and len(missing) == 1 and missing[0].kind is ValueType.TEXT and not missing[0].attrs:
         _put(values, spec, missing[0].name, from_text(missing[0], stray))
+    if stray and not values and spec.effect is not Effect.READS:
+        raise ToolMisuse(f"{spec.name} takes no text between its tags. It takes {', '.join(sorted(known))}.")
 
 
 def _require(spec: ToolSpec, values: Mapping[str, JsonValue]) -> None:

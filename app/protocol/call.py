@@ -29,8 +29,8 @@ class ToolResult:
 
     `facts` are what was found out, for every part of Wisp that decides by the result or tells a person of it.
     `llm_brief` is the echo of a call that others follow in the same batch; the whole echo if it is empty.
-    `ends_turn` says how the turn ended if the model gets no further pass after this result; None means that the turn
-    goes on.
+    `ends_turn` says how the turn ended if the model gets no further pass after this result (FINISHED, NOT_DONE or
+    WAITING); None means that the turn goes on.
     """
 
     ok: bool
@@ -52,6 +52,7 @@ PAGE_PICTURE = "the browser's page"
 INTRODUCED = "introduced"
 """The payload key for the names of the tools whose docs the model asked for."""
 FINISHED = "finished"
+NOT_DONE = "failed"
 WAITING = "waiting"
 
 

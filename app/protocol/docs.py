@@ -168,7 +168,7 @@ def _listed(title: str, params: Sequence[Param], known: set[Param]) -> list[str]
 
 
 def _stated(param: Param, known: set[Param]) -> str:
-    """Return `name* (integer): description`. A star marks a required argument; limits are left out, as Wisp checks them.
+    """Return `name* (integer): description`. A star marks a required argument; limits are left out: Wisp checks them.
 
     An argument that is `known` has only its name; others are added to `known`.
     """

@@ -10,7 +10,7 @@ from typing import Protocol
 from app.base import paths, resources
 from app.base.errors import ToolMisuse
 from app.base.facts import Proposed
-from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult, question_result
+from app.protocol.call import FINISHED, NOT_DONE, WAITING, JsonValue, ToolCall, ToolResult, question_result
 from app.protocol.spec import PROGRESS, Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.tasks import Checklist, Item, parse_options, render
 from app.services.themes import Appearance
@@ -242,7 +242,7 @@ class Speech:
         return ToolResult(True, "say", payload | _marks(call))
 
     async def attempt_completion(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        """Return the result of the turn. `command` is only shown to the person; nothing runs it."""
+        """Return the result of the turn, which is not done if the call says so. Nothing runs the `command`."""
         text = call.text("result") or call.text("response")
         if not text:
             raise ToolMisuse(
@@ -250,7 +250,8 @@ class Speech:
             )
         payload: dict[str, JsonValue] = {"text": text} | _marks(call)
         facts = (Proposed(call.text("command")),) if call.has("command") else ()
-        return ToolResult(True, "attempt_completion", payload, ends_turn=FINISHED, facts=facts)
+        ends = NOT_DONE if call.arguments.get("done") is False else FINISHED
+        return ToolResult(True, "attempt_completion", payload, ends_turn=ends, facts=facts)
 
     async def wait_for_human_input(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         payload = {"kind": call.text("kind", "question"), "text": call.text("text")}
@@ -281,10 +282,14 @@ SAY = Family(
         ),
         ToolSpec(
             name="attempt_completion",
-            description=("Give the result and end the turn. Call nothing after it."),
+            description="Give the result and end the turn. Call nothing after it.",
             effect=Effect.TALKS,
             execute=Speech.attempt_completion,
-            attrs=(_OFFERS, _TOLD_BY_CARD),
+            attrs=(
+                Param("done", ValueType.FLAG, "no: it is not done"),
+                _OFFERS,
+                _TOLD_BY_CARD,
+            ),
             children=(
                 Param(
                     "command",

@@ -74,6 +74,10 @@ _YOURS = (
     "Nothing was done: what ends the session, or deletes for good, needs your answer to a question, and no program may "
     "write that. Say it in Wisp, or in a terminal by `wisp do`."
 )
+_THEIRS = (
+    "Nothing was done: what ends the session, or deletes for good, needs the person's answer to a question, and no "
+    "program may write that. They can say it in Wisp, or in a terminal by `wisp do`."
+)
 
 
 class WrittenByThePerson:
@@ -87,7 +91,7 @@ class WrittenByThePerson:
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
         if Effect.ENDS in spec.effects_of(call):
-            return GateRefusal(_YOURS, NotAllowed(is_unattended=True), Phrase(_YOURS))
+            return GateRefusal(_THEIRS, NotAllowed(is_unattended=True), Phrase(_YOURS))
         if not spec.effects_of(call) <= HARMLESS:
             await self._audit("allowed", {"tool": call.name, "arguments": dict(call.arguments), "by": STARTED_BY_HAND})
         return ""
@@ -216,7 +220,7 @@ def _translated(tool: str, error: Exception) -> ToolResult:
         payload: dict[str, JsonValue] = {"tag": tool, "reason": str(error), "needs_person": True}
         if error.remedy is Remedy.EXTRA:
             payload["remedy"] = error.remedy.value
-        echo = f"{tool}: {error} Only the person can do this: tell them, and wait."
+        echo = f"{tool}: Only the person can help here. Tell them, and wait: {error}"
         return ToolResult(False, "tool_error", payload, echo, facts=(*error.facts, error.why))
     if isinstance(error, WispError):
         told = failed(tool, error.why, *error.facts)

@@ -120,6 +120,16 @@ class Policy:
         """Return the language in which the person is asked, in two letters; "" is English."""
         return self._around.language
 
+    @property
+    def _readers(self) -> tuple[str, str]:
+        """The languages in which a verdict is told: the person's and the models'."""
+        return self.language, asking.MODELS
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Return the names of what is allowed in this run, and of what the person allowed for good."""
+        return (*self._around.allowed, *(one.name for one in self.saved.all()))
+
     def switch(self, mode: Mode) -> None:
         """Switch to the mode that the person chose, from the next call on."""
         now = self.mode
@@ -140,22 +150,25 @@ class Policy:
         mode, by = self.mode, f"mode {self.mode.value}"
         by_itself, needs, wall = decision.decide(mode, act, self._with_lasting(act, trust))
         if wall is not None:
-            sentence = asking.of_wall(wall, act, self.language)
-            return Verdict(Decision.DENY, sentence, wall.value, act=act, hint=asking.instead(wall.value))
+            sentence, told = (asking.of_wall(wall, act, language) for language in self._readers)
+            return Verdict(Decision.DENY, sentence, wall.value, act=act, told=told, hint=asking.instead(wall.value))
         for then in (Decision.DENY, Decision.ASK):
             if rule := next((rule for rule in self._book.of(then) if self._fits(rule, act)), None):
                 return self._by_rule(rule, act)
         if self._book.broken and not act.effects <= HARMLESS:
-            return Verdict(Decision.ASK, self._book.broken, "broken rules", needs=_whole(act), act=act)
+            broken = self._book.broken
+            return Verdict(Decision.ASK, broken, "broken rules", needs=_whole(act), act=act, told=broken)
         if by_itself is Decision.DENY:
-            sentence, advice = asking.of_plan(act, self.language), Phrase(_OTHER_MODE)
-            return Verdict(Decision.DENY, sentence, by, act=act, hint=asking.instead(_PLAN), advice=advice)
+            sentence, told = (asking.of_plan(act, language) for language in self._readers)
+            hint, advice = asking.instead(_PLAN), Phrase(_OTHER_MODE)
+            return Verdict(Decision.DENY, sentence, by, act=act, told=told, hint=hint, advice=advice)
         if by_itself is Decision.ALLOW:
             return Verdict(Decision.ALLOW, "", by, act=act)
         is_open = not trust.secrets and decision.ALWAYS_ASKED.isdisjoint(need.subject for need in needs)
         if is_open and (rule := next((r for r in self._book.of(Decision.ALLOW) if self._fits(r, act)), None)):
             return self._by_rule(rule, act)
-        return Verdict(Decision.ASK, asking.of_needs(needs, act, trust, self.language), by, needs=needs, act=act)
+        sentence, told = (asking.of_needs(needs, act, trust, language) for language in self._readers)
+        return Verdict(Decision.ASK, sentence, by, needs=needs, act=act, told=told)
 
     def read(self, call: ToolCall, spec: ToolSpec) -> Action:
         """Return the call's action as far as it can be known without the screen."""
@@ -198,9 +211,11 @@ class Policy:
         return True
 
     def _by_rule(self, rule: Rule, act: Action) -> Verdict:
-        told = rule.says or asking.of_rule(rule.then, act, self.language)
+        if rule.then is Decision.ALLOW:
+            return Verdict(rule.then, "", rule.name, rule.where, act=act)
+        sentence, told = (rule.says or asking.of_rule(rule.then, act, language) for language in self._readers)
         needs = _whole(act) if rule.then is Decision.ASK else ()
-        return Verdict(rule.then, told if rule.then is not Decision.ALLOW else "", rule.name, rule.where, needs, act)
+        return Verdict(rule.then, sentence, rule.name, rule.where, needs, act, told)
 
 
 def _whole(act: Action) -> tuple[Need, ...]:

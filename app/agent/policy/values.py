@@ -248,8 +248,8 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The policy's decision on a call. `sentence` says why, in the person's language; of a denied call, `hint` tells
-    the model what to do instead, and `advice` the person.
+    """The policy's decision on a call. `sentence` says why, in the person's language, and `told` tells models; of a
+    denied call, `hint` tells the model what to do instead, and `advice` the person.
 
     `rule` names the wall, mode or rule that decided; `where` is the rule's file. `needs` are what a yes would grant.
     """
@@ -260,6 +260,7 @@ class Verdict:
     where: str = ""
     needs: tuple[Need, ...] = ()
     act: Action | None = None
+    told: str = ""
     hint: str = ""
     advice: Phrase = NO_PHRASE
 

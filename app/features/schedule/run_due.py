@@ -34,8 +34,13 @@ from app.providers.offline.wording import language_of
 from app.services.notifications import DesktopNotification, DesktopNotifier, DeviceNotifier
 from app.settings import store
 
-_OUTCOMES = {Outcome.FINISHED: "done", Outcome.WAITING: "it waits for you", Outcome.STOPPED: "stopped"}
-_CODES = {"done": 0, "failed": 1, "stopped": STOPPED}
+_OUTCOMES = {
+    Outcome.FINISHED: "done",
+    Outcome.ANSWERED: "answered only",
+    Outcome.WAITING: "it waits for you",
+    Outcome.STOPPED: "stopped",
+}
+_CODES = {"done": 0, "answered only": 4, "failed": 1, "stopped": STOPPED}
 _WAITING = 3
 _NOT_DONE = "Not done, because nobody was there to be asked:"
 _NEXT_TIME = "So that it is done without a question, plan it with what it may do:"

@@ -1,43 +1,73 @@
 """Read calls that the model wrote in the format of another agent. Used only if its finished reply has no proper call.
 
 It reads: Wisp's other dialects written as text, Qwen's `<function=name><parameter=name>…`, the `<function_calls>`
-`<invoke name="…">` form, JSON objects with name and arguments (alone, in a code fence, as `tool_calls`, in
-`<tool_call>`), and inline XML in a code fence that reaches to the end of the reply. It translates well-known tool and
-argument names. A call counts only if its tool exists and its markup is complete; everything else stays text. If such
-text ends the reply, `unread_call` names it, so that the model can be told that nothing ran.
+`<invoke name="…">` form, GLM's `<arg_key>`, JSON objects with name and arguments (alone, in a code fence, as
+`tool_calls`, in `<tool_call>`), a tool's name in front of a JSON object (ReAct, and the chat templates of Mistral,
+DeepSeek, Kimi and gpt-oss), calls in Python, and inline XML in a code fence that reaches to the end of the reply. It
+translates well-known tool and argument names. A call counts only if its tool exists and its markup is complete;
+everything else stays text. What such text may mean tells `unread`.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from app.base import ids
+from app.base.values import dataclass
 from app.protocol import payload
 from app.protocol.call import Block, Child, JsonValue
 from app.protocol.dialects.batch import read_batch
-from app.protocol.dialects.signs import VOID_ELEMENTS
-from app.protocol.dialects.tags import ARGUMENTS, DEFAULTS, ELSEWHERE, TOOLS, names_of, nearest
+from app.protocol.dialects.tags import ARGUMENTS, DEFAULTS, ELSEWHERE, TOOLS, names_of
 from app.protocol.dialects.xml import read_xml
 from app.protocol.message import CallClosed, CallCut, Misread, ReaderEvent, Text
 from app.protocol.payload import without_edge_newlines
 from app.protocol.spec import ToolSpec
 
+_DSML = re.compile(r"<(/?)[|｜]DSML[|｜](\w+)")
+_TOKEN = re.compile(r"<[|｜][^<>|｜\n]{1,48}[|｜]>|\[/?(?:TOOL_CALLS|ARGS)\]")
 _MARKUP = re.compile(
     r"<function=(?P<qwen>[\w.-]+)\s*>(?P<qwen_inside>.*?)</function>"
-    r"|<invoke\s+name=[\"'](?P<invoke>[\w.-]+)[\"']\s*>(?P<invoke_inside>.*?)</invoke>",
+    r"|<invoke\s+name=[\"'](?P<invoke>[\w.-]+)[\"']\s*>(?P<invoke_inside>.*?)</invoke\s*>"
+    r"|<tool_call>\s*(?P<glm>[\w.-]+)\s*(?P<glm_inside><arg_key>.*?)</tool_call>",
     re.DOTALL,
 )
-_PARAMETER = re.compile(r"<parameter(?:=([\w.-]+)|\s+name=[\"']([\w.-]+)[\"'])\s*>(.*?)</parameter>", re.DOTALL)
-_WRAPPER = re.compile(r"\s*</?(?:function_calls|antml:function_calls|tool_calls?)>\s*")
+_PARAMETER = re.compile(
+    r"<parameter(?:=([\w.-]+)|\s+name=[\"']([\w.-]+)[\"'])[^<>]*>(.*?)</parameter\s*>"
+    r"|<arg_key>([\w.-]+)</arg_key>\s*<arg_value>(.*?)</arg_value>",
+    re.DOTALL,
+)
+_WRAPPER = re.compile(r"\s*</?(?:function_calls|antml:function_calls|tool_calls?)\s*>\s*")
+_FENCE_START = re.compile(r"```[\w+-]*[ \t]*\r?\n\s*\Z")
+_NAMED = re.compile(
+    r"(?m)^[ \t]*(?:commentary\s+to=|Action\s*:)?[ \t]*(?:functions\.)?(?P<name>[A-Za-z_][\w.-]{0,63})(?::\d+)?"
+    r"(?:[\s`]|json\b|(?:Action Input|Input|Arguments)\s*:)*+(?=\{)"
+)
+_PYTHON = re.compile(r"(?m)^[ \t]*(?=\[?(?:print\()?(?:[A-Za-z_]\w*\.){0,4}[A-Za-z_]\w*\()")
+_PYTHON_MODULE = re.compile(r"(?:functions|default_api|tools)\.")
 _FENCE = re.compile(r"(?m)^[ \t]{0,12}(?P<run>`{3,}|~{3,})(?P<info>[^`\r\n]*)\r?$")
-_HINT = re.compile(r"<function=|<invoke\s|\"(?:name|function|tool_calls)\"\s*:|```|~~~|<[A-Za-z_]")
+_HINT = re.compile(r"[<{(`~]")
 _LONGEST = 1_000_000  # Longer replies are not read, because several patterns search the whole text.
+_LONGEST_PYTHON = 4096
+_PYTHON_ATTEMPTS = 8
 _ATTEMPTS = 200
 """The most places in one reply at which the reader tries to parse JSON."""
 
-_ARGUMENT_KEYS = ("arguments", "args", "parameters", "input")
+_NAME_KEYS = ("name", "tool", "tool_name", "action")
+_ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "tool_input", "action_input", "params")
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCall:
+    """A call with the names that the model used, and its place in the text. Its tool may not exist."""
+
+    name: str
+    given: Mapping[str, JsonValue]
+    start: int
+    end: int
 
 
 def read_foreign(text: str, specs: Sequence[ToolSpec]) -> list[Block]:
@@ -49,11 +79,24 @@ def split_foreign(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
     """Split text into the calls that the model wrote in a foreign format, and the prose between them, in order."""
     if len(text) > _LONGEST or not _HINT.search(text):
         return [text]
-    for read in (_from_batch, _from_inline, _from_markup, _from_json, _from_fence):
-        parts = read(text, specs)
+    plain = without_tokens(text)
+    for read in (_from_batch, _from_inline, _from_markup, _from_end, _from_fence):
+        parts = read(plain, specs)
         if any(isinstance(part, Block) for part in parts):
             return parts
     return [text]
+
+
+def without_tokens(text: str) -> str:
+    """Return the text with blanks in place of the marks of chat templates. All else keeps its place."""
+    plain = _DSML.sub(lambda mark: f"<{mark[1]}{mark[2]}".ljust(len(mark[0])), text)
+    return _TOKEN.sub(lambda token: "\n".ljust(len(token[0])), plain)
+
+
+def foreign_calls(plain: str) -> Iterator[list[ForeignCall]]:
+    """Yield what each of the foreign formats finds in a text without tokens, in order."""
+    for find in (_in_markup, _in_json, _behind_names, _in_python):
+        yield list(find(plain))
 
 
 def _from_batch(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
@@ -88,30 +131,108 @@ def _parts(events: Sequence[ReaderEvent]) -> list[str | Block]:
 def _from_markup(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
     parts: list[str | Block] = []
     end = 0
-    for found in _MARKUP.finditer(text):
-        name, inside = found["qwen"] or found["invoke"], found["qwen_inside"] or found["invoke_inside"] or ""
-        given = {one[1] or one[2]: without_edge_newlines(one[3]) for one in _PARAMETER.finditer(inside)}
-        block = None if _is_quoted(text, found.start()) else _block(name, given, found.span(), specs)
-        if block:
-            parts += [_WRAPPER.sub("", text[end : found.start()]), block]
-            end = found.end()
+    for call in _in_markup(text):
+        if block := block_of(call, specs):
+            parts += [_WRAPPER.sub("", text[end : call.start]), block]
+            end = call.end
     return [*parts, _WRAPPER.sub("", text[end:])] if parts else []
 
 
-def _is_quoted(text: str, at: int) -> bool:
+def _in_markup(text: str) -> Iterator[ForeignCall]:
+    for found in _MARKUP.finditer(text):
+        kind = found.lastgroup.removesuffix("_inside") if found.lastgroup else ""
+        if not is_quoted(text, found.start()):
+            yield ForeignCall(found[kind], _parameters(found[f"{kind}_inside"]), *found.span())
+
+
+def _parameters(inside: str) -> Mapping[str, JsonValue]:
+    """Return the arguments between the tags of a call, which are tags of their own or a JSON object."""
+    if inside.lstrip().startswith("{"):
+        try:
+            given: JsonValue = payload.load(inside)
+        except (ValueError, RecursionError):
+            return {}
+        return given if isinstance(given, dict) else {}
+    found = _PARAMETER.finditer(inside)
+    return {one[1] or one[2] or one[4]: without_edge_newlines(one[3] or one[5] or "") for one in found}
+
+
+def is_quoted(text: str, at: int) -> bool:
     """Say whether this place is in inline code or inside a code fence."""
     return text[:at].count("```") % 2 == 1 or text[:at].endswith("`")
 
 
-def _from_json(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """Read JSON calls at the end of the reply. JSON that more text follows is an example, not a call."""
-    for start, end, value in _json_values(text):
-        blocks = [_json_call(item, (start, end), specs) for item in _items(value)]
-        known = [block for block in blocks if block]
-        if known and len(known) == len(blocks) and not _WRAPPER.sub("", text[end:]).strip("` \r\n\t"):
-            before = re.sub(r"```[\w+-]*[ \t]*\r?\n\s*\Z", "", _WRAPPER.sub("\n", text[:start]))
-            return [before, *known]
+def _from_end(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
+    """Read the calls that end the reply, one behind the other. What more text follows is an example, not a call."""
+    for calls in (list(_in_json(text)), list(_behind_names(text)), list(_in_python(text))):
+        last: list[ForeignCall] = []
+        for call in calls:
+            last = [call] if last and is_said(text[last[-1].end : call.start]) else [*last, call]
+        blocks = [block for call in last if (block := block_of(call, specs))]
+        if blocks and len(blocks) == len(last) and not is_said(text[last[-1].end :]):
+            return [_FENCE_START.sub("", _WRAPPER.sub("\n", text[: last[0].start])), *blocks]
     return []
+
+
+def is_said(text: str) -> bool:
+    """Return whether the text is more than the marks around a call."""
+    return bool(_WRAPPER.sub("", re.sub(r"```[\w+-]*", "", text)).strip("` \r\n\t"))
+
+
+def _in_json(text: str) -> Iterator[ForeignCall]:
+    for start, end, value in _json_values(text):
+        calls = [_json_call(item, start, end) for item in _items(value)]
+        if all(calls):
+            yield from filter(None, calls)
+
+
+def _behind_names(text: str) -> Iterator[ForeignCall]:
+    """Find JSON objects that stand behind a name at the beginning of a line."""
+    decoder = json.JSONDecoder()
+    end = 0
+    for found in islice(_NAMED.finditer(text), _ATTEMPTS):
+        if found.start() < end:
+            continue
+        try:
+            value, end = decoder.raw_decode(text, found.end())
+        except (ValueError, RecursionError):
+            continue
+        yield ForeignCall(found["name"], value, found.start(), end)
+
+
+def _in_python(text: str) -> Iterator[ForeignCall]:
+    """Find calls in Python that end the text, whose arguments are constants with names."""
+    end = len(text.rstrip("` \r\n\t"))
+    if not text.endswith((")", "]"), 0, end):
+        return
+    for found in islice(_PYTHON.finditer(text, max(0, end - _LONGEST_PYTHON), end), _PYTHON_ATTEMPTS):
+        try:
+            tree = ast.parse(text[found.end() : end])
+            calls = [_python_call(node) for one in tree.body for node in _python_calls(one)]
+        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+            continue
+        yield from (ForeignCall(name, given, found.end(), end) for name, given in calls)
+        return
+
+
+def _python_calls(node: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls that a statement consists of. Raises ValueError for any other statement."""
+    match node:
+        case ast.Expr(value=ast.List(elts=items)):
+            for item in items:
+                yield from _python_calls(ast.Expr(item))
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[shown])):
+            yield from _python_calls(ast.Expr(shown))
+        case ast.Expr(value=ast.Call(args=[]) as call):
+            yield call
+        case _:
+            raise ValueError(node)
+
+
+def _python_call(call: ast.Call) -> tuple[str, Mapping[str, JsonValue]]:
+    given: dict[str, JsonValue] = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    # Written as JSON once, because a Python constant may be one that JSON does not have.
+    return _PYTHON_MODULE.sub("", ast.unparse(call.func)), json.loads(json.dumps(given))
 
 
 def _json_values(text: str) -> Iterator[tuple[int, int, JsonValue]]:
@@ -137,19 +258,19 @@ def _items(value: JsonValue) -> Sequence[JsonValue]:
     return value if isinstance(value, list) else [value]
 
 
-def _json_call(item: JsonValue, span: tuple[int, int], specs: Sequence[ToolSpec]) -> Block | None:
+def _json_call(item: JsonValue, start: int, end: int) -> ForeignCall | None:
     if isinstance(item, dict) and isinstance(item.get("function"), dict):
         item = item["function"]
-    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+    if not isinstance(item, dict):
         return None
-    key = next((key for key in _ARGUMENT_KEYS if key in item), None)
-    given = item[key] if key else {}
+    name = next((item[key] for key in _NAME_KEYS if isinstance(item.get(key), str)), None)
+    given: JsonValue = next((item[key] for key in _ARGUMENT_KEYS if key in item), {})
     if isinstance(given, str):
         try:
             given = payload.load(given)
         except (ValueError, RecursionError):  # because some models send the arguments as damaged JSON text
             return None
-    return _block(str(item["name"]), given, span, specs) if isinstance(given, dict) else None
+    return ForeignCall(str(name), given, start, end) if name and isinstance(given, dict) else None
 
 
 def _from_fence(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
@@ -179,19 +300,19 @@ def _last_fence(text: str) -> tuple[int, str] | None:
     return (opened.start(), text[opened.end() :]) if opened else None
 
 
-def _block(name: str, given: Mapping[str, JsonValue], span: tuple[int, int], specs: Sequence[ToolSpec]) -> Block | None:
-    """Return the call with Wisp's names, or None if the tool does not exist."""
-    spec = _spec(name, specs)
+def block_of(call: ForeignCall, specs: Sequence[ToolSpec], meant: ToolSpec | None = None) -> Block | None:
+    """Return the call with Wisp's names, or None if the tool does not exist. `meant` is the tool, if it is known."""
+    spec = meant or _spec(call.name, specs)
     if spec is None:
         return None
-    values = {_argument(key, spec): value for key, value in given.items() if value is not None}
-    for key, value in DEFAULTS.get(name.lower(), {}).items():
+    values = {argument_of(key, spec): value for key, value in call.given.items() if value is not None}
+    for key, value in DEFAULTS.get(call.name.lower(), {}).items():
         if spec.param(key) and key not in values:
             values[key] = value
     children = tuple(Child(key, value) for key, value in values.items() if isinstance(value, str))
     others = {key: json.dumps(value) for key, value in values.items() if not isinstance(value, str)}
-    is_ours = name in (spec.name, *spec.aliases)
-    return Block(ids.unique("call_"), name if is_ours else spec.name, others, children, span=span)
+    name = call.name if call.name in (spec.name, *spec.aliases) else spec.name
+    return Block(ids.unique("call_"), name, others, children, span=(call.start, call.end))
 
 
 def _spec(name: str, specs: Sequence[ToolSpec]) -> ToolSpec | None:
@@ -200,51 +321,8 @@ def _spec(name: str, specs: Sequence[ToolSpec]) -> ToolSpec | None:
     return next((known[candidate] for candidate in candidates if candidate in known), None)
 
 
-def _argument(name: str, spec: ToolSpec) -> str:
+def argument_of(name: str, spec: ToolSpec) -> str:
     """Return Wisp's name for an argument, or the given name if it is known already or has no translation."""
     if spec.param(name):
         return name
     return next((ours for ours in ARGUMENTS.get(name.lower(), ()) if spec.param(ours)), name)
-
-
-_LAST_TAG = re.compile(
-    r"(?m)(?:^ {0,3}|</(?P<before>[A-Za-z][\w.-]*)>[ \t]*)<(?P<name>[A-Za-z][\w.-]*)"
-    r"(?P<attrs>(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*"
-    r"(?:/>|>(?P<inside>(?s:.*?))</(?P=name)\s*>)\s*\Z"
-)
-_LAST_MARKUP = re.compile(r"(?m)^ {0,3}<(?:antml:)?(?:tool_calls?|function_calls|invoke|function)\b(?s:.*)[>}]\s*\Z")
-_MARKUP_NAME = re.compile(r"(?:\"name\"\s*:\s*\"|function=|name=[\"'])([\w.-]+)")
-_GIVEN = re.compile(r"([\w.:-]+)\s*=\s*[\"']|<([A-Za-z][\w.:-]*)[\s/>]")
-_LONGEST_LAST = 4096
-"""A tag that ends a reply is looked for in this many characters."""
-
-
-def unread_call(text: str, specs: Sequence[ToolSpec]) -> str:
-    """Return the name in a call that ends a finished reply and cannot run, as no tool has its name or its markup cannot
-    be read; "" if there is none.
-
-    A tag counts if it stands on lines of its own or directly behind a tool's close tag, outside code, and looks like a
-    call: by a name of several words on one line, or by arguments that a tool of a similar name takes (or any tool, for
-    a tag that closes itself and is no HTML).
-    """
-    end = text[-_LONGEST_LAST:]
-    markup, tag = _LAST_MARKUP.search(end), _LAST_TAG.search(end)
-    last = markup or tag
-    if last is None or _is_quoted(text, len(text) - len(end) + last.start()):
-        return ""
-    if markup or tag is None:
-        called = _MARKUP_NAME.search(last[0])
-        return called[1] if called else "tool_call"
-    name, inside = tag["name"], tag["inside"] or ""
-    if tag["before"] and tag["before"] not in names_of(specs):
-        return ""
-    if name in names_of(specs):  # it has run: what cannot be read of a tool that exists is told where it is read
-        return ""
-    if "_" in name and "\n" not in tag[0].strip() and "<" not in inside:
-        return name
-    near = nearest(name, names_of(specs))
-    given = {attr or child for attr, child in _GIVEN.findall(f"{tag['attrs']} {inside}")}
-    is_bare = tag["inside"] is None and name.lower() not in VOID_ELEMENTS
-    alike = [spec for spec in specs if is_bare or near in (spec.name, *spec.aliases)]
-    fits = any(all(spec.param(_argument(one, spec)) for one in given) for spec in alike)
-    return name if given and fits else ""

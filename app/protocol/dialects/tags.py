@@ -25,6 +25,7 @@ _SPACE = re.compile(r"\s+")
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.:-]{0,63}")
 _UNQUOTED = re.compile(r"(?:[^\s\"'<>`/]|/(?!>))+")
 _UNQUOTED_LIMIT = 4096
+_QUOTES = {'"': '"', "'": "'", "“": "”"}
 _SLASH = re.compile(r"/\s{0,16}(>)?")
 _UNFINISHED_FENCE = re.compile(r"\n[ \t]{0,64}(?:<[\w.:-]{0,96})?\Z")
 _LONGEST_FENCE = 192
@@ -202,8 +203,9 @@ class OpenTag:
     def _before_value(self, stream: UnreadText) -> bool:
         if not self._skip_space(stream):
             return False
-        if stream.data[stream.at] in "\"'":
-            self._quote = self._pass(stream, 1)
+        if closing := _QUOTES.get(stream.data[stream.at]):
+            self._pass(stream, 1)
+            self._quote = closing
             self._step = self._quoted
             return True
         value = _UNQUOTED.match(stream.data, stream.at)

@@ -102,7 +102,7 @@ def test_a_reminder_and_the_outcome_of_a_run_reach_the_person_s_topic_and_what_i
 ) -> None:
     script = tmp_path / "script.json"
     done = "<attempt_completion><result>The diary says much.</result></attempt_completion>"
-    script.write_text(json.dumps({"replies": [{"text": done}]}))
+    script.write_text(json.dumps({"replies": [{"text": '<list_files path="."/>'}, {"text": done}]}))
     monkeypatch.setenv("WISP_PROVIDER", "scripted")
     monkeypatch.setenv("WISP_SCRIPT", str(script))
     (tmp_path / "room").mkdir()

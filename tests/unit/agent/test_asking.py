@@ -154,3 +154,11 @@ def test_a_language_has_words_for_every_tool(language: str) -> None:
 def test_a_reason_is_said_in_german(reason: str, german: str, tmp_path: Path) -> None:
     (told,) = classify(reason, tmp_path, tmp_path).reasons
     assert told.said(words_in("de")) == german
+
+
+def test_models_read_no_you_that_is_the_person_and_no_it_that_is_wisp() -> None:
+    words = asking.words_in(asking.MODELS, "words")
+    tables = ("why", "tiers", "rule", "walls", "does", "sources")
+    told = [words[name] for name in ("plan", "after_reading", "after_secrets")]
+    told += [sentence for table in tables for sentence in words[table].values()]
+    assert [one for one in told if re.search(r"\byou(r|rs)?\b|^It has|^It can|^It may", one)] == []

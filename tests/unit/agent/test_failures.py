@@ -139,8 +139,8 @@ async def test_a_model_that_writes_the_call_again_does_no_harm(tmp_path: Path) -
 
 
 async def test_a_long_call_written_again_does_no_harm(tmp_path: Path) -> None:
-    line = "x" * 99 + "\n"
-    begun: Reply = [TextDelta('<write path="a.txt"><![CDATA['), *[TextDelta(line)] * 2000]
+    lines = [TextDelta(f"{number:x>99}\n") for number in range(2000)]
+    begun: Reply = [TextDelta('<write path="a.txt"><![CDATA['), *lines]
     stage = Stage(tmp_path, begun, '<write path="a.txt"><![CDATA[short]]></write>', "Written.")
     await stage.send()
     assert stage.bench.done == ["write a.txt: short"]

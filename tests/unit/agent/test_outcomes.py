@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from app.agent.agent_events import Notice, Outcome
+from app.agent.policy import Mode
 from app.agent.turn import Evidence
 from app.protocol import docs
 from app.protocol.call import Media, ToolResult
 from app.protocol.spec import Effect
-from app.providers.api import Stopped, TextDelta
+from app.providers.api import NativeCallDelta, NativeCallStarted, Stopped, TextDelta
 from app.tools.conversation import SAY
 from tests.support.stage import Stage
 
@@ -64,12 +65,23 @@ async def test_an_answer_that_stays_too_long_ends_as_cut_off(tmp_path: Path) -> 
     assert any(isinstance(event, Notice) and "cut off" in event.sentence for event in stage.events)
 
 
-@pytest.mark.parametrize("before", ["", '<write path="a.txt">x</write>', "<say>"])
+BEGUN = ["", '<write path="a.txt">x</write>', "<say>", '<write path="a.txt">', '<run command="']
+
+
+@pytest.mark.parametrize("before", BEGUN)
 async def test_a_model_that_repeats_itself_is_cut_off_in_the_stream(tmp_path: Path, before: str) -> None:
     endless = [TextDelta("I will do that now. ") for _ in range(3000)]
     stage = Stage(tmp_path, [TextDelta(before), *endless], [TextDelta("go on "), *endless])
     ended = await stage.send()
     assert ended.outcome is Outcome.REPEATING
+
+
+async def test_endless_arguments_of_a_native_call_are_cut_off(tmp_path: Path) -> None:
+    endless = [NativeCallDelta("c", "\\n ") for _ in range(3000)]
+    reply = [NativeCallStarted("c", "run"), NativeCallDelta("c", '{"command": "'), *endless]
+    stage = Stage(tmp_path, reply, dialect="native")
+    assert (await stage.send()).outcome is Outcome.REPEATING
+    assert (stage.bench.done, stage.provider.cut) == ([], 1)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +99,43 @@ async def test_what_may_be_said_next_comes_with_the_end_of_the_turn(tmp_path: Pa
 def test_what_only_the_offline_provider_gives_is_in_no_docs() -> None:
     assert [name for name in (docs.xml, docs.batch) if "offers" in name(SAY.tools)] == []
     assert not any("offers" in str(docs.of_tool(spec)) for spec in SAY.tools)
+
+
+ENDS = [
+    ("<look/>", '<attempt_completion done="no"><result>There is no such file.</result></attempt_completion>', "failed"),
+    ("<look/>", "<attempt_completion><result>It is blue.</result></attempt_completion>", "finished"),
+    ("<look/>", "There are two. Which one do you mean?", "waiting"),
+    ("<look/>", "<attempt_completion><result>Zwei Dateien. Welche meinst du?</result></attempt_completion>", "waiting"),
+    ("<look/>", "Soll ich sie löschen?", "waiting"),
+    ("<look/>", "It is blue. Can I help you with anything else?", "finished"),
+    ('<click x="1"/>', "Saved. Would you like me to print it, too?", "finished"),
+    ('<click x="1"/>', "Saved. Which folder shall the other one go to?", "waiting"),
+]
+
+
+@pytest.mark.parametrize("attended", [True, False])
+@pytest.mark.parametrize(("call", "words", "outcome"), ENDS)
+async def test_what_the_last_words_say_is_the_outcome(
+    tmp_path: Path, call: str, words: str, outcome: str, *, attended: bool
+) -> None:
+    ended = await Stage(tmp_path, call, words, attended=attended, mode=Mode.YOLO).send()
+    assert ended.outcome.value == outcome
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I could not find the file. I will not try other folders.",
+        "I need to say that I couldn\u2019t find it.",
+        "Ich werde nicht suchen. Ich konnte die Datei nicht finden.",
+    ],
+)
+async def test_who_admits_a_failure_is_not_asked_to_act(tmp_path: Path, words: str) -> None:
+    stage = Stage(tmp_path, "<look/>", words, attended=False)
+    assert (await stage.send()).outcome is Outcome.FAILED
+    assert len(stage.provider.requests) == 2
+
+
+async def test_a_declared_end_without_any_call_is_only_an_answer(tmp_path: Path) -> None:
+    done = "<attempt_completion><result>Saved.</result></attempt_completion>"
+    assert (await Stage(tmp_path, done, attended=False).send()).outcome is Outcome.ANSWERED

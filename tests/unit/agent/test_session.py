@@ -289,7 +289,7 @@ async def test_where_nobody_can_answer_the_call_is_refused_with_a_sentence(tmp_p
     await stage.send()
     assert (stage.bench.done, stage.of(ApprovalWanted)) == ([], [])
     assert stage.states == ["thinking", "needs_you"]
-    assert "nobody is there to give it" in stage.asked(1)
+    assert "Nobody is there" in stage.asked(1)
 
 
 async def test_three_refusals_in_a_row_end_the_turn_after_one_last_pass_for_words(tmp_path: Path) -> None:
@@ -318,7 +318,25 @@ async def test_a_call_that_works_breaks_the_row_of_refusals(tmp_path: Path) -> N
 async def test_a_refusal_says_why_and_names_the_way_on(tmp_path: Path) -> None:
     stage = Stage(tmp_path, '<run command="make"/>', "I may not.", attended=False)
     await stage.send()
-    assert "The command wants the network, or no sandbox stands around it. To allow it: --allow make" in stage.asked(1)
+    assert "no sandbox stands around it" in stage.asked(1)
+    assert "--allow make" in stage.asked(1)
+
+
+async def test_a_model_reads_a_refusal_in_english_and_the_person_in_their_language(tmp_path: Path) -> None:
+    policy = Policy(tmp_path, surroundings=PolicyDeps(language="de"))
+    stage = Stage(tmp_path, '<fetch url="https://example.com"/>', "I may not.", attended=False, policy=policy)
+    await stage.send()
+    assert "The person's words do not name" in stage.asked(1)
+    [finished] = stage.of(ToolFinished)
+    assert isinstance(finished, ToolFinished)
+    assert "nicht genannt" in str(finished.facts)
+
+
+async def test_the_facts_say_what_this_run_allows(tmp_path: Path) -> None:
+    policy = Policy(tmp_path, surroundings=PolicyDeps(allowed=["example.com"]))
+    stage = Stage(tmp_path, "Yes.", policy=policy)
+    await stage.send()
+    assert "example.com" in stage.provider.requests[0].context
 
 
 async def test_an_action_that_is_allowed_starts_the_count_of_refusals_again(tmp_path: Path) -> None:
@@ -331,7 +349,7 @@ async def test_in_plan_mode_nothing_is_touched(tmp_path: Path) -> None:
     stage = Stage(tmp_path, '<click x="1"/>', '<read path="a"/>', "I would click.", mode=Mode.PLAN)
     await stage.send()
     assert stage.bench.done == ["read a"]
-    assert "In plan mode nothing that acts on the desktop may run." in stage.asked(1)
+    assert "In plan mode nothing" in stage.asked(1)
 
 
 async def test_usage_is_told_as_it_grows(tmp_path: Path) -> None:

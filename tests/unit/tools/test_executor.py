@@ -124,7 +124,8 @@ def test_what_only_the_person_can_do_is_said_so() -> None:
     execution = _run(Workbench(failures=[LOCKED]))
     result = execution.result
     assert (result.ok, result.payload["needs_person"]) == (False, True)
-    assert result.llm_echo == "read: Unlock the screen. Only the person can do this: tell them, and wait."
+    assert result.llm_echo.startswith("read: Only the person")
+    assert result.llm_echo.endswith("Unlock the screen.")
     assert first(Failed, result.facts) == Failed(Phrase("Unlock the screen."))
 
 
