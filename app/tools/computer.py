@@ -67,7 +67,7 @@ _WRITTEN_AS = {("set_value", "text"): "value", (_OPEN, "target"): "name"}
 _PLACES = ("target", "ref", "x", "y")
 
 
-async def in_one_go(controller: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
+async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelSight, admit: Admit) -> ToolResult:
     """Run the actions of a batch, one after the other. The policy must allow each before it runs.
 
     Each target is looked for when its turn comes. Only the last action is told in full, because what came up before may
@@ -99,7 +99,7 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
         facts += (*failure.facts, failure.why)
     else:
         told[-1] = f"{len(done)}. {done[-1].llm_echo}"
-    answer = await _answer(controller, call, budget, (told, len(done), len(actions)))
+    answer = await _answer(controller, call, sight, (told, len(done), len(actions)))
     opened = [result.payload["name"] for result in done if result.event == _OPEN]
     return replace(answer, payload={**answer.payload, _OPENED: opened}, facts=tuple(facts))
 
@@ -122,7 +122,7 @@ def _actions(call: ToolCall) -> list[tuple[ToolCall, ...]]:
 def steps_of(call: ToolCall, action: JsonValue) -> tuple[ToolCall, ...]:
     """Return the calls that a batch action stands for. Raises ToolMisuse for an unknown action.
 
-    Typing at a place is a click there first, because what is typed goes to whatever has the keyboard.
+    Typing at a place is a click into the field there first, because what is typed goes to whatever has the keyboard.
     """
     if not isinstance(action, Mapping) or action.get("do") not in ACTIONS:
         raise ToolMisuse(f"Each action says what to do: {', '.join(ACTIONS)}.")
@@ -132,20 +132,21 @@ def steps_of(call: ToolCall, action: JsonValue) -> tuple[ToolCall, ...]:
     if do != "type" or not any(step.has(place) for place in _PLACES):
         return (step,)
     text = {"text": given.pop("text", "")}
-    return (ToolCall(call.id, "click", given), ToolCall(call.id, do, text))
+    return (ToolCall(call.id, "click", given | {acts.VALUE: ""}), ToolCall(call.id, do, text))
 
 
 async def _answer(
-    controller: DesktopController, call: ToolCall, budget: PictureBudget, outcome: tuple[list[str], int, int]
+    controller: DesktopController, call: ToolCall, sight: ModelSight, outcome: tuple[list[str], int, int]
 ) -> ToolResult:
     lines, done, count = outcome
-    capture = await _seen(controller, call.text("picture"), budget)
-    picture = shown(call, capture, "\n".join(lines))
-    payload: dict[str, JsonValue] = {**picture.payload, "done": done, "of": count, "lines": list(lines)}
+    told = ToolResult(True, call.name, {}, "\n".join(lines))
+    if sight.takes_pictures():
+        told = shown(call, await _seen(controller, call.text("picture"), sight.budget), told.llm_echo)
+    payload: dict[str, JsonValue] = {**told.payload, "done": done, "of": count, "lines": list(lines)}
     if done < count:
         payload |= {"tag": call.name, "reason": lines[done]}
-        return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
-    return ToolResult(True, call.name, payload, picture.llm_echo, picture.llm_media)
+        return replace(told, ok=False, event="tool_error", payload=payload)
+    return replace(told, payload=payload)
 
 
 async def _seen(controller: DesktopController, picture: str, budget: PictureBudget) -> Capture:
@@ -198,7 +199,7 @@ class Computer:
         return await self._desktop.run(_at_a_place, partial(acts.button, down=False), call, self._sight)
 
     async def batch(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        result = await self._desktop.run(in_one_go, call, self._sight.budget, from_elsewhere(turn.admit))
+        result = await self._desktop.run(in_one_go, call, self._sight, from_elsewhere(turn.admit))
         opened = result.payload.get(_OPENED, ())
         for name in opened if isinstance(opened, (list, tuple)) else ():
             await turn.audit("open_app", {"name": name})
