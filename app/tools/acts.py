@@ -121,7 +121,7 @@ _NO_RECEIPT = "none"
 _LEAVING = "\n\r\t"
 _OPENING_S = 1.0
 _LOOK_AGAIN_S = 0.1
-_VALUE = "value"
+VALUE = "value"
 """The argument of a call that sets something: its target is a field, and not the label with the same name."""
 _PAIR = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[,;]\s*(-?\d+(?:\.\d+)?)\s*")
 _BY_A_CLICK = "by a click"
@@ -371,7 +371,7 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
 
 async def set_value(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     tree = controller.backend.accessibility
-    text = call.text(_VALUE)
+    text = call.text(VALUE)
     element = await _element_of(controller, call)
     if not takes_value(element):
         raise ToolFailed(Phrase("{thing} takes no value. Nothing was set.", {"thing": element.called(_SHOWN_CHARS)}))
@@ -579,7 +579,7 @@ def target_of(call: ToolCall) -> Target:
     spot = None
     if call.has("x"):
         spot = Spot(call.number("x"), call.number("y"), call.text("capture"), call.text("space"))
-    return Target(spot, call.text("ref"), call.text("target"), is_field=call.has(_VALUE))
+    return Target(spot, call.text("ref"), call.text("target"), is_field=call.has(VALUE))
 
 
 def _button_of(call: ToolCall) -> Button:

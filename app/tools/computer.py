@@ -134,7 +134,7 @@ def _actions(call: ToolCall) -> list[tuple[ToolCall, ...]]:
 def steps_of(call: ToolCall, action: JsonValue) -> tuple[ToolCall, ...]:
     """Return the calls that a batch action stands for. Raises ToolMisuse for an unknown action.
 
-    Typing at a place is a click there first, because what is typed goes to whatever has the keyboard.
+    Typing at a place is a click into the field there first, because what is typed goes to whatever has the keyboard.
     """
     if not isinstance(action, Mapping) or action.get("do") not in ACTIONS:
         raise ToolMisuse(f"Each action says what to do: {', '.join(ACTIONS)}.")
@@ -144,7 +144,7 @@ def steps_of(call: ToolCall, action: JsonValue) -> tuple[ToolCall, ...]:
     if do != "type" or not any(step.has(place) for place in _PLACES):
         return (step,)
     text = {"text": given.pop("text", "")}
-    return (ToolCall(call.id, "click", given), ToolCall(call.id, do, text))
+    return (ToolCall(call.id, "click", given | {acts.VALUE: ""}), ToolCall(call.id, do, text))
 
 
 async def _answer(
@@ -152,7 +152,7 @@ async def _answer(
 ) -> ToolResult:
     lines, done, count = outcome
     answer = ToolResult(True, call.name, {}, "\n".join(lines))
-    if sight.shows_unasked or call.has("picture"):
+    if sight.shows_unasked or (call.has("picture") and sight.takes_pictures()):
         answer = shown(call, await _seen(controller, call.text("picture"), sight.budget), answer.llm_echo)
     payload: dict[str, JsonValue] = {**answer.payload, "done": done, "of": count, "lines": list(lines)}
     if done < count:

@@ -33,7 +33,8 @@ from tests.support.co_process import CoProcess
 from tests.support.worlds import world
 
 _ROOT = Path(__file__).resolve().parents[2]
-_TABLES = _ROOT / "tests" / "data" / "turns"
+STORIES = _ROOT / "tests" / "data" / "turns" / "stories.toml"
+_TASKS = STORIES.with_name("tasks.toml")
 _CHARACTERS_A_TOKEN = 3.6
 
 
@@ -273,9 +274,9 @@ def _main() -> int:
 
 
 def _rows(*, is_tasks: bool) -> list[Story] | list[Task]:
-    name = "task" if is_tasks else "story"
-    told = tomllib.loads((_TABLES / ("tasks.toml" if is_tasks else "stories.toml")).read_text(encoding="utf-8"))[name]
-    return [Task(**row) for row in told] if is_tasks else [Story(**row) for row in told]
+    if is_tasks:
+        return [Task(**row) for row in tomllib.loads(_TASKS.read_text(encoding="utf-8"))["task"]]
+    return [Story(**row) for row in tomllib.loads(STORIES.read_text(encoding="utf-8"))["story"]]
 
 
 def _is_meant(row: Story | Task, words: Sequence[str]) -> bool:

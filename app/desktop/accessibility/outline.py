@@ -397,7 +397,7 @@ def is_greyed(element: Element) -> bool:
     return element.role in spi.OPERABLE and not element.is_("sensitive")
 
 
-_SET = spi.LABELLED | spi.FLAGS
+_SET = spi.LABELLED | spi.TEXTS | spi.FLAGS
 
 
 def takes_value(element: Element) -> bool:
