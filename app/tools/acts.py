@@ -466,18 +466,22 @@ async def _until_focused(controller: DesktopController, element: Element) -> Non
 
 
 async def _choose_in_list(controller: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
-    """Choose an entry in a combo box's open list: by a click where its place is told, else by typing.
+    """Choose an entry in a combo box's list, which was clicked: by a click where its place is told, else by typing.
 
-    Return is pressed only while the list is open: else it submits a form.
+    Return is pressed only while the box says that its list is open: else it submits a form.
     """
     limit = controller.clock.now() + _OPENING_S
-    while not await _is_open(controller, element):
+    while not (_lists(controller, element) or await _is_open(controller, element)):
         if controller.clock.now() > limit:
             raise refusal
         await controller.backend.windows.changed(_LOOK_AGAIN_S)
     if entry := await _entry_in_sight(controller, element, text):
         await controller.press(entry, Press())
         return
+    if not await _is_open(controller, element):
+        if _lists(controller, element):
+            await controller.input.press([chord("Escape")], 1, 0.0)
+        raise refusal
     await controller.input.type_text(text)
     if await _is_open(controller, element):
         await controller.input.press([chord("Return")], 1, 0.0)
@@ -488,7 +492,7 @@ async def _entry_in_sight(controller: DesktopController, element: Element, text:
 
     GTK 4 describes its entries to nobody, so they may have to be read.
     """
-    if not (areas := _popups(controller, element)):
+    if not (areas := _lists(controller, element)):
         return None
     try:
         aim = await controller.resolver.at_name(text)
@@ -497,15 +501,14 @@ async def _entry_in_sight(controller: DesktopController, element: Element, text:
     return aim if any(area.contains(aim.point) for area in areas) else None
 
 
-def _popups(controller: DesktopController, element: Element) -> list[Rect]:
+def _lists(controller: DesktopController, element: Element) -> list[Rect]:
+    """Return the areas of the pop-ups that may be a combo box's list: those of its program."""
     shown = controller.backend.windows.shown()
-    return [one.area for one in shown if one.is_popup and one.pid and one.pid == element.pid]
+    return [one.area for one in shown if one.is_popup and not one.is_tip and one.pid and one.pid == element.pid]
 
 
 async def _is_open(controller: DesktopController, element: Element) -> bool:
-    """Return whether a combo box's list is open. Qt 5 tells it of none: then by the pop-up that its program shows."""
-    if _popups(controller, element):
-        return True
+    """Return whether a combo box says that its list is open. Qt 5 and GTK 4 say so of none."""
     return (await controller.backend.accessibility.element(element.ref)).is_("expanded")
 
 

@@ -90,3 +90,11 @@ def test_a_picture_comes_with_the_refs_of_its_controls(wisp: CoProcess, screen: 
         wisp("press", ref=ref)
         assert window.happened(lambda line: line == "count 1")
     assert len(seen["media"]) == 1
+
+
+def test_a_list_without_the_choice_is_closed_again(wisp: CoProcess, screen: Screen) -> None:
+    with world("gtk4", screen.environment) as window:
+        refused = wisp.attempt("set_value", target="Fruit", value="Melon")
+        wisp("computer_click", target="Count")
+        happened = window.since(1.0)
+    assert (refused["ok"], happened) == (False, ["count 1"])
