@@ -136,8 +136,9 @@ class _Before:
         return replace(asked, evidence=(*asked.evidence, *closed, *self._saved(proving, after)))
 
     def is_to_close(self, proving: Proving, found: Sequence[Fact], after: Sequence[Window]) -> bool:
-        """Return whether a dialog from which a file was saved is still to close."""
-        return first(FileSaved, found) is not None and proving.may_answer(self.meant) and self.is_there(after)
+        """Return whether a dialog from which a file was saved is still to close, or a title to tell of the file."""
+        is_asking = proving.may_answer(self.meant) and self.is_there(after)
+        return first(FileSaved, found) is not None and (is_asking or self.titles.left_s() > 0)
 
     def _has_closed(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
         """Return whether what a control closes, as its whole effect, is closed: a part of a page, or a window."""

@@ -101,14 +101,14 @@ class Phrasebook:
         return came or str(table["unseen" if any(one.is_unverifiable for one in outcomes) else "done"])
 
     def _saved(self, step: PlannedCall, outcome: StepOutcome) -> str:
-        """Return where a file was saved: it was seen, its window's new title tells, or else only the dialog knew."""
+        """Return where a file was saved: its window's new title tells, or it was seen, or else only the dialog knew."""
         table, what = self.table("save"), self._what(step)
-        if file := outcome.get(FileSaved):
-            return str(table["written"]).format(path=file.path)
         _, is_placed, name = step.what.strip("“”").rpartition("/")
         changes = (one for one in outcome.facts if isinstance(one, WindowChanged) and one.event is WindowEvent.RENAMED)
         if title := next((one.title.lstrip("*") for one in changes if name in one.title), ""):
             return str(table["seen"]).format(what=what, title=title)
+        if file := outcome.get(FileSaved):
+            return str(table["written"]).format(path=file.path)
         return str(table["placed" if is_placed else "unplaced"]).format(what=what)
 
     def came_of(self, step: PlannedCall, outcome: StepOutcome) -> str:
