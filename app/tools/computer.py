@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from app.base.clipping import clip_end, clip_line
@@ -16,7 +16,7 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
-from app.protocol.call import JsonValue, ToolCall, ToolResult, barred
+from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult, barred
 from app.protocol.spec import Effect, Gesture, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.tools import acts, windows
 from app.tools.acts import ELEMENT, Act, ActInSteps
@@ -38,6 +38,7 @@ _STEP_S = 0.05
 _TITLE_CHARS = 80
 _SCREEN = "screen"
 _OPEN, _OPENED = "open", "opened"
+_PROOF, _CONFIRMED = "proof", "confirmed"
 
 
 async def _wait(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -82,12 +83,41 @@ async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelS
 
     Each target is looked for when its turn comes. Only the last action is told in full, because what came up before may
     be gone. If one fails, the result is not ok and says which were done, which were not, and what came up meanwhile. A
-    model that gets no picture unasked sees one at the end only if the call gives `picture`.
+    picture of the end comes only if the call asks for it, or if words do not tell what came of an action.
     """
     actions = _actions(call)
     before = {window.ref for window in controller.backend.windows.all()}
+    done, stopped = await _carry_out(controller, actions, admit)
+    is_shown = call.has("picture") or (sight.shows_unasked and not (stopped is None and all(map(_is_told, done))))
+    if done and not is_shown:
+        done[-1] = await with_changed_part(controller, done[-1], sight)
+    share = max(_ECHO_CHARS // len(actions), _LEAST_CHARS)
+    lines = [f"{number}. {clip_end(one.llm_brief or one.llm_echo, share)}" for number, one in enumerate(done, 1)]
+    facts = [fact for result in done for fact in result.facts]
+    if stopped:
+        name, failure = stopped
+        lines.append(f"{name} {failure}")
+        lines += [f"Actions {len(lines) + 1} to {len(actions)} were not run."] if len(lines) < len(actions) else []
+        lines += [fact.said for fact in await _came_up(controller, before)]
+        facts += (*failure.facts, failure.why)
+    else:
+        lines[-1] = f"{len(done)}. {done[-1].llm_echo}"
+    answer = ToolResult(True, call.name, {}, "\n".join(lines))
+    if is_shown and sight.takes_pictures():
+        answer = shown(call, await _seen(controller, call.text("picture"), sight.budget), answer.llm_echo)
+    payload: dict[str, JsonValue] = {**answer.payload, "done": len(done), "of": len(actions), "lines": list(lines)}
+    payload[_OPENED] = [result.payload["name"] for result in done if result.event == _OPEN]
+    if stopped:
+        payload |= {"tag": call.name, "reason": lines[len(done)]}
+        return replace(answer, ok=False, event="tool_error", payload=payload, facts=tuple(facts))
+    return replace(answer, payload=payload | _proof(done[-1]), facts=tuple(facts))
+
+
+async def _carry_out(
+    controller: DesktopController, actions: Sequence[tuple[ToolCall, ...]], admit: Admit
+) -> tuple[list[ToolResult], tuple[str, WispError] | None]:
+    """Return the results of the actions up to the first that fails, and what is said of that one, with its error."""
     done: list[ToolResult] = []
-    stopped: tuple[str, WispError] | None = None
     for number, steps in enumerate(actions, 1):
         try:
             for step in steps:
@@ -97,23 +127,18 @@ async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelS
                 name = f"{number}. {step.name} failed:"
                 result = await ACTIONS[step.name](controller, step, admit)
         except (ToolMisuse, ToolFailed) as error:  # because the model must also read what was done before the failure
-            stopped = name, error
-            break
+            return done, (name, error)
         done.append(result)
-    share = max(_ECHO_CHARS // len(actions), _LEAST_CHARS)
-    told = [f"{number}. {clip_end(one.llm_brief or one.llm_echo, share)}" for number, one in enumerate(done, 1)]
-    facts = [fact for result in done for fact in result.facts]
-    if stopped:
-        name, failure = stopped
-        told.append(f"{name} {failure}")
-        told += [f"Actions {len(told) + 1} to {len(actions)} were not run."] if len(told) < len(actions) else []
-        told += [fact.said for fact in await _came_up(controller, before)]
-        facts += (*failure.facts, failure.why)
-    else:
-        told[-1] = f"{len(done)}. {done[-1].llm_echo}"
-    answer = await _answer(controller, call, sight, (told, len(done), len(actions)))
-    opened = [result.payload["name"] for result in done if result.event == _OPEN]
-    return replace(answer, payload={**answer.payload, _OPENED: opened}, facts=tuple(facts))
+    return done, None
+
+
+def _is_told(result: ToolResult) -> bool:
+    """Return whether words tell what came of an action."""
+    return _proof(result).get(_PROOF, _CONFIRMED) == _CONFIRMED and CHANGED_PART not in result.payload
+
+
+def _proof(result: ToolResult) -> dict[str, JsonValue]:
+    return {_PROOF: result.payload[_PROOF]} if _PROOF in result.payload else {}
 
 
 async def _came_up(controller: DesktopController, before: Collection[str]) -> tuple[Fact, ...]:
@@ -145,20 +170,6 @@ def steps_of(call: ToolCall, action: JsonValue) -> tuple[ToolCall, ...]:
         return (step,)
     text = {"text": given.pop("text", "")}
     return (ToolCall(call.id, "click", given | {acts.VALUE: ""}), ToolCall(call.id, do, text))
-
-
-async def _answer(
-    controller: DesktopController, call: ToolCall, sight: ModelSight, outcome: tuple[list[str], int, int]
-) -> ToolResult:
-    lines, done, count = outcome
-    answer = ToolResult(True, call.name, {}, "\n".join(lines))
-    if sight.shows_unasked or (call.has("picture") and sight.takes_pictures()):
-        answer = shown(call, await _seen(controller, call.text("picture"), sight.budget), answer.llm_echo)
-    payload: dict[str, JsonValue] = {**answer.payload, "done": done, "of": count, "lines": list(lines)}
-    if done < count:
-        payload |= {"tag": call.name, "reason": lines[done]}
-        return replace(answer, ok=False, event="tool_error", payload=payload)
-    return replace(answer, payload=payload)
 
 
 async def _seen(controller: DesktopController, picture: str, budget: PictureBudget) -> Capture:
@@ -389,11 +400,11 @@ COMPUTER = Family(
         ),
         ToolSpec(
             "computer_batch",
-            "Do several actions in order, and see the window at the end; it stops at the first that fails. Each place "
-            "is looked for when its turn comes, so a step may use what the one before opens.",
+            "Do several actions in order, up to the first that fails. Each place is looked for when its turn comes, so "
+            "an action may use what the one before opens; type with a target goes into that field.",
             Effect.DESKTOP,
             Computer.batch,
-            attrs=(Param("picture", description="what to see at the end", choices=("window", _SCREEN)),),
+            attrs=(Param("picture", description="see this at the end, too", choices=("window", _SCREEN)),),
             children=(
                 Param(
                     "action",
