@@ -241,6 +241,7 @@ class Calls:
             self._turn.evidence.is_refused = True
         if call is None or spec is None or result.payload.get("denied"):
             return
+        self._turn.evidence.has_acted = self._turn.evidence.has_acted or not spec.voiced
         self._turn.evidence.note(spec.effects_of(call), result)
         if self.audit:
             await note_outcome(self.audit, execution, spec, self._turn.id)

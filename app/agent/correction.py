@@ -13,17 +13,20 @@ from app.protocol.dialects.api import Dialect, Pacing
 from app.protocol.dialects.xml import finished, read_xml
 from app.protocol.spec import ToolSpec
 
+_MOST_CHARS = 300
+
 
 def how_to_write(block: Block | None, dialect: Dialect, specs: Sequence[ToolSpec], *, is_shown: bool = True) -> str:
     """Return one line that says how to write the call in this dialect; "" if its tool does not exist.
 
-    If the arguments do not fit the tool, or are not to be shown, the line is the tool's own example.
+    If the arguments do not fit the tool, are long, or are not to be shown, the line is the tool's own example.
     """
     spec = next((one for one in specs if block and block.name in (one.name, *one.aliases)), None)
     if block is None or spec is None:
         return ""
     call = _call(spec, block) if is_shown and (block.attrs or block.children or block.body) else None
-    call = call or _example(spec)
+    if call is None or sum(len(str(value)) for value in call.arguments.values()) > _MOST_CHARS:
+        call = _example(spec)
     if call is None:
         return ""
     if dialect.pacing is Pacing.WHOLE_MESSAGE:

@@ -366,7 +366,10 @@ class ModelPass:
         if unread is None or not (unread.is_certain or self._may_nudge()):
             return
         self.unread_call = unread.name if unread.is_certain else ""
-        self.hint = told("unread_call", name=unread.name, how=self._how(unread.meant))
+        if unread.is_certain and not unread.is_disguised:
+            self.hint = told("unread_call", name=unread.name, how=self._how(unread.meant))
+        else:  # A call that the model may have advised against is not written out for it.
+            self.hint = told("quoted_call")
 
     def _may_nudge(self) -> bool:
         """Return whether the model may be told of what is perhaps no fault, which is done once a turn."""
@@ -410,7 +413,7 @@ class ModelPass:
         if is_alone or self._turn.quoted_in in (0, passes) or passes - self._turn.quoted_in > 1:
             self._turn.quoted_in = passes
             self._calls.complain(block.name, told("quoted_call"))
-            self.hint = self._how(block, is_shown=False)
+            self.hint = self._how(block, is_shown=False) if is_alone else ""
 
     def _heard(self, answer: Answer) -> None:
         spec = self._parts.registry.find(answer.tool)

@@ -40,11 +40,13 @@ _WIDE = str.maketrans("＜＞／＝＂＇", "<>/=\"'")
 class UnreadCall:
     """A call that did not run. `name` is the tool as the model wrote it; `meant` is the call with the tool and the
     arguments that it probably means, None if no tool is like it. Only if `is_certain`, it can be nothing but a call.
+    `is_disguised`: it is a call of Wisp's own in code marks or with other signs, as one writes what shall not run.
     """
 
     name: str
     meant: Block | None
     is_certain: bool = True
+    is_disguised: bool = False
 
 
 def unread_call(text: str, specs: Sequence[ToolSpec]) -> UnreadCall | None:
@@ -72,7 +74,7 @@ def meant_by(block: Block, specs: Sequence[ToolSpec]) -> Block | None:
         name = f"{name}_{attrs.pop('action')}"
     candidates = (name, *TOOLS.get(name.lower(), ()))
     spec = known.get(next((one for one in candidates if one in known), nearest(name, known)))
-    if spec is None:
+    if spec is None or not name.isascii():  # because letters that only look alike are no slip of a model
         return None
     children = tuple(replace(child, name=argument_of(child.name, spec)) for child in block.children)
     attrs = {argument_of(key, spec): value for key, value in attrs.items()}
@@ -112,7 +114,7 @@ def _disguised(text: str, plain: str, specs: Sequence[ToolSpec]) -> UnreadCall |
     if not blocks:
         return None
     said = "".join(event.text for event in events if isinstance(event, Text))
-    return UnreadCall(blocks[-1].name, meant_by(blocks[-1], specs), not said.strip())
+    return UnreadCall(blocks[-1].name, None, not said.strip(), is_disguised=True)
 
 
 def _last_markup(plain: str, specs: Sequence[ToolSpec]) -> UnreadCall | None:
