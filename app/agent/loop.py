@@ -273,9 +273,12 @@ class Loop:
     def _outcome_of(self, turn: Turn, words: str, *, is_declared: bool = False) -> Outcome:
         """Return the outcome of a turn that ends with these words. A question to the person waits for the answer.
 
-        Only an unattended turn needs proof, because a person sees the result, and may have wanted words alone.
+        Only an unattended turn needs proof: a person sees the result, and may have wanted words alone. A provider
+        that follows a plan has computed the answer that it declares, so that its words alone may be all that was asked.
         """
         proven = turn.evidence.outcome_of(words, is_declared=is_declared)
+        if proven is Outcome.ANSWERED and is_declared and self._parts.follows_plan:
+            proven = Outcome.FINISHED
         if asks_person(words, has_worked=proven is Outcome.FINISHED and not turn.evidence.has_only_looked):
             return Outcome.WAITING
         return Outcome.FINISHED if self._parts.attended else proven
