@@ -41,5 +41,5 @@ async def test_a_client_calculates_and_writes_a_note(tmp_path: Path, monkeypatch
         await _do(client, "computer_key", keys="ctrl+s")
         await _do(client, "computer_type", text=str(note))
         saved = _facts(await _do(client, "computer_key", keys="Return"))
-        assert saved["WindowChanged"]["title"].startswith(str(note)), saved
+        assert saved["FileSaved"]["path"] == str(note), saved
     assert note.read_text(encoding="utf-8").rstrip("\n") == _TEXT

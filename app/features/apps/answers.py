@@ -341,7 +341,7 @@ class SurfaceAnswers:
         verdict = self._parts.policy.decide(call, spec, (), Trust(tainted_by=(_TAINT,)))
         refusal = ""
         if verdict.decision is Decision.DENY:
-            refusal = f"{verdict.sentence or _says('denied')} {verdict.hint}".rstrip()
+            refusal = verdict.sentence or _says("denied")
         elif verdict.decision is Decision.ASK or spec in (LINK, PASS_ON):
             refusal = await self._asked(wish, call, verdict, covered)
         if spec is not ASK_AI or refusal:
