@@ -239,7 +239,11 @@ class Calls:
         result = execution.result
         if result.payload.get("denied"):
             self._turn.evidence.is_refused = True
-        if call is None or spec is None or result.payload.get("denied"):
+        if result.payload.get("denied"):
+            return
+        if call is None or spec is None:
+            if not self._turn.evidence.has_acted:  # nothing but calls that cannot run is no finished task
+                self._turn.evidence.note({Effect.DESKTOP}, result)
             return
         self._turn.evidence.has_acted = self._turn.evidence.has_acted or not spec.voiced
         self._turn.evidence.note(spec.effects_of(call), result)

@@ -193,7 +193,7 @@ def asks_person(text: str, *, has_worked: bool) -> bool:
     if not plain.endswith(_QUESTION_MARKS):
         return False
     last = _SENTENCE_END.split(plain)[-1]
-    return not (_asked("polite").search(last) or (has_worked and _asked("offers").search(last)))
+    return not (_asked("polite").search(last) or (has_worked and _asked("offers").match(last.strip())))
 
 
 @cache
@@ -201,10 +201,15 @@ def _asked(name: str) -> re.Pattern[str]:
     return re.compile(_any_of(resources.table("prompts/asking.toml", dict[str, list[str]])[name]), re.IGNORECASE)
 
 
-def admits_failure(text: str, *, is_own: bool = False) -> bool:
-    """Return whether a reply ends by saying that something did not work; if `is_own`, that the model could not."""
+def admits_failure(text: str, *, is_own: bool = False, sentences: int = 2) -> bool:
+    """Return whether the last sentences of a reply say that something did not work; if `is_own`, that the model could
+    not.
+    """
     plain = text.replace("\u2019", "'").strip()
-    return _admissions("own" if is_own else "phrases").search(" ".join(_SENTENCE_END.split(plain)[-2:])) is not None
+    return (
+        _admissions("own" if is_own else "phrases").search(" ".join(_SENTENCE_END.split(plain)[-sentences:]))
+        is not None
+    )
 
 
 @cache

@@ -70,11 +70,14 @@ class Evidence:
             return Outcome.WAITING
         if not self.has_acted:
             return Outcome.ANSWERED
+        if not is_declared and admits_failure(words, is_own=True, sentences=1):
+            return Outcome.FAILED
         if self.in_doubt and admits_failure(words, is_own=is_declared):
             return Outcome.FAILED
         if self.has_only_looked and admits_failure(words, is_own=is_declared or not self.saw_nothing):
             return Outcome.FAILED
-        return Outcome.UNVERIFIED if self.in_vain and not self.has_looked else Outcome.FINISHED
+        is_in_vain = self.saw_nothing if self.has_only_looked else self.in_vain and not self.has_looked
+        return Outcome.UNVERIFIED if is_in_vain else Outcome.FINISHED
 
 
 WARN_AT = 3

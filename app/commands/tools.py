@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from app.base import output
 from app.protocol import docs
+from app.protocol.dialects.batch import json_docs
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.spec import ToolSpec
 
@@ -41,7 +42,7 @@ def registered() -> Sequence[ToolSpec]:
 
 
 def _in_full(name: str, specs: Sequence[ToolSpec]) -> str:
-    return (docs.xml if name == "xml" else docs.batch)(specs)
+    return (docs.xml if name == "xml" else json_docs)(specs)
 
 
 def _taught(name: str, specs: Sequence[ToolSpec]) -> str:

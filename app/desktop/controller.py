@@ -605,7 +605,9 @@ class DesktopController:
         if target.name:
             return await self.resolver.at_name(target.name, is_field=target.is_field)
         if target.spot is None:
-            raise ToolMisuse('Where? Give x and y, a ref, or a target by its visible name, as in target="Save".')
+            raise ToolMisuse(
+                'Where? Give a target by its visible name, such as "Save", or a place that the tool takes.'
+            )
         return Aim(self.screen_capture.resolve(target.spot), "point")
 
     async def _scroll_to(self, aim: Aim) -> Aim:

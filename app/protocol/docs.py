@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
@@ -91,7 +90,7 @@ def families(specs: Sequence[ToolSpec], detail: Detail, *, has_bodies: bool = Fa
     return "\n".join([_FAMILIES, *lines]) if lines else ""
 
 
-_USUAL = RareFamily("usual", "what many tasks need")
+_USUAL = RareFamily("without a family", "what many tasks need")
 
 
 def _needed(spec: ToolSpec, *, has_bodies: bool) -> str:
@@ -105,10 +104,10 @@ def _arguments(spec: ToolSpec) -> str:
     return f" ({', '.join(names)})" if names else ""
 
 
-def batch(specs: Sequence[ToolSpec]) -> str:
-    """Return the docs of the tools with JSON arguments, each argument described once."""
+def batch(specs: Sequence[ToolSpec], example: Callable[[ToolSpec], str]) -> str:
+    """Return the docs of the tools with JSON arguments, each argument described once. `example` writes a call."""
     known: set[Param] = set()
-    return "\n\n".join(_batch_tool(spec, known) for spec in specs)
+    return "\n\n".join(_batch_tool(spec, known, example(spec)) for spec in specs)
 
 
 def purpose(spec: ToolSpec) -> str:
@@ -138,29 +137,8 @@ def _xml_tool(spec: ToolSpec, known: set[Param]) -> str:
     return "\n".join([*lines, *spec.examples])
 
 
-def _batch_tool(spec: ToolSpec, known: set[Param]) -> str:
-    listed = _listed("args", spec.taught, known)
-    return "\n".join([f"### {spec.name}", spec.description, *listed, *_batch_example(spec)])
-
-
-def _batch_example(spec: ToolSpec) -> list[str]:
-    required = {param.name: _sample(param) for param in spec.params if param.required or param is spec.body}
-    return [json.dumps({"name": spec.name, "args": required}, ensure_ascii=False)]
-
-
-def _sample(param: Param) -> object:
-    if param.many or param.kind is ValueType.LIST:
-        return []
-    if param.attrs or param.kind is ValueType.OBJECT:
-        return {}
-    if param.choices:
-        return param.choices[0]
-    samples: dict[ValueType, object] = {
-        ValueType.INTEGER: int(param.minimum or 1),
-        ValueType.NUMBER: 1.5,
-        ValueType.FLAG: True,
-    }
-    return samples.get(param.kind, "…")
+def _batch_tool(spec: ToolSpec, known: set[Param], example: str) -> str:
+    return "\n".join([f"### {spec.name}", spec.description, *_listed("args", spec.taught, known), example])
 
 
 def _listed(title: str, params: Sequence[Param], known: set[Param]) -> list[str]:

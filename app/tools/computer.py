@@ -8,7 +8,7 @@ from functools import partial
 
 from app.base.clipping import clip_end, clip_line
 from app.base.errors import ToolFailed, ToolMisuse, WispError
-from app.base.facts import Fact, said
+from app.base.facts import DialogAsks, Fact, first, said
 from app.base.values import replace
 from app.desktop.backends import Button
 from app.desktop.capture import Capture, PictureBudget, bounds_of
@@ -33,7 +33,7 @@ from app.tools.pictures import (
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _MOST = 40
-_ECHO_CHARS, _LEAST_CHARS = 1300, 160
+_ECHO_CHARS, _LEAST_CHARS = 1200, 30
 _STEP_S = 0.05
 _TITLE_CHARS = 80
 _SCREEN = "screen"
@@ -76,6 +76,7 @@ ACTIONS: Mapping[str, ActInSteps] = {
 _WRITTEN_AS = {("set_value", "text"): "value", (_OPEN, "target"): "name"}
 """What an argument of a batch action is called in the tool that does the action."""
 _PLACES = ("target", "ref", "x", "y")
+_BLIND = ("key", "type")
 
 
 async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelSight, admit: Admit) -> ToolResult:
@@ -97,7 +98,8 @@ async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelS
     if stopped:
         name, failure = stopped
         lines.append(f"{name} {failure}")
-        lines += [f"Actions {len(lines) + 1} to {len(actions)} were not run."] if len(lines) < len(actions) else []
+        left = len(actions) - len(lines)
+        lines += [f"The {left} after it were not run." if left > 1 else "The one after it was not run."] if left else []
         lines += [fact.said for fact in await _came_up(controller, before)]
         facts += (*failure.facts, failure.why)
     else:
@@ -122,6 +124,7 @@ async def _carry_out(
         try:
             for step in steps:
                 name = f"{number}. {step.name} was not run."
+                _check_asked(step, done)
                 if refusal := await admit(step):
                     raise barred(refusal)
                 name = f"{number}. {step.name} failed:"
@@ -130,6 +133,16 @@ async def _carry_out(
             return done, (name, error)
         done.append(result)
     return done, None
+
+
+def _check_asked(step: ToolCall, done: Sequence[ToolResult]) -> None:
+    """Raise ToolFailed if the action before opened a question, and this step has no place of its own.
+
+    A key or a text that was meant for another window would answer the question.
+    """
+    asked = first(DialogAsks, done[-1].facts) if done else None
+    if asked and asked.text and step.name in _BLIND:
+        raise ToolFailed(f"{asked.said} Answer it by one of its buttons.")
 
 
 def _is_told(result: ToolResult) -> bool:

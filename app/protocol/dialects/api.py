@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
+from app.base.facts import Failed, first
 from app.base.values import dataclass
 from app.protocol import docs
 from app.protocol.call import INTRODUCED, Block, JsonValue, ToolCall, ToolResult
@@ -78,7 +79,8 @@ def introduced(answer: Answer) -> tuple[str, ...]:
 class Introductions:
     """Adds the full docs of a tool to an answer if the prompt described that tool by one line only.
 
-    The docs come with the answer to the tool's first call, to each call that fails, and to a call that asks for them.
+    The docs come with the answer to the tool's first call, to each that was wrongly written, and to one that asks for
+    them.
     """
 
     def __init__(self, write: Callable[[Sequence[ToolSpec]], str]) -> None:
@@ -98,11 +100,9 @@ class Introductions:
     def due(self, answer: Answer) -> tuple[str, ...]:
         """Return the docs that this answer must carry, or () if it needs none."""
         names = [name for name in introduced(answer) if name in self._specs]
-        if (
-            not answer.toolset
-            and answer.tool in self._by_line
-            and not (answer.result.ok and answer.tool in self._given)
-        ):
+        why = first(Failed, answer.result.facts)
+        is_new = answer.tool not in self._given or (why is not None and why.is_for_model)
+        if not answer.toolset and answer.tool in self._by_line and is_new and answer.tool not in names:
             names.append(answer.tool)
         self._given.update(names)
         return tuple(f"{INTRODUCES.format(name=name)}\n{self._write((self._specs[name],))}" for name in names)

@@ -10,7 +10,9 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from app.base import ids
+from app.base.errors import ToolMisuse
 from app.protocol import docs, payload
+from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects import tags
 from app.protocol.dialects.api import Answer, DialectReader, Pacing, TextDialect
@@ -18,6 +20,7 @@ from app.protocol.dialects.markdown import Markdown
 from app.protocol.dialects.prose import Prose, ProseTag, invented, is_text_meant, thinking
 from app.protocol.dialects.stream import Over, ReaderState, StreamReader, UnreadText
 from app.protocol.dialects.tags import Tag, TagForm
+from app.protocol.dialects.xml import finished, read_xml
 from app.protocol.message import (
     Author,
     BatchClosed,
@@ -360,12 +363,26 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 _EXACT = TagForm(lambda _attribute: False, is_call=False)
 
 
+def json_docs(specs: Sequence[ToolSpec]) -> str:
+    """Return the docs of the tools with JSON arguments. A tool's example is its first one, written as JSON."""
+    return docs.batch(specs, _example)
+
+
+def _example(spec: ToolSpec) -> str:
+    blocks = finished(read_xml([spec]), spec.examples[0]) if spec.examples else []
+    try:
+        given = to_call(spec, blocks[0]).arguments if blocks else {}
+    except ToolMisuse:  # because a tool of another package may have a wrong example
+        given = {}
+    return json.dumps({"name": spec.name, "args": dict(given)}, ensure_ascii=False)
+
+
 class BatchDialect(TextDialect):
     """The JSON batch dialect."""
 
     name = "batch"
     pacing = Pacing.ONE_BATCH
-    document = staticmethod(docs.batch)
+    document = staticmethod(json_docs)
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
         """Return a reader that accepts unknown tool names, so that the other calls of the batch still run.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
-from app.protocol.dialects.batch import write_batch
+from app.protocol.dialects.batch import json_docs, write_batch
 from app.protocol.dialects.tags import ELSEWHERE
 from app.protocol.dialects.xml import read_xml
 from app.protocol.message import (
@@ -49,7 +49,7 @@ class NativeDialect:
     def __init__(self, guide: str = "", detail: docs.Detail = docs.EVERYTHING) -> None:
         self._guide = guide
         self._detail = detail
-        self._introductions = Introductions(docs.batch)
+        self._introductions = Introductions(json_docs)
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:
         return f"{self._guide.strip()}\n\n{docs.families(specs, self._detail)}".strip() + "\n"

@@ -11,6 +11,7 @@ from app.agent.policy import Mode
 from app.agent.turn import Evidence
 from app.protocol import docs
 from app.protocol.call import Media, ToolResult
+from app.protocol.dialects.batch import json_docs
 from app.protocol.spec import Effect
 from app.providers.api import NativeCallDelta, NativeCallStarted, Stopped, TextDelta
 from app.tools.conversation import SAY
@@ -32,6 +33,9 @@ CASES = [
     ([(ACT, result("suspected no-op"))], "Saved.", Outcome.UNVERIFIED),
     ([(ACT, result("suspected no-op")), (LOOK, result())], "The file is there.", Outcome.FINISHED),
     ([(ACT, result("unverifiable")), (LOOK, result())], "I clicked it, but nothing was saved.", Outcome.FAILED),
+    ([(ACT, result("confirmed"))], "It is open. I could not find the button.", Outcome.FAILED),
+    ([(ACT, result("confirmed"))], "I could not find it at first. Now it is open.", Outcome.FINISHED),
+    ([(LOOK, result(ok=False))], "I have read it.", Outcome.UNVERIFIED),
     ([(LOOK, result())], "I looked, but I couldn\u2019t do it.", Outcome.FAILED),
     ([(LOOK, result(ok=False)), (LOOK, result())], "It is there; it was not on the first page.", Outcome.FINISHED),
 ]
@@ -97,7 +101,7 @@ async def test_what_may_be_said_next_comes_with_the_end_of_the_turn(tmp_path: Pa
 
 
 def test_what_only_the_offline_provider_gives_is_in_no_docs() -> None:
-    assert [name for name in (docs.xml, docs.batch) if "offers" in name(SAY.tools)] == []
+    assert [name for name in (docs.xml, json_docs) if "offers" in name(SAY.tools)] == []
     assert not any("offers" in str(docs.of_tool(spec)) for spec in SAY.tools)
 
 

@@ -304,9 +304,8 @@ async def test_three_refusals_in_a_row_end_the_turn_after_one_last_pass_for_word
 async def test_a_turn_that_is_ended_by_refusals_without_a_word_says_so(tmp_path: Path) -> None:
     runs = [f'<run command="{number}"/>' for number in range(4)]
     stage = Stage(tmp_path, *runs, "never asked", attended=False)
-    assert await stage.send() == TurnEnded(
-        "turn1", Outcome.WAITING, "Three calls in a row were refused, so I stopped. Tell me what to do instead."
-    )
+    ended = await stage.send()
+    assert (ended.outcome, "refused" in ended.text) == (Outcome.WAITING, True)
 
 
 async def test_a_call_that_works_breaks_the_row_of_refusals(tmp_path: Path) -> None:

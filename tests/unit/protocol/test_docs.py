@@ -16,8 +16,10 @@ from app.base import paths
 from app.base.geometry import Size
 from app.commands import tools as command
 from app.protocol import docs
-from app.protocol.call import ToolResult
+from app.protocol.arguments import to_call
+from app.protocol.call import Block, ToolResult, tool_error
 from app.protocol.dialects.api import Answer, Dialect
+from app.protocol.dialects.batch import json_docs
 from app.protocol.dialects.choose import NAMES, by_name, shortest
 from app.protocol.message import ResultPart
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType, unbound
@@ -40,7 +42,7 @@ def test_children_tell_their_attributes_and_whether_they_repeat() -> None:
 
 
 def test_the_batch_example_is_valid_json() -> None:
-    assert json.loads(docs.batch((READ,)).splitlines()[-1]) == {"name": "read_file", "args": {"path": "…"}}
+    assert json.loads(json_docs((READ,)).splitlines()[-1]) == {"name": "read_file", "args": {"path": "a.txt"}}
 
 
 def test_a_schema_keeps_types_bounds_and_nested_objects() -> None:
@@ -177,14 +179,13 @@ def test_every_tool_that_is_declared_in_full_exists() -> None:
     assert [name for name in names if registry().find(name) is None] == []
 
 
-def _answered(dialect: Dialect, *, ok: bool = True, toolset: str = "") -> str:
-    result = ToolResult(ok, "zoom", {}, "Done.")
+def _answered(dialect: Dialect, result: ToolResult = ToolResult(True, "zoom", {}, "Done."), toolset: str = "") -> str:  # noqa: B008
     [part] = dialect.answer([Answer("c1", "zoom", result, toolset=toolset)]).parts
     assert isinstance(part, ResultPart)
     return part.text
 
 
-def test_the_docs_of_a_tool_declared_by_a_line_come_with_its_first_answer_and_with_every_failure() -> None:
+def test_the_docs_of_a_tool_declared_by_a_line_come_with_its_first_answer_and_where_it_was_wrongly_written() -> None:
     dialect = by_name("native")
     dialect.schemas(registry().specs)
     assert _answered(dialect, toolset="computer") == "Done."
@@ -192,4 +193,12 @@ def test_the_docs_of_a_tool_declared_by_a_line_come_with_its_first_answer_and_wi
     assert "### zoom" in first
     assert "region" in first
     assert _answered(dialect) == "Done."
-    assert _answered(dialect, ok=False) == first
+    assert "### zoom" not in _answered(dialect, tool_error("zoom", "There is no capture."))
+    assert "### zoom" in _answered(dialect, tool_error("zoom", "zoom needs region.", for_model=True))
+
+
+def test_the_example_of_a_json_call_can_run() -> None:
+    for spec in registry().specs:
+        written = json.loads(json_docs((spec,)).splitlines()[-1])
+        if spec.examples:
+            assert to_call(spec, Block("c1", spec.name, args=written["args"])).name == spec.name
