@@ -275,7 +275,7 @@ class TurnPrinter:
         if event.payload.get("dry_run"):
             self._line(told if self._prefix else f"  {told}")
         else:
-            self._line(f"  {'✗' if has_failed(event) else '✓'} {told}")
+            self._line(f"  {'✗' if has_failed(event) else '✓'} {told}" if told else "")
         if asks := _keep_or_put_back(event, self._translated):
             self._line(asks)
 
