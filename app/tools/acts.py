@@ -14,7 +14,7 @@ from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
 from app.base.values import replace
 from app.desktop import verification
-from app.desktop.accessibility.constants import COMBO_BOX, VALUES
+from app.desktop.accessibility.constants import COMBO_BOX, TOGGLE_BUTTON, VALUES
 from app.desktop.accessibility.outline import LINE_BREAK, is_preview, takes_value
 from app.desktop.backends import Button, KeyboardMoved, Press, Window, pointer_at
 from app.desktop.capture import bounds_of
@@ -166,7 +166,10 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
 
 def _standing(controller: DesktopController, pressed: Element | None) -> Standing:
     return Standing(
-        lambda _: verification.of_click(controller.backend, pressed), controller.clock, controller.keeping_fields
+        lambda _: verification.of_click(controller.backend, pressed),
+        controller.clock,
+        controller.keeping_fields,
+        springs=pressed is not None and pressed.role == TOGGLE_BUTTON,
     )
 
 
