@@ -268,3 +268,13 @@ def test_a_key_of_a_calculator_tells_what_it_shows_and_a_tool_tip_that_fades_pro
     assert eventually(lambda: _has_tip(screen))
     dead = wisp("computer_key", keys="F9")
     assert (dead["payload"]["proof"] != "confirmed", "Gone" in dead["echo"]) == (True, False), dead["echo"]
+
+
+@pytest.mark.long
+def test_a_row_of_a_list_is_clicked_by_a_press(wisp: CoProcess, screen: Screen) -> None:
+    command = ["zenity", "--list", "--title=Fruit", "--column=Name", "Apple", "Pear"]
+    with subprocess.Popen(command, env=screen.environment, stdout=subprocess.DEVNULL) as listing:
+        wisp("wait_for", text="Pear")
+        pressed = wisp("press", target="Pear")
+        listing.kill()
+    assert (pressed["payload"]["proof"], '"Pear" is now selected' in pressed["echo"]) == ("confirmed", True)
