@@ -171,6 +171,8 @@ class StateNow(Fact):
 
     @property
     def said(self) -> str:
+        if self.state in ("sensitive", "enabled"):
+            return f"{self.control.said} {'can be used' if self.is_on else 'is greyed'} now."
         return f"{self.control.said} is {'now' if self.is_on else 'no longer'} {self.state}."
 
 

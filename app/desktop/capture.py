@@ -49,7 +49,7 @@ class Capture:
     """A picture of a part of the screen. `cursor` is in picture pixels, None if the pointer is elsewhere.
 
     `taken` is the time on the desktop's clock, in seconds. `frame` holds the original pixels, 8 MB for a large screen,
-    so only the newest captures keep it.
+    so only the newest captures keep it. `window` is the ref of the window that it shows; "" for a part of the screen.
     """
 
     id: str
@@ -60,6 +60,7 @@ class Capture:
     taken: float
     label: str
     frame: Frame | None = field(repr=False, compare=False)
+    window: str = ""
 
     @property
     def pixels(self) -> Frame:

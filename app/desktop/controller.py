@@ -390,20 +390,26 @@ class DesktopController:
         if not self._pixels.may_tell(window, settled.changed):
             return settled, told
         settled = await watch.settle(_TILL_QUIET)
-        first, last, changed = self._without_pointer(watch.before, settled, pointer_was)
+        tips = [one.area for one in (*before.shown, *self.backend.windows.shown()) if one.is_tip]
+        first, last, changed = self._without(tips, watch.before, settled, pointer_was)
         seen: tuple[Fact, ...] = ()
         with suppress(ToolFailed):  # because the act was carried out, whatever can be read of it
             seen = await self._pixels.of(window, first, last, changed, before.where)
         return settled, told.with_evidence(*seen) if seen else told
 
-    def _without_pointer(
-        self, before: Frame, settled: Settled, pointer_was: Point | None
+    def _without(
+        self, tips: Sequence[Rect], before: Frame, settled: Settled, pointer_was: Point | None
     ) -> tuple[Frame, Frame, Sequence[Rect]]:
-        """Return the frames before and after, and the changed areas, with black where the pointer was drawn in one."""
-        now = self.backend.pointer.position()
-        if not (self.backend.shows_pointer and now and self.backend.shows_pointer(now)):
+        """Return the frames before and after, and the changed areas, with black where a tool tip lay in one.
+
+        Also where the pointer was drawn in one.
+        """
+        now, hidden = self.backend.pointer.position(), list(tips)
+        if self.backend.shows_pointer and now and self.backend.shows_pointer(now):
+            hidden += [_around(at) for at in (pointer_was, now) if at]
+        spots = [spot for area in hidden if (spot := area.overlap(before.area))]
+        if not spots:
             return before, settled.frame, settled.changed
-        spots = [spot for at in (pointer_was, now) if at and (spot := _around(at).overlap(before.area))]
         first, last = blackened(before, spots), blackened(settled.frame, spots)
         return first, last, changed_tiles(first, last)
 
@@ -482,18 +488,33 @@ class DesktopController:
                 lines = (*(line for line in lines if not isinstance(line, Came)), *told)
                 lists_new, unsaid = False, None
             elif not (window.is_popup and is_new):
-                unsaid = window.area
+                # GTK keeps the picture of a drag in a window beside the screen.
+                unsaid = window.area.overlap(self.backend.screen.extent())
         if lists_new and (new := await self._new_in(self.active_window() or meant, said)):
             others = [line for line in lines if not isinstance(line, Came)]
             lines = tuple(sorted([*others, new], key=_is_gone))
+        lines = tuple(await self._truly_gone(lines))
         if unsaid is None and not lines and seen.proof != "confirmed":
             unsaid = _part_of(self.active_window() or meant, seen.regions)
         return seen.with_changes(lines, unsaid)
 
     async def _new_in(self, window: Window, said: Changed) -> Came | None:
         """Return the new things in a window with their refs; None if they cannot be read."""
-        new = () if self._is_private(window) else await self.backend.accessibility.held(window, said.came)
+        held = () if self._is_private(window) else await self.backend.accessibility.held(window, said.came)
+        new = [one for one in held if (one.role, one.name) not in said.known]
         return came(new) if new else None
+
+    async def _truly_gone(self, lines: Sequence[Fact]) -> list[Fact]:
+        """Return the changes without what is called gone and still shows: only its object was made anew."""
+        gone, window = first(Went, lines), self.active_window()
+        if gone is None or window is None or self._is_private(window):
+            return list(lines)
+        shown = {(one.role, one.name) for one in await self.backend.accessibility.held(window)}
+        left = tuple(one for one in gone.things if (one.role, one.name) not in shown)
+        if left == gone.things:
+            return list(lines)
+        # Of those that are not named, nothing is known then.
+        return [*(line for line in lines if line is not gone), *([Went(left)] if left else [])]
 
     async def shows(self, window: Window) -> tuple[Fact, ...]:
         """Return what a new window or pop-up contains; () if it is private or not described."""

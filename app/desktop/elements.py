@@ -180,6 +180,7 @@ class Changed:
     `is_weak`: parts only went away, came back, or changed their states, as also happens when a dialog closes.
     `is_menu`: no more than a menu closed.
     `has_new_window`: the program has made a window, which may not be on the screen yet.
+    `came` are the keys of what is new; `known` are role and name of what was there before.
     """
 
     lines: tuple[Fact, ...] = ()
@@ -188,6 +189,7 @@ class Changed:
     has_new_window: bool = False
     is_menu: bool = False
     came: frozenset[tuple[str, str]] = frozenset()
+    known: frozenset[tuple[str, str]] = frozenset()
 
 
 class FollowedChanges(Protocol):

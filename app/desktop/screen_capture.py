@@ -82,12 +82,11 @@ class ScreenCapture:
         own = (
             await self._backend.windows.picture(window.ref) if covers and not self._backend.is_private(window) else None
         )
-        if not covers:
-            return await self.capture(area, label, budget)
-        label = f"{label}, which is covered by {covers}; use focus_window before you click in it"
-        if own is None:
-            return await self.capture(area, f"{label}. What covers it is in the picture", budget)
-        return await self._captured(own, label, budget)
+        if covers:
+            label = f"{label}, which is covered by {covers}; use focus_window before you click in it"
+        if covers and own is None:
+            label = f"{label}. What covers it is in the picture"
+        return await self._captured(own or await self.frame(area), label, budget, window=window.ref)
 
     def _covers(self, window: Window) -> str:
         """Return the titles of other programs' windows that hide parts of a window, or "" if there are none."""
@@ -100,7 +99,9 @@ class ScreenCapture:
                 above.append(repr(clip_line(other.title or other.app, _TITLE_CHARS)))
         return ", ".join(dict.fromkeys(above))
 
-    async def _captured(self, frame: Frame, label: str, budget: PictureBudget, *, is_glance: bool = False) -> Capture:
+    async def _captured(
+        self, frame: Frame, label: str, budget: PictureBudget, *, is_glance: bool = False, window: str = ""
+    ) -> Capture:
         region = frame.area
         if is_black(frame) and not await self._is_really_black(frame):
             raise NeedsPerson(
@@ -117,11 +118,18 @@ class ScreenCapture:
             taken=self._clock.now(),
             label=label,
             frame=frame,
+            window=window or self._window_at(region),
         )
         self._remember(capture)
         if not is_glance:
             self._newest = capture.id
         return capture
+
+    def _window_at(self, area: Rect) -> str:
+        """Return the ref of the window that fills an area which is not the whole screen; "" if none does."""
+        extent = self._backend.screen.extent()
+        windows = self._backend.windows.shown() if area != extent else ()
+        return next((one.ref for one in windows if one.area.overlap(extent) == area and not one.is_popup), "")
 
     async def _is_really_black(self, frame: Frame) -> bool:
         """Return whether a black capture may be true: a small region, a private window, an empty or a black desktop.
@@ -201,15 +209,28 @@ class ScreenCapture:
         return self.find_capture(self._newest) if self._newest else None
 
     def model_space(self) -> ModelSpace:
-        """Return the coordinate space of the model: pixels of the newest capture, if the screen layout is the same."""
+        """Return the coordinate space of the model: pixels of the newest capture.
+
+        Screen pixels if the screen layout is another now, or the window in the capture is gone.
+        """
         capture, extent = self._captures.get(self._newest, (None, None))
-        if capture is None or extent != self._backend.screen.extent():
+        if capture is None or extent != self._backend.screen.extent() or not self._is_there(capture):
             return ModelSpace()
         return ModelSpace(capture.geometry, capture.id)
 
+    def _is_there(self, capture: Capture) -> bool:
+        """Return whether the window that a capture shows is still open."""
+        return not capture.window or any(one.ref == capture.window for one in self._backend.windows.all())
+
     def referred(self, spot: Spot) -> Capture | None:
-        """Return the capture to which a position refers: the one it names, or the newest; None if there is none."""
-        return self.find_capture(spot.capture) if spot.capture else self.newest()
+        """Return the capture to which a position refers: the one it names, or the newest. None if there is none.
+
+        None too if the newest shows a window that is gone.
+        """
+        if spot.capture:
+            return self.find_capture(spot.capture)
+        newest = self.newest()
+        return newest if newest and self._is_there(newest) else None
 
     def resolve(self, spot: Spot) -> Point:
         """Return the screen pixel of a position. Raises ToolMisuse with the capture's size if it is outside."""
@@ -218,6 +239,11 @@ class ScreenCapture:
         capture = self.find_capture(spot.capture) if spot.capture else self.newest()
         if spot.space == SCREEN or capture is None:
             return self._on_screen(spot)
+        if not spot.capture and not self._is_there(capture):
+            raise ToolMisuse(
+                f"Capture {capture.id} shows a window that is gone, so a point is none of its pixels. "
+                f'For a pixel of the screen, add space="{SCREEN}".'
+            )
         geometry = capture.geometry
         if not geometry.contains(spot.x, spot.y):
             sent = geometry.sent

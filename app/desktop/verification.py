@@ -26,7 +26,7 @@ from app.base.facts import (
 )
 from app.base.geometry import Rect
 from app.base.values import dataclass, replace
-from app.desktop.accessibility.constants import TEXTS
+from app.desktop.accessibility.constants import TEXTS, TOGGLE_BUTTON
 from app.desktop.backends import Backend, Drawing, Drawn, Frame, Window
 from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_of, patched
 from app.desktop.elements import SECRET, Changed, Element, NoLongerInSight
@@ -570,7 +570,7 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
     told: list[Fact] = [
         StateNow(control, state, after.is_(state))
         for state in _TELLING
-        if after.is_(state) != before.is_(state) and (state != "pressed" or after.role == "toggle button")
+        if after.is_(state) != before.is_(state) and (state != "pressed" or after.role == TOGGLE_BUTTON)
     ]
     is_chosen_cell = after.role == "table cell" and before.is_("focused")
     if after.is_("editable") and after.is_("focused") and not is_chosen_cell:
@@ -636,11 +636,15 @@ class Standing:
     reads it again.
 
     `read` reads the field with that ref; with "", the one that has the keyboard. A field in `kept` kept its text
-    before, and is read once.
+    before, and is read once. `springs`: it may come back by itself as a key of a calculator does, which takes nothing
+    back.
     """
 
-    def __init__(self, read: Callable[[str], Awaitable[Proof]], clock: Clock, kept: set[str]) -> None:
+    def __init__(
+        self, read: Callable[[str], Awaitable[Proof]], clock: Clock, kept: set[str], *, springs: bool = False
+    ) -> None:
         self._read = read
+        self._springs = springs
         self._clock = clock
         self._kept = kept
         self._sent_at = self._stands_at = 0.0
@@ -665,6 +669,8 @@ class Standing:
         second = await self._read(first.field)
         if second.field:
             self._kept.add(first.field)
+            return second
+        if self._springs and not second.doubt:
             return second
         doubt = replace(second.doubt or FieldHolds(Holding.UNREAD), is_taken_back=True)
         self._taken_back = replace(second, doubt=doubt)

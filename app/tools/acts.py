@@ -14,7 +14,8 @@ from app.base.geometry import Point, Rect
 from app.base.phrases import Phrase
 from app.base.values import replace
 from app.desktop import verification
-from app.desktop.accessibility.constants import COMBO_BOX, VALUES
+from app.desktop.accessibility.constants import COMBO_BOX, OPERABLE, TOGGLE_BUTTON, VALUES
+from app.desktop.accessibility.matching import normal
 from app.desktop.accessibility.outline import LINE_BREAK, is_preview, takes_value
 from app.desktop.backends import Button, KeyboardMoved, Press, Window, pointer_at
 from app.desktop.capture import bounds_of
@@ -166,7 +167,10 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
 
 def _standing(controller: DesktopController, pressed: Element | None) -> Standing:
     return Standing(
-        lambda _: verification.of_click(controller.backend, pressed), controller.clock, controller.keeping_fields
+        lambda _: verification.of_click(controller.backend, pressed),
+        controller.clock,
+        controller.keeping_fields,
+        springs=pressed is not None and pressed.role == TOGGLE_BUTTON,
     )
 
 
@@ -413,8 +417,18 @@ async def _element_of(controller: DesktopController, call: ToolCall) -> Element:
     element = (await controller.aim(target_of(call), call.id)).element
     if element is None or is_written(element.ref):
         what = Phrase("There is no {name!r} that a program describes.", {"name": call.text("target")})
-        raise ToolFailed(what, "Use computer_click.", facts=[Missing(call.text("target"))])
+        raise ToolFailed(what, await _meant_by(controller, call), facts=[Missing(call.text("target"))])
     return element
+
+
+async def _meant_by(controller: DesktopController, call: ToolCall) -> str:
+    """Return what may be meant by a name that only the screen shows: the one control whose name begins with it."""
+    name = call.text("target")
+    found = [match.element for match in await controller.backend.accessibility.find(name)]
+    alike = [one for one in found if one.role in OPERABLE and normal(one.name).startswith(normal(name))]
+    return (
+        f'There is {_named(alike[0])}: {call.name} ref="{alike[0].ref}".' if len(alike) == 1 else "Use computer_click."
+    )
 
 
 def _check_written_back(element: Element, text: str) -> None:

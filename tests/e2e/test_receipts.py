@@ -255,3 +255,26 @@ def test_an_editor_proves_what_was_saved_and_claims_nothing_for_a_menu_that_clos
     assert (screen.home / "told.txt").read_text(encoding="utf-8") == "one two"
     assert re.search(r'/told.txt" was written at \d\d:\d\d:\d\d: 7 bytes', saved["echo"]), saved["echo"]
     assert ("'Save As' closed" in saved["echo"], saved["payload"]["proof"]) == (True, "confirmed"), saved["echo"]
+
+
+@pytest.mark.long
+def test_a_key_of_a_calculator_tells_what_it_shows_and_a_tool_tip_that_fades_proves_nothing(
+    wisp: CoProcess, screen: Screen
+) -> None:
+    wisp("open_app", name="galculator")
+    pressed = wisp("press", target="7")
+    assert (pressed["payload"]["proof"], "holds '7' now" in pressed["echo"]) == ("confirmed", True), pressed["echo"]
+    wisp("computer_move", target="MS")
+    assert eventually(lambda: _has_tip(screen))
+    dead = wisp("computer_key", keys="F9")
+    assert (dead["payload"]["proof"] != "confirmed", "Gone" in dead["echo"]) == (True, False), dead["echo"]
+
+
+@pytest.mark.long
+def test_a_row_of_a_list_is_clicked_by_a_press(wisp: CoProcess, screen: Screen) -> None:
+    command = ["zenity", "--list", "--title=Fruit", "--column=Name", "Apple", "Pear"]
+    with subprocess.Popen(command, env=screen.environment, stdout=subprocess.DEVNULL) as listing:
+        wisp("wait_for", text="Pear")
+        pressed = wisp("press", target="Pear")
+        listing.kill()
+    assert (pressed["payload"]["proof"], '"Pear" is now selected' in pressed["echo"]) == ("confirmed", True)

@@ -78,18 +78,19 @@ async def _choices(bus: Bus, combo: Key) -> list[Node]:
 _LIMIT_S = 1.0
 _HOLDERS = 4
 _WHOLE = 2**31 - 1  # the largest count that AT-SPI can carry, because it counts characters in 32 bits
-_DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "select", "expand or contract", "doDefault")
+_EXPANDS = "expand or contract"
+_DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "select", _EXPANDS, "doDefault")
 
 
 async def press(bus: Bus, key: Key, element: Element) -> str:
     """Run the default action of an element and return its name. It counts as run even if no answer comes in time.
 
-    Raises NoAction if the element has none, and ToolFailed if it refuses it.
+    Raises NoAction if the element has none that does anything, and ToolFailed if it refuses it.
     """
     names = await _actions(bus, key)
-    if not names:
-        raise NoAction(_that(element, "{thing} offers no action of its own."), f"Click it instead: {_click(element)}.")
     index = next((names.index(name) for name in _DEFAULT_ACTIONS if name in names), 0)
+    if not names or await _only_expands(bus, key, element, index):
+        raise NoAction(_that(element, "{thing} offers no action of its own."), f"Click it instead: {_click(element)}.")
     try:
         async with asyncio.timeout(_LIMIT_S):
             done = (await bus.call(*key, spi.ACTION, "DoAction", "i", index))[0]
@@ -102,6 +103,18 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
         what = _that(element, "{thing} did not take the action {action!r}.", action=names[index])
         raise ToolFailed(what, f"Click it: {_click(element)}.")
     return names[index]
+
+
+async def _only_expands(bus: Bus, key: Key, element: Element, index: int) -> bool:
+    """Return whether an action would expand what cannot be expanded: GTK 3 offers that for every cell of a list."""
+    if element.is_("expandable"):
+        return False
+    try:
+        async with asyncio.timeout(_LIMIT_S):  # GetActions tells the names in the person's language
+            name = (await bus.call(*key, spi.ACTION, "GetName", "i", index))[0]
+    except (TimeoutError, CallRefused):
+        return False
+    return str(name).casefold() == _EXPANDS
 
 
 async def scroll_to(bus: Bus, node: Node) -> bool:

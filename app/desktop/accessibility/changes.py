@@ -125,6 +125,18 @@ class LastRead:
         programs = [self._programs[name] for name in bus_names if name in self._programs]
         return ever - {_shown(node) for program in programs for _, node in program.walk()}
 
+    def shown(self, bus_names: frozenset[str]) -> frozenset[Shown]:
+        """Return what these programs showed when they were last read, without what has changed since."""
+
+        def still(node: Node) -> Iterator[Node]:
+            if node.shows and node.key not in self._outdated.get(node.key[0], ()):
+                yield node
+                for child in node.children:
+                    yield from still(child)
+
+        windows = [one for name in bus_names if name in self._programs for one in self._programs[name].windows]
+        return frozenset(_shown(node) for window in windows for node in still(window))
+
     def node(self, key: Key) -> Node | None:
         """Return an object as it was last read; None if it was not visible, or if it has reported a change since."""
         program = self._programs.get(key[0])
@@ -256,6 +268,7 @@ class Following:
         self._feed = feed
         self._programs = programs
         self._hidden = feed.last_read.hidden(programs)
+        self._known = feed.last_read.shown(programs)
         self._events: OrderedDict[tuple[Key, str, str], _Event] = OrderedDict()
         self._subjects: dict[Key, _Subject] = {}
         self._news = asyncio.Event()
@@ -286,13 +299,14 @@ class Following:
         asked = [subject for subject in subjects if subject.is_asked]
         told = [one for one in asked if one.is_effect]
         seen = [one for one in told if one.is_in_sight]
-        if lines := _lines(seen, near):
+        known = self._known | _names_of(seen, "went")
+        if lines := _lines(seen, near, known):
             is_effect = any(not one.moves_by_itself for one in seen)
             is_weak = all(self._is_weak(one) for one in seen)
             is_menu = all(one.is_menu_closing or (one.event.fate == "changed" and not _change(one)) for one in seen)
             came = frozenset(one.node.key for one in told if one.event.fate == "came" and one.node.shows)
             told_of = tuple(dict.fromkeys(lines))[:_MOST_LINES]
-            return Changed(told_of, is_effect, is_weak, self._has_new_window, is_menu, came)
+            return Changed(told_of, is_effect, is_weak, self._has_new_window, is_menu, came, known)
         rest = ((_rest(one), one) for one in told if not one.is_in_sight)
         found = (Changed((line,), one.leaves_a_trace, one.event.is_weak) for line, one in rest if line)
         return next(found, Changed())
@@ -453,7 +467,7 @@ class ChangeFeed:
             await asyncio.gather(*asked)
             node.name = node.name or self._name_before(node.key) or ""
             if event.detail == "pressed" and node.role == "button" and node.key[0] in self._bus.vague:
-                node.role = "toggle button"  # GTK before 4.10 has no role for it, and presses no other button
+                node.role = spi.TOGGLE_BUTTON  # GTK before 4.10 has no role for it, and presses no other button
             if event.kind in ("TextChanged", "PropertyChange"):
                 node.value = await objects.value(self._bus, node)
             if event.fate == "came" and event.child and node.shows:
@@ -496,8 +510,16 @@ class ChangeFeed:
         return before == node.name
 
 
-def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[Fact]:
-    """Return one fact for each visible change, one for all new objects, and one for all that are gone."""
+def _names_of(seen: Sequence[_Subject], fate: str) -> frozenset[Shown]:
+    return frozenset(_shown(node) for one in seen if one.event.fate == fate for node in one.names)
+
+
+def _lines(seen: Sequence[_Subject], near: Rect | None, known: frozenset[Shown]) -> list[Fact]:
+    """Return one fact for each visible change, one for all new objects, and one for all that are gone.
+
+    What has the role and name of a thing that was `known` before is not new, and what came again is not gone: some
+    programs make their objects anew.
+    """
     others = [one for one in seen if not one.is_menu_closing]
     if any(one.event.fate == "came" for one in others):
         others = [one for one in others if not one.is_unknown]
@@ -505,7 +527,7 @@ def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[Fact]:
     changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
     lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
     lines += _renamed(came, went)
-    new, gone = _named(came), _named(went)
+    new, gone = _named(came, known), _named(went, _names_of(seen, "came"))
     lines += [Came(new[:_MOST_NAMES], max(len(new) - _MOST_NAMES, 0))] if new else []
     lines += [Went(gone[:_MOST_GONE], max(len(gone) - _MOST_GONE, 0))] if gone else []
     lines += [MenuClosed()] if any(one.is_menu_closing for one in seen) else []
@@ -536,10 +558,10 @@ def _renamed(came: list[_Subject], went: list[_Subject]) -> Iterator[Became]:
             yield Became(Named(new.node.role, same[0].names[0].called), new.names[0].called)
 
 
-def _named(subjects: Sequence[_Subject]) -> tuple[Named, ...]:
-    """Return all names, in order of appearance."""
+def _named(subjects: Sequence[_Subject], but: frozenset[Shown]) -> tuple[Named, ...]:
+    """Return all other names, in order of appearance."""
     nodes: dict[str, Node] = {}
-    for node in (node for subject in reversed(subjects) for node in subject.names):
+    for node in (node for subject in reversed(subjects) for node in subject.names if _shown(node) not in but):
         if node.called not in nodes or (node.is_operable and not nodes[node.called].is_operable):
             nodes[node.called] = node
     return tuple(Named(node.role, node.called) for node in nodes.values())
@@ -600,9 +622,11 @@ def _told(event: _Event, node: Node) -> Fact | None:
     if node.role in _NO_EFFECT_ROLES or node.has("defunct"):
         return None
     if event.kind == "StateChanged":
-        if event.detail == "pressed" and node.role != "toggle button":
+        if event.detail == "pressed" and node.role != spi.TOGGLE_BUTTON:
             return None
         if event.detail == "sensitive" and not (node.is_operable and node.name):  # as with all that arranges others
+            return None
+        if node.role in _OF_MENUS and not node.name.strip():  # because nobody would know which entry that is
             return None
         return StateNow(called, event.detail, event.is_on)
     if event.kind == "SelectionChanged":

@@ -277,6 +277,7 @@ SECRET = "password text"
 ROOT_PANE = "root pane"
 """The role of what holds all that LibreOffice draws itself in a window of GTK."""
 COMBO_BOX = "combo box"
+TOGGLE_BUTTON = "toggle button"
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
 """Roles whose value is a number."""
 SURFACES = frozenset(

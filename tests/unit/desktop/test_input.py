@@ -236,6 +236,18 @@ async def test_points_refer_to_the_newest_capture_and_a_glance_is_none(tools: To
     assert headless.done == [Moved(Point(100, 50))]
 
 
+async def test_a_point_is_none_of_a_picture_whose_window_is_gone(tools: Tools, headless: HeadlessDesktop) -> None:
+    headless.opened = [Window("w1", "Save As", "Editor", Rect(100, 50, 300, 150), is_active=True)]
+    await tools("screen_capture", window="Save As")
+    await tools("computer_move", x=1, y=2)
+    headless.opened = []
+    with pytest.raises(ToolMisuse, match="gone"):
+        await tools("computer_move", x=1, y=2)
+    moved = await tools("computer_move", x=120, y=60, space="screen")
+    assert headless.done == [Moved(Point(101, 52)), Moved(Point(120, 60))]
+    assert "(120, 60) on the screen" in moved.llm_echo
+
+
 async def test_a_batch_stops_at_the_first_failure_and_shows_the_screen(tools: Tools, headless: HeadlessDesktop) -> None:
     actions = [{"do": "type", "text": "a"}, {"do": "click", "target": "Nowhere"}, {"do": "key", "keys": "Return"}]
     result = await tools("computer_batch", {"action": actions})

@@ -15,7 +15,7 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.changes import ChangeFeed, LastRead
 from app.desktop.accessibility.nodes import Node, Program
-from app.desktop.elements import Changed, Element
+from app.desktop.elements import Changed, Element, NoAction
 
 _PROGRAM = ":1.7"
 _SHOWING = spi.BITS["showing"] | spi.BITS["visible"]
@@ -301,3 +301,37 @@ async def test_what_was_so_before_is_no_change(programs: Programs) -> None:
     assert await _told(programs, last_read, *events) == ()
     count.value = "7"
     assert await _told(programs, last_read, events[0]) == (ValueNow(Named("text", "Count"), "0"),)
+
+
+async def test_what_is_only_made_anew_is_neither_new_nor_gone(programs: Programs) -> None:
+    programs.objects = {"/new": ("icon", "b.txt", "", ()), "/other": ("icon", "c.txt", "", ())}
+    last_read = _read(("/old", "icon", "b.txt"), ("/left", "icon", "a.txt"))
+    gone = [(path, "StateChanged", "showing", 0) for path in ("/old", "/left")]
+    came = [(path, "StateChanged", "showing", 1) for path in ("/new", "/other")]
+    told = await _changed(programs, last_read, *gone, *came)
+    assert told.lines == (Came((Named("icon", "c.txt"),)), Went((Named("icon", "a.txt"),)))
+    assert ("icon", "b.txt") in told.known
+
+
+@pytest.mark.parametrize(("name", "count"), [("", 0), ("Wrap", 1)])
+async def test_a_tick_in_a_menu_is_told_only_of_an_entry_with_a_name(programs: Programs, name: str, count: int) -> None:
+    programs.objects["/tick"] = ("check menu item", name, "", ())
+    assert len(await _told(programs, LastRead(), ("/tick", "StateChanged", "checked", 1))) == count
+
+
+@pytest.mark.parametrize("expandable", [True, False])
+async def test_a_row_is_expanded_only_where_it_can_be(monkeypatch: pytest.MonkeyPatch, *, expandable: bool) -> None:
+    answers = {"GetActions": [[("Expandir", "", "")]], "GetName": ["expand or contract"], "DoAction": [True]}
+
+    async def call(*asked: Any) -> list[Any]:
+        return answers[asked[3]]
+
+    programs = Programs()
+    monkeypatch.setattr(programs, "call", call)
+    states = frozenset({"expandable"} if expandable else ())
+    row = Element("e1", "table cell", "Pear", "", Rect(0, 0, 10, 10), states, "World", "zenity", 7)
+    if expandable:
+        assert await acting.press(programs, (_PROGRAM, "/row"), row) == "Expandir"
+    else:
+        with pytest.raises(NoAction):
+            await acting.press(programs, (_PROGRAM, "/row"), row)
