@@ -532,7 +532,16 @@ def _lines(seen: Sequence[_Subject], near: Rect | None, known: frozenset[Shown])
     lines += [Went(gone[:_MOST_GONE], max(len(gone) - _MOST_GONE, 0))] if gone else []
     lines += [MenuClosed()] if any(one.is_menu_closing for one in seen) else []
     is_another = any(isinstance(line, StateNow) and line.is_on and line.state == "selected" for line in lines)
-    return [line for line in lines if line and not (is_another and _is_unselected(line))]
+    told = [line for line in lines if line and not (is_another and _is_unselected(line))]
+    named = [line for line in told if not _is_nameless(line)]
+    # Of one entry the caller knows which it is, because the act chose it.
+    is_one = len(told) == len(named) + 1 and all(isinstance(line, MenuClosed) for line in named)
+    return told if is_one else named
+
+
+def _is_nameless(line: Fact) -> bool:
+    """Return whether it tells the state of an entry of a menu, and not of which."""
+    return isinstance(line, StateNow) and line.control.role in _OF_MENUS and not line.control.name.strip()
 
 
 def _is_unselected(line: Fact) -> bool:
@@ -625,8 +634,6 @@ def _told(event: _Event, node: Node) -> Fact | None:
         if event.detail == "pressed" and node.role != spi.TOGGLE_BUTTON:
             return None
         if event.detail == "sensitive" and not (node.is_operable and node.name):  # as with all that arranges others
-            return None
-        if node.role in _OF_MENUS and not node.name.strip():  # because nobody would know which entry that is
             return None
         return StateNow(called, event.detail, event.is_on)
     if event.kind == "SelectionChanged":
