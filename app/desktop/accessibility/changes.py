@@ -126,7 +126,7 @@ class LastRead:
         return ever - {_shown(node) for program in programs for _, node in program.walk()}
 
     def shown(self, bus_names: frozenset[str]) -> frozenset[Shown]:
-        """Return what these programs showed when they were last read, without what has changed since."""
+        """Return what these programs showed by name when they were last read, without what has changed since."""
 
         def still(node: Node) -> Iterator[Node]:
             if node.shows and node.key not in self._outdated.get(node.key[0], ()):
@@ -135,7 +135,7 @@ class LastRead:
                     yield from still(child)
 
         windows = [one for name in bus_names if name in self._programs for one in self._programs[name].windows]
-        return frozenset(_shown(node) for window in windows for node in still(window))
+        return frozenset(_shown(node) for window in windows for node in still(window) if node.called.strip())
 
     def node(self, key: Key) -> Node | None:
         """Return an object as it was last read; None if it was not visible, or if it has reported a change since."""
