@@ -126,7 +126,7 @@ class LastRead:
         return ever - {_shown(node) for program in programs for _, node in program.walk()}
 
     def shown(self, bus_names: frozenset[str]) -> frozenset[Shown]:
-        """Return what these programs showed when they were last read, without what has changed since."""
+        """Return what these programs showed by name when they were last read, without what has changed since."""
 
         def still(node: Node) -> Iterator[Node]:
             if node.shows and node.key not in self._outdated.get(node.key[0], ()):
@@ -135,7 +135,7 @@ class LastRead:
                     yield from still(child)
 
         windows = [one for name in bus_names if name in self._programs for one in self._programs[name].windows]
-        return frozenset(_shown(node) for window in windows for node in still(window))
+        return frozenset(_shown(node) for window in windows for node in still(window) if node.called.strip())
 
     def node(self, key: Key) -> Node | None:
         """Return an object as it was last read; None if it was not visible, or if it has reported a change since."""
@@ -532,7 +532,16 @@ def _lines(seen: Sequence[_Subject], near: Rect | None, known: frozenset[Shown])
     lines += [Went(gone[:_MOST_GONE], max(len(gone) - _MOST_GONE, 0))] if gone else []
     lines += [MenuClosed()] if any(one.is_menu_closing for one in seen) else []
     is_another = any(isinstance(line, StateNow) and line.is_on and line.state == "selected" for line in lines)
-    return [line for line in lines if line and not (is_another and _is_unselected(line))]
+    told = [line for line in lines if line and not (is_another and _is_unselected(line))]
+    named = [line for line in told if not _is_nameless(line)]
+    # Of one entry the caller knows which it is, because the act chose it.
+    is_one = len(told) == len(named) + 1 and all(isinstance(line, MenuClosed) for line in named)
+    return told if is_one else named
+
+
+def _is_nameless(line: Fact) -> bool:
+    """Return whether it tells the state of an entry of a menu, and not of which."""
+    return isinstance(line, StateNow) and line.control.role in _OF_MENUS and not line.control.name.strip()
 
 
 def _is_unselected(line: Fact) -> bool:
@@ -625,8 +634,6 @@ def _told(event: _Event, node: Node) -> Fact | None:
         if event.detail == "pressed" and node.role != spi.TOGGLE_BUTTON:
             return None
         if event.detail == "sensitive" and not (node.is_operable and node.name):  # as with all that arranges others
-            return None
-        if node.role in _OF_MENUS and not node.name.strip():  # because nobody would know which entry that is
             return None
         return StateNow(called, event.detail, event.is_on)
     if event.kind == "SelectionChanged":

@@ -313,10 +313,14 @@ async def test_what_is_only_made_anew_is_neither_new_nor_gone(programs: Programs
     assert ("icon", "b.txt") in told.known
 
 
-@pytest.mark.parametrize(("name", "count"), [("", 0), ("Wrap", 1)])
-async def test_a_tick_in_a_menu_is_told_only_of_an_entry_with_a_name(programs: Programs, name: str, count: int) -> None:
-    programs.objects["/tick"] = ("check menu item", name, "", ())
-    assert len(await _told(programs, LastRead(), ("/tick", "StateChanged", "checked", 1))) == count
+async def test_ticks_in_a_menu_are_told_only_where_it_is_known_of_what(programs: Programs) -> None:
+    programs.objects = {path: ("check menu item", "", "", ()) for path in ("/one", "/two")}
+    events = [(path, "StateChanged", "checked", 1) for path in ("/one", "/two")]
+    assert len(await _told(programs, LastRead(), events[0])) == 1
+    assert await _told(programs, LastRead(), *events) == ()
+    programs.objects["/two"] = ("check menu item", "Wrap", "", ())
+    told = await _told(programs, LastRead(), *events)
+    assert told == (StateNow(Named("check menu item", "Wrap"), "checked", is_on=True),)
 
 
 @pytest.mark.parametrize("expandable", [True, False])
