@@ -254,7 +254,7 @@ async def test_a_batch_stops_at_the_first_failure_and_shows_the_screen(tools: To
     assert headless.done == [Typed("a")]
     assert not result.ok
     assert "2. click failed: Nothing on the screen fits 'Nowhere'" in result.llm_echo
-    assert "Actions 3 to 3 were not run." in result.llm_echo
+    assert "not run" in result.llm_echo
     assert len(result.llm_media) == 1
 
 
