@@ -160,7 +160,7 @@ class LastRead:
         """Note that what was known of the object is outdated. `now` is its new state, if known."""
         before = self.node(key)
         if before is not None and now is not None:
-            before.name, before.states = now.name, now.states
+            before.name, before.states, before.value = now.name, now.states, now.value
         elif key[0] in self._programs:
             self._outdated.setdefault(key[0], set()).add(key)
 
