@@ -87,7 +87,9 @@ async def _changed(programs: Programs, last_read: LastRead, *events: tuple[Any, 
     following = feed.follow(frozenset({_PROGRAM}))
     for event in events:
         programs.event(*event)
-    return await following.told(Rect(0, 0, 10, 10))
+    told = await following.told(Rect(0, 0, 10, 10))
+    following.close()
+    return told
 
 
 def _read(*nodes: tuple[str, str, str], states: int = _SHOWING) -> LastRead:
