@@ -187,9 +187,9 @@ def only_announces(text: str) -> bool:
 def asks_person(text: str, *, has_worked: bool) -> bool:
     """Return whether a reply ends with a question that the task waits for.
 
-    Politeness is none. Where something `has_worked`, an offer to do more is none either.
+    Politeness is none, nor is a question that is quoted. Where something `has_worked`, an offer to do more is none.
     """
-    plain = text.replace("\u2019", "'").strip().rstrip("*_\"'”»)`")
+    plain = text.replace("\u2019", "'").strip().rstrip("*_)`")
     if not plain.endswith(_QUESTION_MARKS):
         return False
     last = _SENTENCE_END.split(plain)[-1]

@@ -111,6 +111,7 @@ ENDS = [
     ("<look/>", "There are two. Which one do you mean?", "waiting"),
     ("<look/>", "<attempt_completion><result>Zwei Dateien. Welche meinst du?</result></attempt_completion>", "waiting"),
     ("<look/>", "Soll ich sie löschen?", "waiting"),
+    ("<look/>", "The dialog asks “Replace it?”", "finished"),
     ("<look/>", "It is blue. Can I help you with anything else?", "finished"),
     ('<click x="1"/>', "Saved. Would you like me to print it, too?", "finished"),
     ('<click x="1"/>', "Saved. Which folder shall the other one go to?", "waiting"),
