@@ -19,7 +19,6 @@ _ROOT = Path(__file__).resolve().parents[2]
 _CHARS_A_TOKEN = 3.6
 _MODELS = {
     "Claude with its own tools": "claude-opus-4-8",
-    "GPT": "gpt-5",
     "a local model": "llama3.2",
     "a local model of 8,192 tokens": "gemma2",
 }

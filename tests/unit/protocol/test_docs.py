@@ -179,7 +179,10 @@ def test_every_tool_that_is_declared_in_full_exists() -> None:
     assert [name for name in names if registry().find(name) is None] == []
 
 
-def _answered(dialect: Dialect, result: ToolResult = ToolResult(True, "zoom", {}, "Done."), toolset: str = "") -> str:  # noqa: B008
+_DONE = ToolResult(True, "zoom", {}, "Done.")
+
+
+def _answered(dialect: Dialect, result: ToolResult = _DONE, toolset: str = "") -> str:
     [part] = dialect.answer([Answer("c1", "zoom", result, toolset=toolset)]).parts
     assert isinstance(part, ResultPart)
     return part.text
