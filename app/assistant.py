@@ -531,7 +531,7 @@ class WatchdogClient:
     def _report(self, word: str, count: int) -> None:
         """Send the person a notice about what the watchdog did. Runs on the watchdog client's own thread."""
         if word in _WATCHDOG_SENTENCES:
-            notice = Notice("warning", ending(_WATCHDOG_SENTENCES[word]).format(count=count))
+            notice = Notice("warning", ending(_WATCHDOG_SENTENCES[word], self._session.language, count=count))
             self._soon(lambda: self._tell(notice))
 
     def _tell(self, event: AgentEvent) -> None:

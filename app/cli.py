@@ -14,39 +14,64 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from app.base import logs, output, paths
 from app.base.errors import NeedsPerson, WispError
+from app.base.phrases import Translations
 from app.base.startup import STOPPED
+from app.options import CommandParser, warn, words_here
 
 FAILED = 1
 MISUSED = 2
 
 COMMANDS = {
-    "presence": "the orb on the current display (what `wisp` alone does)",
-    "welcome": "the first steps again: what works here, who answers, one thing done together",
-    "do": "carry out one task without the window",
-    "stop": "stop every Wisp on this display at once, as the stop key does",
-    "tool": "run protocol text: from the argument, or from standard input as it streams",
-    "parse": "read model text and print its blocks as JSON lines",
-    "tools": "the generated tool docs, exactly as a model gets them",
-    "policy": "your rules of what may run, and `policy explain CALL`: what decides about it",
-    "grants": "the programs and hosts that Wisp may always use: list, allow, revoke",
-    "history": "past conversations: `list`, `show`, `export`, `delete`",
-    "audit": "what was done and who allowed it: `show`, `verify`, `export`",
-    "undo": "take back the newest change of a file, or all of one turn",
-    "running": "commands that Wisp started and that still run: `list`, `stop ID`",
-    "doctor": "check what this machine allows, each failure with its fix",
-    "keys": "on Wayland: bind the stop key and the summon key in the compositor's configuration",
-    "extension": "on GNOME: install the extension of the Shell that tells Wisp where windows lie",
-    "help": "`help words`: the sentences that are understood without a model",
-    "features": "abilities that can be left out: `list`, `on NAME`, `off NAME`, and `allow` those of other packages",
+    "presence": "show Wisp on your desktop, and make, list or delete further ones",
+    "welcome": "choose who answers, see what works here, and try a first task",
+    "do": "do one task from this terminal, without Wisp's window",
+    "stop": "stop all that Wisp does on this display, as the stop key does",
+    "undo": "take back the newest change, or all changes of one task",
+    "doctor": "check what works here, and say how to repair the rest",
+    "help": "explain Wisp, a command, or the sentences that Wisp understands without a model",
+    "grants": "list what Wisp may always use, allow more, or take it back",
+    "policy": "show your rules, and explain what would happen to a call",
+    "running": "list the commands that Wisp started and that still run, or end one",
+    "history": "list, show, export or delete past conversations",
+    "audit": "show what Wisp did and who allowed it, and check that record",
+    "features": "list Wisp's abilities, and switch them on or off",
+    "keys": "on Wayland: let your desktop run Wisp when you press the summon key or the stop key",
+    "extension": "on GNOME: install what tells Wisp where windows are",
+    "tool": "run tool calls and print their results as JSON",
+    "parse": "read a model's answer and print its parts as JSON",
+    "tools": "print the description of the tools that a model gets",
+}
+_FIRST = {
+    "wisp": "show Wisp: an orb that you click, and then say what to do",
+    'wisp do "TASK"': 'do one task from this terminal: wisp do "open the calculator"',
+    "wisp welcome": COMMANDS["welcome"],
+    "wisp stop": COMMANDS["stop"],
+    "wisp undo": COMMANDS["undo"],
+    "wisp doctor": COMMANDS["doctor"],
+}
+"""What somebody needs first."""
+_GROUPS = {
+    "What Wisp may do, and did": ("grants", "policy", "running", "history", "audit"),
+    "How Wisp is set up": ("presence", "features", "keys", "extension"),
+    "For programs": ("tool", "parse", "tools"),
+}
+_ABILITIES = "What Wisp can do besides"
+_MORE = {
+    "wisp help COMMAND": "explain a command and its options",
+    "wisp help commands": "say in one line what each command does",
+    "wisp help words": "list sentences that Wisp understands without a model",
+    "wisp --version": "print Wisp's version",
 }
 _FORMER = {"surface": "apps"}
 """What a command was called before. Entries in menus of programs still hold it."""
+_COLUMNS = 80
 _TASKS = frozenset({"do", "tool"})
 """Commands whose exit code tells how a task ended, whether or not its words could be printed."""
 _log = logging.getLogger(__name__)
@@ -67,20 +92,68 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     paths.settle_presence()
     known = _commands()
+    match words:
+        case ["--version", *_]:
+            from app.base.version import version
+
+            print(f"wisp {version()}")
+            return 0
+        case ["-h" | "--help", *_] | ["help"]:
+            print("\n".join(_overview(known, words_here())))
+            return 0
+        case ["help", "commands"]:
+            print("\n".join(_all(known, words_here())))
+            return 0
+        case ["help", *named] if named[0] != "words" and not named[0].startswith("-"):
+            words = [*named, "--help"]
     if (pair := " ".join(words[:2])) in known or _owner(pair):
         words = [pair, *words[2:]]
-    if not words[0].startswith("-") and words[0] not in known:
-        _parser(None, known).error(_unknown(words, known))
+    if words[0] not in known:
+        sentence, values = _unknown(words, known)
+        warn(sentence, **values)
+        raise SystemExit(MISUSED)
     was_collecting = gc.isenabled()
     gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start
     try:
-        options = _parser(words[0], known).parse_args(words)
+        options = _parser(words[0], known).parse_args(words[1:])
     finally:
         if was_collecting:
             gc.enable()
     code: int = options.run(options)
     sys.stdout.flush()
     return code
+
+
+def _overview(known: Mapping[str, _Command], words: Translations) -> Iterator[str]:
+    """Yield the lines of `wisp help`: what somebody needs first, and the names of all other commands."""
+    yield words("Wisp does on your desktop what you tell it.")
+    yield ""
+    yield from _rows({name: words(about) for name, about in _FIRST.items()})
+    yield f"\n{words('All other commands:')}"
+    groups = {title: [name for name in names if " " not in name] for title, names in _grouped(known).items()}
+    yield from _rows({words(title): ", ".join(names) for title, names in groups.items()})
+    yield ""
+    yield from _rows({name: words(about) for name, about in _MORE.items()})
+
+
+def _all(known: Mapping[str, _Command], words: Translations) -> Iterator[str]:
+    """Yield the lines of `wisp help commands`: a line for each command."""
+    named = [name for names in _grouped(known).values() for name in names]
+    for title, names in {"Start here": [name for name in COMMANDS if name not in named], **_grouped(known)}.items():
+        yield f"{words(title)}:"
+        yield from _rows({name: words(known[name].about) for name in names})
+
+
+def _grouped(known: Mapping[str, _Command]) -> dict[str, Sequence[str]]:
+    may, *rest = _GROUPS.items()
+    return dict([may, (_ABILITIES, [name for name in known if name not in COMMANDS]), *rest])
+
+
+def _rows(told: Mapping[str, str]) -> Iterator[str]:
+    """Yield two columns, the second one wrapped."""
+    width = max(map(len, told), default=0) + 4
+    for name, about in told.items():
+        yield textwrap.fill(about, _COLUMNS, initial_indent=f"  {name}".ljust(width), subsequent_indent=" " * width)
 
 
 def _is_text(word: str) -> bool:
@@ -122,7 +195,9 @@ def _loaded(name: str, command: _Command) -> Any:
     except ImportError as error:
         if name in COMMANDS:
             raise
-        raise NeedsPerson(f"The command {name} does not load ({error}). wisp features tells whose it is.") from error
+        raise NeedsPerson(
+            f"The command {name} does not load ({error}). To see which package it belongs to: wisp features"
+        ) from error
 
 
 def _module(name: str) -> Any:
@@ -136,38 +211,26 @@ def _owner(command: str) -> str:
     return next((feature.name for feature in loading.everything() if command in feature.commands), "")
 
 
-def _unknown(words: Sequence[str], known: Mapping[str, _Command]) -> str:
-    if off := _owner(words[0]):
-        return f"{words[0]} is switched off. To have it again: wisp features on {off}"
-    near = difflib.get_close_matches(words[0], known, n=1)
-    task = " ".join(words) if len(words) > 1 else f"open {words[0]}"
+def _unknown(words: Sequence[str], known: Mapping[str, _Command]) -> tuple[str, dict[str, str]]:
+    """Return what to tell about a command that does not exist, and its values."""
+    name = words[0]
+    if off := _owner(name):
+        return "The command {name} is switched off. To switch it on: wisp features on {off}", {"name": name, "off": off}
+    near = difflib.get_close_matches(name, known, n=1)
+    task = " ".join(word for word in words if word != "--help") if len(words) > 1 else f"open {name}"
     meant = f"wisp {near[0]}" if near else f'wisp do "{task}"'
-    return f"there is no command {words[0]!r}. Did you mean: {meant}"
+    return "There is no command {name!r}. Did you mean: {meant}", {"name": name, "meant": meant}
 
 
-def _parser(chosen: str | None, known: Mapping[str, _Command]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="wisp", description="Say it, and it happens on the real desktop.")
-    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, one in known.items():
-        command = commands.add_parser(name, help=one.about.replace("%", "%%"), description=one.about)
-        if name == chosen:
-            module = _loaded(name, one)
-            module.add_arguments(command)
-            below = [f"wisp {other}" for other in known if other.startswith(f"{name} ")]
-            command.epilog = command.epilog or (f"see also: {', '.join(below)}" if below else None)
-            command.set_defaults(run=module.run, assemble=_assemble)
+def _parser(name: str, known: Mapping[str, _Command]) -> argparse.ArgumentParser:
+    command = known[name]
+    module = _loaded(name, command)
+    parser = CommandParser(prog=f"wisp {name}", description=command.about)
+    module.add_arguments(parser)
+    below = [f"wisp {other}" for other in known if other.startswith(f"{name} ")]
+    parser.epilog = parser.epilog or (f"→ {', '.join(below)}" if below else None)
+    parser.set_defaults(run=module.run, assemble=_assemble)
     return parser
-
-
-class _Version(argparse.Action):
-    """The `--version` action. Unlike argparse's, it finds out the version only if asked, because that takes long."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_given: object) -> None:
-        from app.base.version import version
-
-        print(f"wisp {version()}")
-        parser.exit()
 
 
 def _guarded(words: Sequence[str]) -> int:
@@ -177,15 +240,16 @@ def _guarded(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return STOPPED
     except WispError as error:
-        print(f"wisp: {error.for_people()}", file=sys.stderr)
+        print(f"wisp: {error.for_people(words_here())}", file=sys.stderr)
         return FAILED
     except OSError as error:
-        print(f"wisp: {error.strerror or error}: {error.filename or 'standard input or output'}", file=sys.stderr)
+        where = error.filename or "standard input or output"
+        warn("{where} cannot be used: {why}.", where=str(where), why=error.strerror or str(error))
         return FAILED
     except Exception:
         logs.to_file()
         _log.exception("The command %s failed.", words[0])
-        print(f"wisp: something went wrong inside Wisp. The log says what: {logs.path()}", file=sys.stderr)
+        warn("Wisp made a mistake of its own and ended. The details are in {log}", log=str(logs.path()))
         return FAILED
     return _with_output(words[0], code)
 
@@ -196,5 +260,5 @@ def _with_output(command: str, code: int) -> int:
     if lost is None:
         return code
     if command in _TASKS or not isinstance(lost, BrokenPipeError):
-        print(f"wisp: not everything could be printed: {lost.strerror}.", file=sys.stderr)
+        warn("Not everything could be printed: {why}.", why=lost.strerror or str(lost))
     return code if command in _TASKS else code or FAILED

@@ -27,17 +27,24 @@ from app.ui.preferences import fields
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ROOT / "resources" / "languages"
+_SAYS = ("say", "warn", "is_agreed")
 _TAKES = {
-    **dict.fromkeys(("Phrase", "words", "word", "translated", "_translated"), 0),
+    **dict.fromkeys(_SAYS, 0),
+    **dict.fromkeys(("Phrase", "says", "words", "word", "translated", "_translated"), 0),
     **dict.fromkeys(("ToolFailed", "NeedsPerson", "WispError"), 0),
     **dict.fromkeys(("translate", "tr", "_that"), 1),
 }
 """What translates, now or later, and which of its arguments is the text."""
 _TAKES_PLURAL = ("plural", "counted")
-_NAMES_FINDINGS = ("ok", "note", "fail")
+_MAKES_FINDINGS = ("ok", "note", "fail")
+_TAKES_HELP = ("add_argument", "add_parser")
+_NAMES_COMMANDS = ("COMMANDS", "commands", "_FIRST", "_GROUPS", "_MORE", "_SAID_PLAINLY")
+"""Tables of the help of `wisp`. What stands on the right is translated; where that is a tuple, what stands on the left.
+"""
 _IN_TABLES = {
     "extras.toml": ("says.*", "extra.*.title", "extra.*.about"),
     "preferences.toml": ("units.*.text",),
+    "prompts/loop.toml": ("endings.*",),
     "prompts/rewriting.toml": ("*.name",),
     "suggestions.toml": ("suggestions.*", "fitting.*.plain.*", "fitting.*.more.*"),
     "surfaces/engine.toml": ("frame.*", "answers.question"),
@@ -69,6 +76,8 @@ class Texts:
             for key, context in module.messages():
                 self._add(key, module.name)
                 self.contexts |= {(context, key[0])} if context else set()
+            for text in module.commands():
+                self._add((text, ""), module.name)
             for string in module.strings():
                 self.strings.setdefault(string, module.name)
         self._add_settings()
@@ -118,6 +127,14 @@ class _Module:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
 
+    def commands(self) -> Iterator[str]:
+        """Yield what the help says about the commands of this module."""
+        for name, table in _assigned(ast.walk(self._tree)):
+            if name in _NAMES_COMMANDS and isinstance(table, ast.Dict):
+                for left, right in zip(filter(None, table.keys), table.values, strict=True):
+                    told = left if isinstance(right, ast.Tuple) else right
+                    yield from self._texts(told, ())
+
     def messages(self, node: ast.AST | None = None, scopes: tuple[ast.AST, ...] = ()) -> Iterator[tuple[Key, str]]:
         """Yield each text that the module gives to a translating function, and the context that it names."""
         node = node or self._tree
@@ -130,14 +147,24 @@ class _Module:
 
     def _taken(self, call: ast.Call, scopes: tuple[ast.AST, ...]) -> Iterator[tuple[Key, str]]:
         name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if name in _TAKES_HELP:
+            helps = [keyword.value for keyword in call.keywords if keyword.arg == "help"]
+            yield from (((text, ""), "") for one in helps for text in self._texts(one, scopes))
+            return
         of = getattr(getattr(call.func, "value", None), "id", "")
         given = [one for arg in call.args for one in self._spread(arg, scopes)]
         many = next((keyword.value for keyword in call.keywords if keyword.arg == "many"), None)
         if name in _TAKES_PLURAL and len(given) > 1:
             given, many = given[:1], given[1]
-        elif name in _NAMES_FINDINGS and self.name.startswith("app/commands/"):
-            given = given[:1]
-        elif name not in _TAKES or of == "resources" or len(given) <= _TAKES[name]:
+        elif name in _MAKES_FINDINGS and self.name.startswith(("app/commands/", "app/features/")):
+            yield from (((text, ""), "") for one in given for text in self._texts(one, scopes))
+            return
+        elif (
+            (name in _SAYS and self.name.startswith(("app/protocol/", "app/ui/")))
+            or name not in _TAKES
+            or of == "resources"
+            or len(given) <= _TAKES[name]
+        ):
             return
         at = _TAKES.get(name, 0)
         ones = self._texts(given[at], scopes)

@@ -9,11 +9,17 @@ from functools import cache
 from app.agent.agent_events import UsageChanged
 from app.base import resources
 from app.base.clock import Clock
+from app.base.phrases import Phrase
+from app.base.translation import words_in
 from app.base.values import dataclass, fields
 from app.providers.api import Usage
 from app.settings.catalog import MAX_COST_USD, MAX_PASSES, MAX_SECONDS, MAX_TURN_TOKENS
 from app.settings.store import Settings
 
+_MOST_PASSES = "I stopped: the model has answered {count} times, the most for one task. To allow more: chat.max_passes"
+_MOST_SECONDS = "I stopped: one task may last {count} seconds at most. To allow more: chat.max_seconds"
+_MOST_TOKENS = "I stopped after {used} tokens: one task may use {count}. To allow more: chat.max_tokens"
+_MOST_MONEY = "I stopped at ${used}: one task may cost ${most}. To allow more: chat.max_cost_usd"
 _PER = 1_000_000  # because vendors price a million tokens
 
 
@@ -149,19 +155,21 @@ class Budget:
     def changed(self) -> UsageChanged:
         return told(self.usage, self._price)
 
-    def exceeded(self) -> str:
-        """Return the sentence that ends the turn; "" while the turn is within its limits."""
+    def exceeded(self, language: str = "") -> str:
+        """Return the sentence that ends the turn, in this language; "" while the turn is within its limits."""
+        told = self._exceeded()
+        return told.said(words_in(language)) if told else ""
+
+    def _exceeded(self) -> Phrase | None:
         if self.passes >= self._ceilings.passes:
-            return f"I stopped after {self.passes} passes, the most one turn may take (chat.max_passes)."
+            return Phrase(_MOST_PASSES, {"count": self.passes})
         if self.seconds_left < 0:
-            return (
-                f"I stopped after {self._ceilings.seconds:g} seconds, the longest a turn may take (chat.max_seconds)."
-            )
+            return Phrase(_MOST_SECONDS, {"count": f"{self._ceilings.seconds:g}"})
         usage = self.usage
         tokens = sum(getattr(usage, field.name) for field in fields(Usage))
         if tokens > self._ceilings.tokens:
-            return f"I stopped after {tokens} tokens; one turn may use {self._ceilings.tokens} (chat.max_tokens)."
+            return Phrase(_MOST_TOKENS, {"used": tokens, "count": self._ceilings.tokens})
         cost, ceiling = self.cost_usd, self._ceilings.cost_usd
         if cost is not None and cost > ceiling:
-            return f"I stopped at ${cost:.2f}; one turn may cost ${ceiling:.2f} (chat.max_cost_usd)."
-        return ""
+            return Phrase(_MOST_MONEY, {"used": f"{cost:.2f}", "most": f"{ceiling:.2f}"})
+        return None

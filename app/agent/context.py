@@ -19,6 +19,7 @@ from app.agent.turn import Turn, Words
 from app.base import resources
 from app.base.clipping import clip_middle
 from app.base.errors import PictureRefused, ProviderError
+from app.base.translation import words_in
 from app.base.values import dataclass
 from app.protocol.call import Media, ToolCall, ToolResult, failed
 from app.protocol.dialects.api import Answer, Pacing
@@ -238,7 +239,9 @@ class Compactor:
         """Take the pictures out that the service has refused. Returns False if the conversation has none."""
         if not self._window.leave_out_refused(self._history):
             return False
-        turn.tell(Notice("warning", f"{error} {ending('picture_refused')}"))
+        language = self._parts.policy.language
+        told = f"{error.for_people(words_in(language))} {ending('picture_refused', language)}"
+        turn.tell(Notice("warning", told))
         return True
 
     async def make_room(self, turn: Turn) -> bool:
@@ -248,7 +251,7 @@ class Compactor:
             return False
         summary = await self._summary(compaction, turn)
         self._history.replace(compaction.entries(summary))
-        turn.tell(Notice("info", ending("compacted")))
+        turn.tell(Notice("info", ending("compacted", self._parts.policy.language)))
         return True
 
     async def _summary(self, compaction: Compaction, turn: Turn) -> str:

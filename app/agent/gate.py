@@ -139,7 +139,7 @@ _CIRCLING = (
     "It has done the same {count} time in a row, with nothing new to show for it. Let it go on?",
     "It has done the same {count} times in a row, with nothing new to show for it. Let it go on?",
 )
-_CHANGED = "What it would act on has changed meanwhile."
+_CHANGED = "It was not done, because something else is there now than when you were asked."
 _SCREEN, _WORKSPACE = "screen", "workspace"
 _UNATTENDED = "It needs your permission, and you were not there to give it."
 _SAY_IT = "Say it where you can answer: in Wisp, or in a terminal."

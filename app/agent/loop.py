@@ -25,6 +25,7 @@ from app.agent.subagent import Consultation, Pursuit
 from app.agent.turn import Turn, Words, with_prompt
 from app.base.clipping import clip_line
 from app.base.errors import ContextOverflow, PictureRefused, ToolsDeclined, WispError
+from app.base.translation import words_in
 from app.protocol.dialects.api import Answer, Pacing, introduced
 from app.protocol.dialects.choose import by_name, shortest
 from app.protocol.message import Author, CallPart, Message, Role, user
@@ -49,6 +50,10 @@ class Loop:
         calls = (part.name for message in history.messages for part in message.parts if isinstance(part, CallPart))
         self._met = list(dict.fromkeys(calls))
         self._speak(parts)
+
+    @property
+    def _language(self) -> str:
+        return self._parts.policy.language
 
     def rename(self, name: str) -> None:
         """Rename the assistant and rebuild the system prompt."""
@@ -76,7 +81,7 @@ class Loop:
     async def run(self, turn: Turn) -> TurnEnded:
         """Run the turn to its end. Raises the ProviderError that stopped it; the history can always be continued."""
         while True:
-            if sentence := turn.budget.exceeded():
+            if sentence := turn.budget.exceeded(self._language):
                 return TurnEnded(turn.id, Outcome.FAILED, sentence)
             turn.budget.passes += 1
             turn.mood.become(State.THINKING)
@@ -136,7 +141,7 @@ class Loop:
         self._speak(replace(self._parts, dialect=shortest(self._parts.dialect.name)))
         if self._prefix_tokens() >= before:
             return False
-        turn.tell(Notice("info", closing("short_docs")))
+        turn.tell(Notice("info", closing("short_docs", self._language)))
         return True
 
     def _prefix_tokens(self) -> float:
@@ -207,12 +212,12 @@ class Loop:
     def _judge(self, turn: Turn, one: ModelPass, calls: Calls) -> TurnEnded | None:
         """Return how the turn ends after this pass, or None for another pass."""
         if one.is_repeating:
-            return TurnEnded(turn.id, Outcome.REPEATING, closing("repeating"))
+            return TurnEnded(turn.id, Outcome.REPEATING, closing("repeating", self._language))
         last = ending(calls.answers)
         if turn.reports:
             spoken = one.spoken[-1] if one.spoken else ""
             text = str(last.payload.get("text", "")) if last else spoken
-            return TurnEnded(turn.id, Outcome.WAITING, text or closing("denials"))
+            return TurnEnded(turn.id, Outcome.WAITING, text or closing("denials", self._language))
         if last and last.ends_turn:
             text = str(last.payload.get("text", ""))
             outcome = Outcome(last.ends_turn)
@@ -224,11 +229,11 @@ class Loop:
             self._history.add(EntryKind.NOTE, note("last_pass"))
             return None
         if turn.looping:
-            return TurnEnded(turn.id, Outcome.WAITING, closing("repeated"))
+            return TurnEnded(turn.id, Outcome.WAITING, closing("repeated", self._language))
         must_read = [answer for answer in calls.answers if calls.feeds_back(answer)]
         turn.in_vain = turn.in_vain + 1 if self._is_in_vain(one, must_read) else 0
         if turn.in_vain == _MOST_IN_VAIN:
-            return _in_vain(turn, one, must_read)
+            return _in_vain(turn, one, must_read, self._language)
         if one.hint:
             self._history.add(EntryKind.NOTE, user(one.hint, Author.WISP))
         if must_read or one.hint:
@@ -250,7 +255,7 @@ class Loop:
         if spoken and turn.evidence.needs_person and not self._parts.attended:
             return TurnEnded(turn.id, Outcome.WAITING, spoken)
         if one.stop_reason == "refusal":
-            return TurnEnded(turn.id, Outcome.FAILED, spoken or closing("refusal"))
+            return TurnEnded(turn.id, Outcome.FAILED, spoken or closing("refusal", self._language))
         if one.stop_reason == "unverified":
             return TurnEnded(turn.id, Outcome.UNVERIFIED, spoken)
         wanting = self._what_is_wanting(one, spoken)
@@ -260,11 +265,11 @@ class Loop:
             return None
         if not spoken and not one.has_ended:
             if one.stop_reason == "max_tokens":
-                return _cut_in_vain(turn)
-            return TurnEnded(turn.id, Outcome.FAILED, closing("empty"))
+                return _cut_in_vain(turn, self._language)
+            return TurnEnded(turn.id, Outcome.FAILED, closing("empty", self._language))
         if one.stop_reason == "max_tokens":
-            turn.tell(Notice("warning", closing("cut_off")))
-            return TurnEnded(turn.id, Outcome.CUT_OFF, spoken or closing("cut_off"))
+            turn.tell(Notice("warning", closing("cut_off", self._language)))
+            return TurnEnded(turn.id, Outcome.CUT_OFF, spoken or closing("cut_off", self._language))
         outcome = self._outcome_of(turn, spoken)
         if one.is_quoting and outcome is Outcome.FINISHED and not self._parts.attended:
             outcome = Outcome.UNVERIFIED
@@ -313,16 +318,16 @@ class Loop:
         try:
             return await with_prompt(words, self._parts.expand)
         except WispError as error:
-            turn.tell(Notice("warning", str(error)))
+            turn.tell(Notice("warning", error.for_people(words_in(self._language))))
             return words
 
 
-def _cut_in_vain(turn: Turn) -> TurnEnded:
-    return TurnEnded(turn.id, Outcome.CUT_OFF, closing("limit_too_small").format(setting=MAX_TOKENS.key))
+def _cut_in_vain(turn: Turn, language: str) -> TurnEnded:
+    return TurnEnded(turn.id, Outcome.CUT_OFF, closing("limit_too_small", language, setting=MAX_TOKENS.key))
 
 
-def _in_vain(turn: Turn, one: ModelPass, must_read: Sequence[Answer]) -> TurnEnded:
+def _in_vain(turn: Turn, one: ModelPass, must_read: Sequence[Answer], language: str) -> TurnEnded:
     if one.stop_reason == "max_tokens":
-        return _cut_in_vain(turn)
+        return _cut_in_vain(turn, language)
     name = one.unread_call or must_read[0].tool
-    return TurnEnded(turn.id, Outcome.FAILED, closing("unread_call").format(name=name))
+    return TurnEnded(turn.id, Outcome.FAILED, closing("unread_call", language, name=name))

@@ -17,7 +17,8 @@ from app.base import resources, signs
 from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.facts import Failed
-from app.base.phrases import Phrase
+from app.base.phrases import Phrase, PhraseValue
+from app.base.translation import words_in
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue
@@ -166,9 +167,9 @@ def told(name: str, /, **values: str) -> str:
     return Template(_tables()["words"][name]).substitute(values).strip()
 
 
-def ending(name: str) -> str:
-    """Return the sentence on how a turn ended, for the person."""
-    return _tables()["endings"][name]
+def ending(name: str, /, language: str = "", **values: PhraseValue) -> str:
+    """Return the sentence on how a turn ended, for the person, in this language."""
+    return Phrase(_tables()["endings"][name], values).said(words_in(language))
 
 
 def only_announces(text: str) -> bool:

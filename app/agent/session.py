@@ -144,6 +144,11 @@ class Session:
         self.subscribe(parts.record.take)
 
     @property
+    def language(self) -> str:
+        """The person's language, in two letters."""
+        return self._parts.policy.language
+
+    @property
     def state(self) -> State:
         return self._mood.state
 
@@ -250,7 +255,7 @@ class Session:
 
     def tell(self, sentence: Phrase) -> None:
         """Tell the person something about the run itself."""
-        self._tell(Notice("info", sentence.said(words_in(self._parts.policy.language))))
+        self._tell(Notice("info", sentence.said(words_in(self.language))))
 
     def begin_anew(self) -> None:
         """Begin an empty conversation without costs. Raises WispError while a turn runs."""
@@ -314,14 +319,14 @@ class Session:
     async def _run(self, turn: Turn, words: Words) -> TurnEnded:
         turn.begun = True
         self._watch(turn)
-        ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"), Remedy.LOG)
+        ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug", self.language), Remedy.LOG)
         try:
             self._tell(TurnStarted(turn.id, words.text, words.names))
             self._modes.look()
             if words.parts:
                 ended = await self._ended(turn, words)
             else:
-                ended = TurnEnded(turn.id, Outcome.FAILED, ending("nothing"))
+                ended = TurnEnded(turn.id, Outcome.FAILED, ending("nothing", self.language))
         finally:
             if turn.watch:
                 turn.watch.cancel()
@@ -358,11 +363,11 @@ class Session:
         except asyncio.CancelledError:
             # The flag decides, because the stop button and the time limit both cancel the task.
             if turn.expired:
-                return self._failed(turn, turn.budget.exceeded())
+                return self._failed(turn, turn.budget.exceeded(self.language))
             self.history.add(EntryKind.NOTE, note("stopped_turn"))
-            return TurnEnded(turn.id, Outcome.STOPPED, ending("stopped"))
+            return TurnEnded(turn.id, Outcome.STOPPED, ending("stopped", self.language))
         except WispError as error:
-            return self._failed(turn, str(error), error.remedy)
+            return self._failed(turn, error.for_people(words_in(self.language)), error.remedy)
         finally:
             for said in turn.take_meanwhile():
                 self.history.extend(Entry(EntryKind.PERSON, Message(Role.USER, said.parts)), heard=1)

@@ -16,6 +16,8 @@ from app.agent.prompt import ending
 from app.agent.turn import Turn
 from app.base.clock import backoff_s
 from app.base.errors import BadAnswer, OverLimit, ProviderError, Unreachable
+from app.base.phrases import Phrase
+from app.base.translation import words_in
 from app.protocol.message import Message
 from app.protocol.payload import well_formed
 from app.providers.api import (
@@ -79,7 +81,9 @@ class ProviderStream:
             async with asyncio.timeout(self._idle_s):
                 return await anext(self._events)
         except TimeoutError:
-            raise Unreachable(f"The model's service was silent for {self._idle_s:g} seconds.") from None
+            raise Unreachable(
+                Phrase("The model was silent for {seconds} seconds. Try again.", {"seconds": f"{self._idle_s:g}"})
+            ) from None
         finally:
             quiet.cancel()
 
@@ -195,7 +199,9 @@ async def _heard(parts: SessionDeps, turn: Turn, ear: Ear, request: Request) -> 
     heard = 0
     try:
         events, idle_s = parts.provider.stream(request), parts.settings[STREAM_IDLE_MS] / 1000
-        async with ProviderStream(events, idle_s, lambda: turn.tell(Notice("info", ending("quiet")))) as stream:
+        async with ProviderStream(
+            events, idle_s, lambda: turn.tell(Notice("info", ending("quiet", parts.policy.language)))
+        ) as stream:
             async for event in stream:
                 event = _well_formed(event)  # noqa: PLW2901 - the event as it came is not used again
                 heard += len(event.text) if isinstance(event, (TextDelta, Thinking)) else 0
@@ -231,5 +237,6 @@ async def _wait(parts: SessionDeps, turn: Turn, error: ProviderError, failures: 
     if not is_passing(error) or failures >= parts.settings[STREAM_ATTEMPTS]:
         raise error
     seconds = wait_before(failures, error, parts.chance)
-    turn.tell(Notice("warning", f"{error} Trying again in {max(seconds, 1):.0f} s."))
+    told = Phrase("{why} Wisp tries again in {seconds} s.", {"why": error.phrase, "seconds": f"{max(seconds, 1):.0f}"})
+    turn.tell(Notice("warning", told.said(words_in(parts.policy.language))))
     await parts.clock.sleep(seconds)

@@ -152,7 +152,7 @@ class Share(Budget):
         with super().waiting(), self._turn.budget.waiting():
             yield
 
-    def exceeded(self) -> str:
+    def exceeded(self, language: str = "") -> str:
         self.charge()
         if self._turn.meanwhile:
             return told("goal_meanwhile")
@@ -163,7 +163,7 @@ class Share(Budget):
         limit, cost = self._limits.cost_usd, self.cost_usd
         if limit is not None and cost is not None and cost > limit:
             return told("goal_cost", cost=f"{limit:.2f}")
-        return self._turn.budget.exceeded()
+        return self._turn.budget.exceeded(language)
 
 
 class Within:

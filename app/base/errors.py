@@ -55,6 +55,14 @@ class WispError(Exception):
         self.transient = transient
         super().__init__(self.why.with_facts(self.facts))
 
+    @property
+    def phrase(self) -> Phrase:
+        """What a person reads, still to be translated."""
+        if self.is_for_model:
+            return Phrase(str(self))
+        parts = {"what": self.why.what, "advice": self.why.advice}
+        return Phrase("{what} {advice}", parts) if self.why.advice.text else self.why.what
+
     def for_people(self, words: Translations = ENGLISH) -> str:
         """Return what a person reads, translated by `words`. A call that they wrote themselves is theirs to repair."""
         return str(self) if self.is_for_model else self.why.for_people(words)
@@ -116,7 +124,7 @@ class PictureRefused(Refused):
 class OverLimit(ProviderError):
     """Too many requests, or an overloaded service. `retry_after_s` is the pause that the service asked for, if any."""
 
-    def __init__(self, sentence: str, *, retry_after_s: float | None = None) -> None:
+    def __init__(self, sentence: str | Phrase, *, retry_after_s: float | None = None) -> None:
         super().__init__(sentence)
         self.retry_after_s = retry_after_s
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from enum import StrEnum
 
+from app.base.phrases import ENGLISH, NO_PHRASE, Phrase, Translations
 from app.base.values import dataclass
 
 
@@ -18,27 +18,45 @@ class CheckVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A result of a check. `fix` is the one thing to do about it; "" if nothing needs to be done. `opens` is where
-    that is done: the key of a setting, `key.` and a provider, or the path of a file.
+    """A result of a check: what was `found`, and the `remedy`, which is the one thing to do about it; empty if nothing
+    needs to be done. `opens` is where that is done: the key of a setting, `key.` and a provider, or the path of a file.
     """
 
     name: str
     verdict: CheckVerdict
-    detail: str
-    fix: str = ""
+    found: Phrase
+    remedy: Phrase = NO_PHRASE
     opens: str = ""
 
+    @property
+    def detail(self) -> str:
+        return self.found.said()
+
+    @property
+    def fix(self) -> str:
+        return self.remedy.said()
+
+    def spoken(self, words: Translations = ENGLISH) -> tuple[str, str, str]:
+        """Return the name, what was found, and the remedy, translated."""
+        return words(self.name), self.found.said(words), self.remedy.said(words)
+
     def as_json(self) -> dict[str, str]:
-        return {key: str(value) for key, value in asdict(self).items()}
+        """Return it for programs, in English."""
+        told = {"name": self.name, "verdict": str(self.verdict), "detail": self.detail, "fix": self.fix}
+        return told | {"opens": self.opens}
 
 
-def ok(name: str, detail: str) -> Finding:
-    return Finding(name, CheckVerdict.OK, detail)
+def ok(name: str, found: str | Phrase) -> Finding:
+    return Finding(name, CheckVerdict.OK, _phrase(found))
 
 
-def note(name: str, detail: str, fix: str, opens: str = "") -> Finding:
-    return Finding(name, CheckVerdict.NOTE, detail, fix, opens)
+def note(name: str, found: str | Phrase, remedy: str | Phrase, opens: str = "") -> Finding:
+    return Finding(name, CheckVerdict.NOTE, _phrase(found), _phrase(remedy), opens)
 
 
-def fail(name: str, detail: str, fix: str) -> Finding:
-    return Finding(name, CheckVerdict.FAIL, detail, fix)
+def fail(name: str, found: str | Phrase, remedy: str | Phrase) -> Finding:
+    return Finding(name, CheckVerdict.FAIL, _phrase(found), _phrase(remedy))
+
+
+def _phrase(text: str | Phrase) -> Phrase:
+    return text if isinstance(text, Phrase) else Phrase(text)

@@ -21,10 +21,10 @@ _LINE_CHARS = 160
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    show = what.add_parser("show", help="the newest entries (what `wisp audit` alone does)")
-    show.add_argument("--last", type=shared.count, default=_SHOWN, metavar="N", help="how many")
-    what.add_parser("verify", help="say which entry was changed or removed; exit code 1 where one was")
-    what.add_parser("export", help="all entries as JSON lines, oldest first")
+    show = what.add_parser("show", help="show the newest entries (`wisp audit` alone does it, too)")
+    show.add_argument("--last", type=shared.count, default=_SHOWN, metavar="N", help="show at most N")
+    what.add_parser("verify", help="check whether somebody changed or removed an entry; exit code 1 if so")
+    what.add_parser("export", help="print all entries as JSON lines, the oldest first")
 
 
 def run(options: argparse.Namespace) -> int:

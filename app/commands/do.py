@@ -114,14 +114,14 @@ _CODES = {
     Outcome.REPEATING: 6,
     Outcome.STOPPED: STOPPED,
 }
-_EXIT_CODES = """exit codes:
-  0    finished
-  1    failed or not done, or nothing shows that the last act worked
-  2    bad usage
-  3    waiting for a person: a question, a permission, something to install
-  4    answered only: words, and no call ran
-  5    cut off: the model's answer became too long
-  6    repeating: the model wrote the same words over and over
+_EXIT_CODES = """Exit codes:
+  0    done
+  1    not done, or nothing shows that it worked
+  2    the command was written wrongly
+  3    Wisp waits for you: for an answer, a permission, or something to install
+  4    Wisp only answered in words
+  5    the model's answer became too long and was cut off
+  6    the model wrote the same words over and over
   130  stopped
 """
 _MISUSED = 2
@@ -134,31 +134,32 @@ _DELETED = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog, parser.formatter_class = _EXIT_CODES, argparse.RawDescriptionHelpFormatter
-    parser.add_argument("task", help="what to do, in plain words")
-    parser.add_argument("--json", action="store_true", help="print every agent event as a JSON line")
-    parser.add_argument("--max-passes", type=shared.count, metavar="N", help="most model passes")
+    parser.epilog = _EXIT_CODES
+    parser.add_argument("task", help="say what to do, in plain words and in quotes")
+    parser.add_argument("--json", action="store_true", help="print everything that happens for programs, as JSON lines")
+    parser.add_argument(
+        "--max-passes", type=shared.count, metavar="N", help="let the model answer at most N times for this task"
+    )
     shared.add_rehearsal_options(parser)
     parser.add_argument(
         "--apart",
         action="store_true",
-        help="work on a desktop of its own, beside yours: your pointer, keyboard, windows and clipboard stay as they "
-        "are. Linux only",
+        help="work on a desktop of its own, so that yours stays as it is (Linux only)",
     )
     parser.add_argument(
         "--allow",
         action="append",
         default=[],
         metavar="NAME",
-        help="let it use a program, host, folder, server, button or always-asked tool in this run, as in "
-        "--allow 'Text Editor' or --allow set_wallpaper",
+        help="let this task use a program, website, folder, tool server, button or tool without asking, such as "
+        "--allow 'Text Editor'; may be given several times",
     )
     shared.add_model_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.task.strip():
-        print('wisp: say what to do: wisp do "open the calculator"', file=sys.stderr)
+        shared.warn('Say what to do, such as: wisp do "open the calculator"')
         return _MISUSED
     try:
         _check_allowed(options.allow)
@@ -180,7 +181,9 @@ def run(options: argparse.Namespace) -> int:
         finally:
             if record:
                 record.close()
-                print(f"wisp: pictures and transcript are in {record.folder}", file=sys.stderr)
+                shared.warn(
+                    "Pictures of the screen and all that happened are kept in {folder}", folder=str(record.folder)
+                )
     return _CODES[ended.outcome]
 
 

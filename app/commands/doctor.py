@@ -1,5 +1,7 @@
 """`wisp doctor`: try everything the main job needs, for real; each failure comes with one fix.
 
+People read the findings in their language, programs (`--json`) in English.
+
 Exit code 1 if the main job cannot work.
 """
 
@@ -22,13 +24,14 @@ from app.assembly import wall_of
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.findings import CheckVerdict, Finding, fail, note, ok
 from app.base.geometry import Rect
+from app.base.phrases import Phrase
 from app.base.startup import worker_command
 from app.commands.findings import abilities, keys, looks, notifications, settings
 from app.commands.keys import compositor_here, is_gnome
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
 from app.features import loading
-from app.options import on_a_display
+from app.options import on_a_display, words_here
 from app.services.files import parsing
 from app.services.themes import font_families
 from app.services.watchdog import WatchdogWord
@@ -37,17 +40,17 @@ from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.providers import with_keys
 from app.settings.store import Settings, load
 
-_ASKED = "Until then each command is asked for, with everything it says."
+_SETTINGS = "Choose another key in Wisp's settings."
+_NO_X = "Log in to a desktop, and start Wisp there. If you are in one, set DISPLAY to its name, such as :0."
+_MISREAD = "Wisp drew the words “{written}” and read “{read}”."
 
 
 def sandbox() -> Finding:
     """Check the sandbox. Wisp works without it, and then asks before every command."""
     name = "Sandbox for commands"
-    missing = wall_of(load()).missing()
-    if not missing:
-        return ok(name, "bubblewrap stands: commands see the workspace, no network, no screen")
-    reason, _, fix = missing.partition(". ")
-    return note(name, reason.rstrip("."), f"{fix} {_ASKED}".strip())
+    if missing := wall_of(load()).missing():
+        return note(name, missing, "Until then Wisp asks you before every command.")
+    return ok(name, "Commands run shut in. They reach your working folder, but neither the internet nor the screen.")
 
 
 _LOCAL = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
@@ -56,11 +59,16 @@ _LIMIT_S = 0.3
 
 def reachable() -> Finding:
     """Check which model servers answer: local ones, and those that have a key."""
+    name = "Models"
     found = [name for name, port in _LOCAL.items() if _answers("127.0.0.1", port)]
     found += [row.maker for row in with_keys() if store.key_of(row.id) and _answers(row.host, 443)]
     if not found:
-        return note("Models", "no model server answers", "Start Ollama or LM Studio, or connect to the network.")
-    return ok("Models", ", ".join(found))
+        return note(
+            name,
+            "No model can be reached. Wisp still does plain commands.",
+            "Start Ollama, LM Studio or llama.cpp on this computer, or store a key in Wisp's settings and go online.",
+        )
+    return ok(name, Phrase("These answer: {names}.", {"names": ", ".join(found)}))
 
 
 def _answers(host: str, port: int) -> bool:
@@ -85,32 +93,33 @@ def _version(distribution: str) -> tuple[int, ...] | None:
 
 def qt_and_python() -> Finding:
     """Check for PySide6 6.12, which loses references to None on Python before 3.12 and then crashes."""
-    name = "PySide6 and Python"
+    name = "Window library"
     version = _version("pyside6-essentials")
     running = ".".join(map(str, sys.version_info[:3]))
     if version is None:
-        return fail(name, "PySide6 is not installed.", _REINSTALL)
-    shown = ".".join(map(str, version))
+        return fail(name, "PySide6 is not installed, so Wisp can open no window.", _REINSTALL)
+    both = {"qt": ".".join(map(str, version)), "python": running}
     if version >= (6, 12) and sys.version_info < (3, 12):
-        return fail(name, f"PySide6 {shown} crashes on Python {running}.", 'pip install "pyside6-essentials<6.12"')
-    return ok(name, f"PySide6 {shown} on Python {running}")
+        told = Phrase("PySide6 {qt} crashes on Python {python}.", both)
+        return fail(name, told, 'pip install "pyside6-essentials<6.12"')
+    return ok(name, Phrase("PySide6 {qt} runs on Python {python}.", both))
 
 
 def xlib_clash() -> Finding:
     """Check that python3-xlib 0.15 did not overwrite python-xlib 0.33: both use the same package directory."""
-    name = "Xlib"
+    name = "Screen library"
     if platform.system() != "Linux":
-        return ok(name, "not used on this system")
+        return ok(name, "This system needs none.")
     if _version("python3-xlib") is not None:
         return fail(
             name,
-            "python3-xlib overwrites python-xlib in this environment.",
+            "The package python3-xlib has overwritten python-xlib, which Wisp needs.",
             "pip uninstall -y python3-xlib && pip install --force-reinstall python-xlib",
         )
     version = _version("python-xlib")
     if version is None or version < (0, 33):
-        return fail(name, "python-xlib 0.33 or newer is missing.", _REINSTALL)
-    return ok(name, f"python-xlib {'.'.join(map(str, version))}, alone")
+        return fail(name, "The package python-xlib is missing or older than 0.33.", _REINSTALL)
+    return ok(name, Phrase("python-xlib {version} is installed.", {"version": ".".join(map(str, version))}))
 
 
 _WRITTEN = "Wisp reads this"
@@ -123,17 +132,17 @@ def ocr() -> Finding:
     """Check OCR: the worker reads a picture drawn here. Wisp needs it where programs describe nothing."""
     import asyncio
 
-    name = "OCR"
+    name = "Text in pictures"
     if importlib.util.find_spec("rapidocr") is None:
-        return note(name, "Text in pictures cannot be read: the small set-up leaves that out.", "./scripts/setup whole")
+        return note(name, "Wisp cannot read it: the small set-up leaves that out.", "./scripts/setup whole")
     try:
         lines = asyncio.run(_read_off_a_picture())
     except WispError as error:
-        return note(name, f"Text in pictures cannot be read: {error}", _REINSTALL)
+        return note(name, Phrase("Wisp cannot read it. {why}", {"why": error.phrase}), _REINSTALL)
     read = " ".join(line.text for line in lines)
     if _WRITTEN.replace(" ", "") not in read.replace(" ", ""):
-        return note(name, f"It reads {read!r} where {_WRITTEN!r} is written.", _REINSTALL)
-    return ok(name, f"read {read!r} off a picture")
+        return note(name, Phrase(_MISREAD, {"written": _WRITTEN, "read": read}), _REINSTALL)
+    return ok(name, "Wisp drew a picture with text in it, and read the text.")
 
 
 async def _read_off_a_picture() -> Sequence[TextBox]:
@@ -154,15 +163,17 @@ def documents() -> Finding:
     try:
         text = b"".join(parsing.pieces("page", {"charset": "utf-8", "url": ""}, _PAGE, "a page"))
     except WispError as error:
-        return note(name, f"Documents and pages cannot be read: {error}", _REINSTALL)
+        told = Phrase("Wisp cannot read web pages, PDF and Office files. {why}", {"why": error.phrase})
+        return note(name, told, _REINSTALL)
     if _WRITTEN.encode() not in text:
-        return note(name, f"The worker reads {text!r} where {_WRITTEN!r} is written.", _REINSTALL)
-    return ok(name, "read a page in a process of its own")
+        read = text.decode(errors="replace")
+        return note(name, Phrase(_MISREAD, {"written": _WRITTEN, "read": read}), _REINSTALL)
+    return ok(name, "Wisp can read web pages, PDF and Office files.")
 
 
 def watchdog() -> Finding:
     """Check the watchdog process, which ends commands and releases keys if Wisp hangs."""
-    name = "Watchdog"
+    name = "If Wisp hangs"
     command = worker_command("watchdog", str(os.getpid()))
     try:
         done = subprocess.run(
@@ -173,27 +184,32 @@ def watchdog() -> Finding:
             cwd=_ROOT,
             timeout=_WORKER_LIMIT_S,
         )
+        why = done.stderr.decode(errors="replace")[-200:] if done.returncode else ""
+        is_started = not done.returncode
     except (OSError, subprocess.TimeoutExpired) as error:
         # A check only reports, so that the checks after it still run.
-        return note(name, f"It does not start: {error}", _REINSTALL)
-    if done.returncode:
-        return note(name, f"It ends with {done.returncode}: {done.stderr.decode(errors='replace')[-200:]}", _REINSTALL)
-    return ok(name, "starts, and ends when it is told to")
+        is_started, why = False, str(error)
+    if not is_started:
+        told = "The helper that would end commands and let go of keys does not start ({why})."
+        return note(name, Phrase(told, {"why": why}), _REINSTALL)
+    return ok(name, "A helper ends the commands that run, and lets go of keys that are held down.")
 
 
 def display(private: str) -> Finding:
-    name = "Display"
+    name = "Screen"
     if private:
-        return note(
-            name, f"none; a private desktop works ({private})", "Start Wisp inside a desktop session to use that one."
-        )
-    shown = "other programs may capture every window, Wisp's too: X11 lets no window leave itself out"
-    return ok(name, f"X11 on {os.environ.get('DISPLAY')}; {shown}")
+        told = Phrase("There is none here. Wisp can work on a screen of its own ({name}).", {"name": private})
+        return note(name, told, "To let Wisp use your own screen, start it inside a desktop session.")
+    told = Phrase(
+        "Wisp uses {name} (X11). Other programs can take pictures of all windows here, Wisp's too.",
+        {"name": os.environ.get("DISPLAY", "")},
+    )
+    return ok(name, told)
 
 
 def capture() -> Finding:
     """Check captures: draw a small window, and capture it."""
-    name = "Screen capture"
+    name = "Screen pictures"
     import asyncio
 
     from app.desktop.x11.connection import Connection
@@ -202,23 +218,27 @@ def capture() -> Finding:
     try:
         connection = Connection(os.environ)
     except NeedsPerson as error:
-        return fail(name, error.for_people(), "Set DISPLAY to a running X server.")
+        return fail(name, error.phrase, _NO_X)
     screen = X11Screen(connection)
     try:
         is_seen = asyncio.run(screen.shows_drawing())
     except ToolFailed as error:
-        return fail(name, error.for_people(), "Run Wisp in an X11 session on a 24-bit screen.")
+        return fail(name, error.phrase, "Use an X11 session whose screen has 24-bit colours.")
     finally:
         screen.close()
         connection.close()
     if not is_seen:
-        return fail(name, "It drew a window and did not see it.", "Turn off what covers the screen (a locker?).")
-    return ok(name, "captured the window it drew itself")
+        return fail(
+            name,
+            "Wisp opened a window and did not see it in a picture of the screen.",
+            "Unlock the screen, or close what covers it.",
+        )
+    return ok(name, "Wisp opened a window and saw it in a picture of the screen.")
 
 
 def pointer() -> Finding:
     """Check the pointer: move it with XTEST, read its position, and move it back."""
-    name = "Input"
+    name = "Mouse and keyboard"
     from Xlib import X
     from Xlib.display import Display
     from Xlib.error import DisplayError
@@ -227,10 +247,10 @@ def pointer() -> Finding:
     try:
         connection = Display()
     except (DisplayError, OSError) as error:
-        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+        return fail(name, Phrase("The screen does not answer ({why}).", {"why": str(error)}), _NO_X)
     try:
         if not connection.has_extension("XTEST"):
-            return fail(name, "The X server has no XTEST extension.", "Enable XTEST in the X server.")
+            return fail(name, "The X server lets no program press keys.", "Switch on its extension XTEST.")
         root = connection.screen().root
         before = root.query_pointer()
         there = (before.root_x + (7 if before.root_x < 100 else -7), before.root_y)
@@ -242,10 +262,8 @@ def pointer() -> Finding:
     finally:
         connection.close()
     if (after.root_x, after.root_y) != there:
-        return fail(
-            name, f"The pointer went to {after.root_x},{after.root_y} instead of {there}.", "Use an X11 session."
-        )
-    return ok(name, "moved the pointer and read it back")
+        return fail(name, "Wisp moved the pointer, and it did not arrive.", "Log in to an X11 session (“on Xorg”).")
+    return ok(name, "Wisp moved the pointer and put it back.")
 
 
 def windows() -> Finding:
@@ -258,7 +276,7 @@ def windows() -> Finding:
     try:
         connection = Display()
     except (DisplayError, OSError) as error:
-        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+        return fail(name, Phrase("The screen does not answer ({why}).", {"why": str(error)}), _NO_X)
     try:
         listed = connection.screen().root.get_full_property(
             connection.intern_atom("_NET_CLIENT_LIST"), X.AnyPropertyType
@@ -266,13 +284,15 @@ def windows() -> Finding:
     finally:
         connection.close()
     if listed is None:
-        return note(name, "no window manager lists them: they are found one by one", "Start a window manager.")
-    return ok(name, f"the window manager lists {len(listed.value)}")
+        return note(name, "No window manager runs, so Wisp looks for each window itself.", "Start a window manager.")
+    count = len(listed.value)
+    told = Phrase("Wisp sees {count} open window.", {"count": count}, many="Wisp sees {count} open windows.")
+    return ok(name, told)
 
 
 def hotkeys() -> Finding:
     """Check that the stop key and the summon key are free, by grabbing them for a moment."""
-    name = "Hotkeys"
+    name = "Stop key and summon key"
     from Xlib.display import Display
     from Xlib.error import DisplayError
 
@@ -286,30 +306,26 @@ def hotkeys() -> Finding:
     try:
         connection = Display()
     except (DisplayError, OSError) as error:
-        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+        return fail(name, Phrase("The screen does not answer ({why}).", {"why": str(error)}), _NO_X)
     try:
         places = {key: places_of(connection, chord(key)) for key in keys}
         taken = [key for key, found in places.items() if found and not grab(connection, found)]
     except WispError as error:
-        return note(name, str(error), "Choose another key in the preferences.", SUMMON_KEY.key)
+        return note(name, error.phrase, _SETTINGS, SUMMON_KEY.key)
     finally:
         connection.close()
     missing = [key for key, found in places.items() if found is None]
     if missing:
-        return note(
-            name,
-            f"not on this keyboard: {', '.join(missing)}",
-            "Choose another key in the preferences.",
-            SUMMON_KEY.key,
-        )
+        told = Phrase("This keyboard cannot type {keys}.", {"keys": ", ".join(missing)})
+        return note(name, told, _SETTINGS, SUMMON_KEY.key)
     if taken:
-        return note(
-            name,
-            f"held by another program, or by a Wisp that runs: {', '.join(taken)}",
-            "If Wisp does not run, choose another key in the preferences.",
-            SUMMON_KEY.key,
-        )
-    return ok(name, f"{' and '.join(keys)} can be had")
+        told = Phrase("Another program, or a Wisp that is open, uses {keys}.", {"keys": ", ".join(taken)})
+        return note(name, told, "If no Wisp is open, choose another key in Wisp's settings.", SUMMON_KEY.key)
+    return ok(name, _free(keys))
+
+
+def _free(keys: Sequence[str]) -> Phrase:
+    return Phrase("Wisp hears {keys}, whatever program is in front.", {"keys": ", ".join(keys)})
 
 
 def _bound_keys(name: str, settings: Settings) -> Finding:
@@ -320,17 +336,22 @@ def _bound_keys(name: str, settings: Settings) -> Finding:
     if here is None:
         return note(
             name,
-            "Wayland gives keys to Wisp only while an X11 program is in front.",
-            "Bind keys to “wisp presence toggle” and “wisp stop” in the settings of the desktop.",
+            _UNHEARD,
+            "In your desktop's keyboard settings, let one key run “wisp presence toggle” and another “wisp stop”.",
         )
     try:
         missing = here.unbound(settings)
-    except (ToolMisuse, OSError, ValueError) as error:
-        return note(name, str(error), "Choose another key in the preferences.", SUMMON_KEY.key)
+    except ToolMisuse as error:
+        return note(name, error.phrase, _SETTINGS, SUMMON_KEY.key)
+    except (OSError, ValueError) as error:
+        return note(name, Phrase("{file} cannot be read ({why}).", {"file": str(here.file), "why": str(error)}), _BIND)
     if not missing:
-        return ok(name, f"{here.name} runs Wisp's commands at them")
-    told = "Wayland gives keys to Wisp only while an X11 program is in front."
-    return note(name, told, f"Run “wisp keys”, or write into {here.file}: {' · '.join(missing)}")
+        return ok(name, Phrase("{name} runs Wisp's commands when you press them.", {"name": here.name}))
+    return note(name, _UNHEARD, _BIND)
+
+
+_UNHEARD = "Wayland tells Wisp of these keys only while an X11 program is in front."
+_BIND = "wisp keys"
 
 
 def _passed_on_keys(name: str, settings: Settings) -> Finding | None:
@@ -350,35 +371,37 @@ def _passed_on_keys(name: str, settings: Settings) -> Finding | None:
             if not kwin.is_here(bus) and not gnome.is_shell_here(bus):
                 return None
             if not kwin.is_here(bus) and not gnome.is_here(bus):
-                told = "GNOME passes them on through Wisp's extension only, which does not answer"
-                return note(name, told, "Run “wisp extension”, or “wisp keys” for GNOME's own shortcuts.")
+                told = "GNOME tells only Wisp's own extension of these keys, and the extension does not answer."
+                return note(name, told, "wisp extension")
             for what_for, keys_text in keys.items():
                 if keys_text and (key := key_of_desktop(bus, what_for, chord(keys_text), lambda: None)):
                     if owner := key.grab():
                         had.append(f"{keys_text} ({owner})")
                     key.leave()
     except WispError as error:
-        return note(name, error.for_people(), "Choose another key in the preferences.", SUMMON_KEY.key)
+        return note(name, error.phrase, _SETTINGS, SUMMON_KEY.key)
     if not had:
-        return ok(name, f"the desktop passes on {' and '.join(filter(None, keys.values()))}")
-    fix = "Run “wisp extension”, which takes them." if is_gnome() else "Choose another key in the preferences."
-    return note(name, f"something else has {' and '.join(had)}", fix, SUMMON_KEY.key)
+        return ok(name, _free([*filter(None, keys.values())]))
+    taken = Phrase("Something else uses {keys}.", {"keys": ", ".join(had)})
+    return note(name, taken, "wisp extension" if is_gnome() else _SETTINGS, SUMMON_KEY.key)
 
 
 def accessibility() -> Finding:
     """Check that the session has an accessibility bus, as every program does at its start."""
-    name = "Accessibility"
+    name = "Buttons and fields"
     import asyncio
 
-    fix = "Install at-spi2-core and log in again: sudo apt-get install at-spi2-core"
     try:
-        address = asyncio.run(asyncio.wait_for(_bus_address(), timeout=3))
+        asyncio.run(asyncio.wait_for(_bus_address(), timeout=3))
     except NeedsPerson as error:
-        session = "Start Wisp in a desktop session; a private desktop brings its own. By hand: dbus-run-session wisp"
-        return note(name, f"{error}: clicks by name need it", session)
-    except (OSError, WispError, TimeoutError, ValueError) as error:
-        return note(name, f"no accessibility bus ({error or 'no answer'}): clicks by name need it", fix)
-    return ok(name, f"bus at {address.partition(',')[0]}")
+        return note(name, Phrase(_UNNAMED, {"why": error.phrase}), "Start Wisp in a desktop session, or by: dbus-run-session wisp")
+    except (OSError, WispError, TimeoutError, ValueError):
+        told = Phrase(_UNNAMED, {"why": Phrase("No accessibility service runs here.")})
+        return note(name, told, "sudo apt-get install at-spi2-core, then log out and in.")
+    return ok(name, "Programs tell Wisp the names of their buttons and fields.")
+
+
+_UNNAMED = "{why} Without it, Wisp finds buttons and fields only in pictures."
 
 
 async def _bus_address() -> str:
@@ -389,7 +412,7 @@ async def _bus_address() -> str:
     try:
         bus = await MessageBus().connect()
     except (InvalidAddressError, OSError) as error:
-        raise NeedsPerson(f"this session has no D-Bus ({error})") from error
+        raise NeedsPerson(Phrase("This session has no D-Bus ({why}).", {"why": str(error)})) from error
     try:
         reply = await bus.call(
             Message(destination="org.a11y.Bus", path="/org/a11y/bus", interface="org.a11y.Bus", member="GetAddress")
@@ -399,7 +422,7 @@ async def _bus_address() -> str:
     finally:
         bus.disconnect()
     if reply is None or not reply.body or not isinstance(reply.body[0], str):
-        raise WispError("the session's bus knows no accessibility service")
+        raise WispError("The session knows no accessibility service.")
     return reply.body[0]
 
 
@@ -408,17 +431,23 @@ def fonts() -> Finding:
     name = "Fonts"
     families = font_families()
     if not families:
-        return note(name, "none found", "sudo apt-get install fontconfig fonts-dejavu-core fonts-noto-core")
-    return Finding(name, CheckVerdict.OK, f"{len(families)} families")
+        told = "There are none, so Wisp's windows show boxes in place of letters."
+        return note(name, told, "sudo apt-get install fontconfig fonts-dejavu-core fonts-noto-core")
+    return ok(name, Phrase("{count} is installed.", {"count": len(families)}, many="{count} are installed."))
 
 
 _IS_LINUX = platform.system() == "Linux"
-_PERMISSIONS = "Allow Wisp to record the screen and to control the computer if captures are black or clicks do nothing."
+_PERMISSIONS = (
+    "If pictures are black or clicks do nothing: in the system's privacy settings, allow Wisp to record the screen and "
+    "to control the computer."
+)
 _MARKS = {CheckVerdict.OK: "ok  ", CheckVerdict.NOTE: "note", CheckVerdict.FAIL: "FAIL"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="findings as one JSON array")
+    parser.add_argument(
+        "--json", action="store_true", help="print the results for programs, as one JSON array in English"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -433,7 +462,9 @@ def run(options: argparse.Namespace) -> int:
 
 def examine() -> list[Finding]:
     """Return all findings, in the order in which a person should fix them."""
-    seen = _on_linux() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
+    seen = (
+        _on_linux() if _IS_LINUX else [note("Screen and mouse", "Wisp does not try them on this system.", _PERMISSIONS)]
+    )
     libraries = [qt_and_python(), xlib_clash()]
     workers = [ocr(), documents(), watchdog()]
     reach = [keys(), reachable(), notifications()]
@@ -452,9 +483,10 @@ def _on_linux() -> list[Finding]:
             tried = (capture, pointer, windows, accessibility, hotkeys, fonts)
             return [display(own.private), *(check() for check in tried)]
     except NeedsPerson as error:
-        return [fail("Display", "There is none, and a private desktop cannot start.", str(error))]
+        return [fail("Screen", "There is none here, and Wisp cannot start a screen of its own.", error.phrase)]
 
 
 def _line(finding: Finding) -> str:
-    line = f"{_MARKS[finding.verdict]}  {finding.name}: {finding.detail}"
-    return f"{line}\n      → {finding.fix}" if finding.fix else line
+    name, found, remedy = finding.spoken(words_here())
+    line = f"{_MARKS[finding.verdict]}  {name}: {found}"
+    return f"{line}\n      → {remedy}" if remedy else line

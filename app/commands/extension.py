@@ -7,7 +7,7 @@ import filecmp
 import json
 import os
 import shutil
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from app.base import resources
@@ -17,22 +17,22 @@ from app.commands.keys import KEY_COMMANDS
 from app.desktop.keys import chord
 from app.desktop.wayland.bus import SessionBus
 from app.desktop.wayland.gnome import EXTENSION, accelerator, is_here
-from app.options import add_yes_option, is_agreed
+from app.options import add_yes_option, is_agreed, say
 from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.store import load
 
 _TAKEN = "taken.json"
 """The file with the keys that were taken from GNOME, for the removal."""
 _EXPLAINED = """\
-GNOME tells programs neither where windows lie nor where the pointer is, and lets none move or close them.
-Wisp's extension of GNOME Shell does: for Wisp, and for every other program of yours outside of a sandbox.
-It also listens to Wisp's own keys ({keys}), whatever program is in front.
-It is copied to {folder}."""
+GNOME does not tell programs where windows and the pointer are, and lets no program move or close windows.
+Wisp's extension of GNOME does both: for Wisp, and for all your other programs that run without a sandbox.
+It also hears Wisp's keys ({keys}), whatever program is in front.
+It will be copied to {folder}."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_yes_option(parser)
-    parser.add_argument("--remove", action="store_true", help="remove it, and give GNOME its keys back")
+    parser.add_argument("--remove", action="store_true", help="remove it, and give GNOME back the keys that it had")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,18 +41,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _install(options: argparse.Namespace) -> int:
     if "GNOME" not in os.environ.get("XDG_CURRENT_DESKTOP", "").split(":"):
-        raise NeedsPerson("This is no GNOME session, so there is no GNOME Shell to extend.")
+        raise NeedsPerson("This is no GNOME session. Only GNOME needs Wisp's extension.")
     folder, keys = _folder(), _keys()
     gsettings("get", SHELL, "enabled-extensions")  # so that nothing is copied where it cannot be switched on
     gone = taken(keys)
     if _is_current(folder) and has_extension() and not gone:
-        print(f"The extension is installed. {_running()}")
+        say("The extension is installed.")
+        say("It answers." if _answers() else "It does not answer yet. Log out and in once.")
         return 0
-    print(_EXPLAINED.format(keys=" and ".join(keys), folder=folder))
+    say(_EXPLAINED, keys=", ".join(keys), folder=str(folder))
     for one in gone:
-        print(f"{one.key} is taken from GNOME's own “{one.name}”.")
+        say("{key} will no longer do “{name}” in GNOME.", key=one.key, name=one.name)
     if not is_agreed("Install it?", options):
-        print("Nothing was installed.")
         return 1
     before = _taken_before(folder)
     shutil.rmtree(folder, ignore_errors=True)
@@ -65,7 +65,7 @@ def _install(options: argparse.Namespace) -> int:
     for name in KEY_COMMANDS:  # because the extension hears these keys now
         run_no_more(name)
     gsettings("set", SHELL, "disable-user-extensions", "false")
-    print("Installed. Log out and in again, once: GNOME loads a new extension only then.")
+    say("Installed. Log out and in once, because GNOME starts a new extension only then.")
     return 0
 
 
@@ -75,10 +75,10 @@ def _remove() -> int:
         change(one.schema, one.name, with_=one.key)
     change(SHELL, "enabled-extensions", without=EXTENSION)
     if not folder.exists():
-        print("The extension was not installed.")
+        say("The extension was not installed.")
         return 0
     shutil.rmtree(folder)
-    print("Removed. It has ended, and GNOME has its keys back.")
+    say("Removed. GNOME has its keys back.")
     return 0
 
 
@@ -96,15 +96,10 @@ def _is_current(folder: Path) -> bool:
     return folder.is_dir() and filecmp.cmpfiles(_packaged(), folder, names, shallow=False)[0] == names
 
 
-def _running() -> str:
-    with suppress(WispError):
-        bus = SessionBus(os.environ)
-        try:
-            if is_here(bus):
-                return "It answers."
-        finally:
-            bus.close()
-    return "It does not answer yet: log out and in again, once."
+def _answers() -> bool:
+    with suppress(WispError), closing(SessionBus(os.environ)) as bus:
+        return is_here(bus)
+    return False
 
 
 def _keys() -> list[str]:

@@ -15,12 +15,15 @@ _NAME_CHARS = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all abilities, and which are on (what `wisp features` alone does)")
-    for name, about in (("on", "switch one on again"), ("off", "leave one out, from the next start on")):
-        what.add_parser(name, help=about).add_argument("name", help="as `wisp features list` names it")
-    allow = what.add_parser("allow", help="let another package add abilities; its code then runs as a part of Wisp")
+    what.add_parser("list", help="list all abilities, and which are on (`wisp features` alone does it, too)")
+    for name, about in (
+        ("on", "switch an ability on, from the next start of Wisp"),
+        ("off", "switch an ability off, from the next start of Wisp"),
+    ):
+        what.add_parser(name, help=about).add_argument("name", help="its name, as `wisp features` lists it")
+    allow = what.add_parser("allow", help="let another package add abilities; it can then do all that you can")
     shared.add_yes_option(allow)
-    forbid = what.add_parser("forbid", help="take that back, from the next start on")
+    forbid = what.add_parser("forbid", help="no longer let a package add abilities, from the next start of Wisp")
     for parser_of_package in (allow, forbid):
         parser_of_package.add_argument("name", help="the name of the package")
 
@@ -38,20 +41,24 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list() -> None:
-    problems = loading.problems()
+    problems, words = loading.problems(), shared.words_here()
     for feature in loading.everything():
         state = "failed" if feature.name in problems else "on" if loading.is_wanted(feature) else "off"
-        print(f"{feature.name:<{_NAME_CHARS}} {state:<7} {feature.about.said()}")
+        print(f"{feature.name:<{_NAME_CHARS}} {state:<7} {feature.about.said(words)}")
     for name, why in problems.items():
-        print(f"{name} failed: {why}")
+        shared.say("{name} does not work: {why}", name=name, why=why)
     for package in loading.waiting():
-        told = f"{', '.join(package.names)}, of the package {package.name} {package.version}: {package.about}"
-        print(f"not agreed to: {told}\n  wisp features allow {package.name}")
+        told = f"{package.name} {package.version} ({', '.join(package.names)}): {package.about}"
+        shared.say("Waits for your yes: {package}", package=told)
+        print(f"  wisp features allow {package.name}")
 
 
 def _switch(name: str, *, is_on: bool) -> int:
     loading.switch(name, is_on=is_on)
-    print(f"{name} is {'on' if is_on else 'off'} from the next start on.")
+    shared.say(
+        "From the next start of Wisp, {name} is on." if is_on else "From the next start of Wisp, {name} is off.",
+        name=name,
+    )
     return 0
 
 
@@ -59,19 +66,19 @@ def _allow(options: argparse.Namespace) -> int:
     installed = {one.name: one for one in loading.packages()}
     if (package := installed.get(options.name)) is None:
         known = ", ".join(installed) or "none"
-        raise NeedsPerson(f"No package {options.name!r} with abilities for Wisp is installed here, but these: {known}.")
-    print(f"{package.name} {package.version}: {package.about}\nIt adds: {', '.join(package.names)}.")
-    if not shared.is_agreed("Its code runs as a part of Wisp and may do all that you may. Allow it?", options):
-        print("Nothing was changed. With --yes it is allowed without this question.")
+        raise NeedsPerson(f"No package {options.name!r} with abilities for Wisp is installed. Installed are: {known}.")
+    print(f"{package.name} {package.version}: {package.about}")
+    shared.say("It adds: {names}.", names=", ".join(package.names))
+    if not shared.is_agreed("This package can then do all that you can. Allow it?", options):
         return 1
     loading.agree(package.name, is_agreed=True)
-    print(f"{package.name} is allowed, from the next start on.")
+    shared.say("From the next start of Wisp, {name} adds its abilities.", name=package.name)
     return 0
 
 
 def _forbid(name: str) -> int:
     if name not in listed(store.load()[FEATURES_AGREED]):
-        raise NeedsPerson(f"The package {name!r} is not allowed anyway.")
+        raise NeedsPerson(f"The package {name!r} was not allowed. To see which are: wisp features")
     loading.agree(name, is_agreed=False)
-    print(f"{name} is no longer allowed, from the next start on.")
+    shared.say("From the next start of Wisp, {name} adds no abilities.", name=name)
     return 0

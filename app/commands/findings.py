@@ -6,6 +6,7 @@ import asyncio
 
 from app.base import paths
 from app.base.findings import Finding, note, ok
+from app.base.phrases import Phrase
 from app.features import loading
 from app.services.notifications import DesktopNotifier, DeviceNotifier
 from app.services.themes import look_problems
@@ -23,42 +24,59 @@ def settings() -> Finding:
     problems = load().problems
     if problems:
         file = str(paths.config_dir() / "settings.toml")
-        return note(name, " ".join(problems), f"Mend {file}.", file)
-    return ok(name, "all that is set counts")
+        return note(name, " ".join(problems), Phrase("Correct this in {file}.", {"file": file}), file)
+    return ok(name, "Wisp uses every setting as you wrote it.")
 
 
 def looks() -> Finding:
     """Report what is not shown of the person's own theme file, colours, fonts and background."""
-    name, problems, folder = "Looks", look_problems(), paths.config_dir()
+    name, problems, folder = "Theme", look_problems(), paths.config_dir()
     if problems:
-        return note(name, " ".join(problems), f"Mend theme.toml or settings.toml in {folder}.", str(folder))
-    return ok(name, "shown as they are set")
+        remedy = Phrase("Correct this in theme.toml or settings.toml in {folder}.", {"folder": str(folder)})
+        return note(name, " ".join(problems), remedy, str(folder))
+    return ok(name, "Wisp looks as you set it.")
 
 
 def keys() -> Finding:
     """Report which vendors of models have a key."""
+    name = "Keys for models"
     names = [row.maker for row in with_keys() if key_of(row.id)]
     if not names:
         first = with_keys()[0]
         return note(
-            "Keys", "none: the offline provider answers", f"Set {first.key} to use {first.maker}.", f"key.{first.id}"
+            name,
+            "None is stored. Wisp does plain commands without one.",
+            Phrase(
+                "To use {maker}, put its key into Wisp's settings or into {key}.",
+                {"maker": first.maker, "key": first.key},
+            ),
+            f"key.{first.id}",
         )
-    return ok("Keys", ", ".join(names))
+    return ok(name, Phrase("Wisp has a key for {names}.", {"names": ", ".join(names)}))
 
 
 def abilities() -> Finding:
     """Report which features are switched off, do not work, or wait for a yes of the person."""
     name, loaded = "Abilities", [feature.name for feature in loading.features()]
     if problems := loading.problems():
-        told = "; ".join(f"{one} does not work ({why})" for one, why in problems.items())
-        return note(name, told, "The rest works without it. wisp features off NAME leaves it out.")
+        one, why = next(iter(problems.items()))
+        told = Phrase("{name} does not work ({why}). The rest does.", {"name": ", ".join(problems), "why": why})
+        return note(name, told, Phrase("To start Wisp without it: wisp features off {name}", {"name": one}))
     if unknown := [
         one for one in listed(load()[FEATURES_OFF]) if one not in {own.name for own in loading.everything()}
     ]:
-        return note(name, f"features.off names none of them: {', '.join(unknown)}", "wisp features lists them.")
+        told = Phrase(
+            "The setting features.off names {names}, which Wisp does not have.", {"names": ", ".join(unknown)}
+        )
+        return note(
+            name, told, "Correct features.off in the settings. The names are listed by: wisp features", FEATURES_OFF.key
+        )
     if waiting := [package.name for package in loading.waiting()]:
-        return note(name, f"not agreed to: {', '.join(waiting)}", f"wisp features allow {waiting[0]}")
-    return ok(name, ", ".join(loaded) or "all are switched off")
+        told = Phrase("These packages wait for your yes: {names}.", {"names": ", ".join(waiting)})
+        return note(name, told, f"wisp features allow {waiting[0]}")
+    if not loaded:
+        return ok(name, "All of them are switched off.")
+    return ok(name, Phrase("These work: {names}.", {"names": ", ".join(loaded)}))
 
 
 def notifications() -> Finding:
@@ -67,12 +85,15 @@ def notifications() -> Finding:
     server = asyncio.run(_notification_server())
     devices = DeviceNotifier(load, key_of)
     if problem := devices.why_unusable():
-        return note(name, problem, f"Mend {NTFY_TOPIC.key} in the settings, or leave it empty.", NTFY_TOPIC.key)
-    away = f"to {devices.topic} after a question, reminders without one" if devices.topic else ""
+        remedy = "Correct the setting presence.ntfy, or leave it empty. It looks like https://ntfy.sh/some-topic"
+        return note(name, problem, remedy, NTFY_TOPIC.key)
+    told = Phrase("{server} shows them.", {"server": server})
     if not server:
-        told = ", ".join(filter(None, ("no program here shows notifications", away)))
-        return note(name, told, "Install one, for instance: sudo apt install dunst")
-    return ok(name, ", ".join(filter(None, (server, away))))
+        told = Phrase("No program on this computer shows notifications.")
+    if devices.topic:
+        away = "Wisp sends reminders to {topic}, and anything else if you say yes."
+        told = Phrase("{here} {away}", {"here": told, "away": Phrase(away, {"topic": devices.topic})})
+    return ok(name, told) if server else note(name, told, "sudo apt install dunst")
 
 
 async def _notification_server() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 
 from app.agent import asking
@@ -12,6 +13,7 @@ from app.agent.policy.programs import tier_of
 from app.base.errors import ToolMisuse, WispError
 from app.desktop.choose import programs_here
 from app.desktop.programs import choose, owner_of
+from app.options import say
 from app.services.web.addresses import read, why_refused
 
 _MISUSED = 2
@@ -19,11 +21,11 @@ _MISUSED = 2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = parser.add_subparsers(dest="what", metavar="WHAT")
-    words.add_parser("list", help="what Wisp may always use (what `wisp grants` alone does)")
-    allow = words.add_parser("allow", help="let Wisp always use a program or a host")
-    allow.add_argument("name", help="a program as in “Text Editor”, or a host as in example.com")
-    revoke = words.add_parser("revoke", help="take back what Wisp may always use")
-    revoke.add_argument("name", help="as the list names it")
+    words.add_parser("list", help="list what Wisp may always use (`wisp grants` alone does it, too)")
+    allow = words.add_parser("allow", help="let Wisp always use a program or a website")
+    allow.add_argument("name", help="a program such as “Text Editor”, or a website such as example.com")
+    revoke = words.add_parser("revoke", help="take it back, so that Wisp asks you again")
+    revoke.add_argument("name", help="its name, as `wisp grants` lists it")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,13 +33,20 @@ def run(options: argparse.Namespace) -> int:
     if options.what == "allow":
         need = _need(options.name)
         saved.add([need])
-        print(f"Wisp may always use {need.name}. To take it back: wisp grants revoke {need.name!r}")
+        say(
+            "Wisp may always use {name}. To take it back: wisp grants revoke {quoted}",
+            name=need.name,
+            quoted=shlex.quote(need.name),
+        )
         if note := asking.of_tier(need.tier):
             print(note)
         return 0
     if options.what == "revoke":
         gone = saved.remove(options.name)
-        print(f"Taken back: {', '.join(one.name for one in gone)}." if gone else "Nothing of that name is allowed.")
+        if gone:
+            say("Wisp asks you again before it uses {names}.", names=", ".join(one.name for one in gone))
+        else:
+            say("Wisp was not allowed to always use {name!r}. To see what it may: wisp grants", name=options.name)
         return 0 if gone else _MISUSED
     for one in saved.all():
         print(f"{one.subject.value:8}  {one.name}  (since {one.since})")
@@ -45,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"wisp: {saved.problem}", file=sys.stderr)
         return 1
     if not saved.all():
-        print("Nothing is always allowed.")
+        say("You allow nothing for good yet. Wisp asks you each time.")
     return 0
 
 

@@ -98,9 +98,7 @@ def gsettings(*words: str) -> str:
     try:
         done = subprocess.run(("gsettings", *words), capture_output=True, timeout=_LIMIT_S, check=True, text=True)
     except FileNotFoundError:
-        raise NeedsPerson(
-            "The program gsettings is missing. On Debian and Ubuntu: apt install libglib2.0-bin"
-        ) from None
+        raise NeedsPerson("The program gsettings is missing. Install it: sudo apt install libglib2.0-bin") from None
     except subprocess.SubprocessError as error:
-        raise NeedsPerson(f"GNOME's settings do not answer: {getattr(error, 'stderr', None) or error}") from None
+        raise NeedsPerson(f"GNOME did not accept the change: {getattr(error, 'stderr', None) or error}") from None
     return done.stdout

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import argparse
 import re
+import textwrap
 from collections.abc import Iterator
 
+from app.base.phrases import Phrase
+from app.base.translation import words_in
+from app.options import words_here
+
 _TOPICS = ("words",)
+_LANGUAGES = ("en", "de")
+_HEAD = (
+    "Wisp understands these sentences without a model. Of (this|that), say one. You may leave out [this]. In place of "
+    "‹this›, say what you mean. You can say several at once: “… and …”, “…, then …”."
+)
+_COLUMNS = 80
 _SHOWN = 2
 """How many sentences of each kind are shown."""
 _SLOT = re.compile(r"\{(\w+?):\w+\}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic", choices=_TOPICS, help="words: the sentences that are understood without a model")
-    parser.add_argument("--language", choices=("en", "de"), default="en", help="of the sentences")
-    parser.add_argument("--all", action="store_true", help="every sentence, not only some of each kind")
+    parser.add_argument("topic", choices=_TOPICS, help="words: sentences that Wisp understands without a model")
+    parser.add_argument(
+        "--language",
+        choices=_LANGUAGES,
+        help="list English or German sentences; otherwise those of your language",
+    )
+    parser.add_argument("--all", action="store_true", help="list every sentence, not only some of each kind")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the sentences, and return 0."""
-    print("\n".join(_page(options.language, 1000 if options.all else _SHOWN)))
+    here = words_here().language
+    language = options.language or (here if here in _LANGUAGES else _LANGUAGES[0])
+    print("\n".join(_page(language, 1000 if options.all else _SHOWN)))
     return 0
 
 
@@ -29,7 +46,7 @@ def _page(language: str, most: int) -> Iterator[str]:
     from app.providers.offline.grammar import grammar_of
 
     words = grammar_of(language).words
-    yield "(one|of these)  [may be left out]  ‹yours to choose›  several at once: … and …, then …"
+    yield textwrap.fill(Phrase(_HEAD).said(words_in(language)), _COLUMNS)
     for intent, told in words["intents"].items():
         yield f"\n{intent.replace('_', ' ')}"
         said = [sentence for block in told["data"] for sentence in block["sentences"]]

@@ -9,7 +9,6 @@ import sys
 
 from app import options as shared
 from app.agent.recording import ExportFormat, PastConversation
-from app.base.clipping import counted
 from app.history.archive import JournalArchive
 from app.history.archive import archive as open_archive
 
@@ -18,15 +17,15 @@ _LISTED = 30
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    listed = what.add_parser("list", help="the newest conversations (what `wisp history` alone does)")
-    listed.add_argument("words", nargs="*", help="only those in which these words stand")
-    listed.add_argument("--last", type=shared.count, default=_LISTED, metavar="N", help="how many")
-    show = what.add_parser("show", help="a whole conversation, as Markdown")
-    export = what.add_parser("export", help="a whole conversation, as JSON")
-    delete = what.add_parser("delete", help="forget conversations for good")
+    listed = what.add_parser("list", help="list the newest conversations (`wisp history` alone does it, too)")
+    listed.add_argument("words", nargs="*", help="only conversations with these words")
+    listed.add_argument("--last", type=shared.count, default=_LISTED, metavar="N", help="list at most N")
+    show = what.add_parser("show", help="print a conversation as Markdown")
+    export = what.add_parser("export", help="print a conversation as JSON")
+    delete = what.add_parser("delete", help="delete conversations for good")
     for command in (show, export):
-        command.add_argument("id", help="as `wisp history` lists it")
-    delete.add_argument("id", nargs="+", help="as `wisp history` lists it, or `all`, which asks first")
+        command.add_argument("id", help="its id, as `wisp history` lists it")
+    delete.add_argument("id", nargs="+", help="its id, as `wisp history` lists it, or all")
     shared.add_yes_option(delete)
 
 
@@ -45,7 +44,7 @@ async def _carry_out(options: argparse.Namespace) -> int:
             words = " ".join(getattr(options, "words", []))
             found = await archive.conversations(words, getattr(options, "last", _LISTED))
             if not found:
-                print("No conversation has these words." if words else "No conversation is kept yet.")
+                shared.say("No conversation has these words." if words else "There is no conversation yet.")
             for past in found:
                 print(_line(past))
     return 0
@@ -54,17 +53,25 @@ async def _carry_out(options: argparse.Namespace) -> int:
 async def _delete(archive: JournalArchive, options: argparse.Namespace) -> int:
     is_all = options.id == ["all"]
     ids = [past.id for past in await archive.conversations(limit=-1)] if is_all else options.id
-    if is_all and ids and not shared.is_agreed(f"Delete {counted(len(ids), 'conversation')} for good?", options):
-        print("Nothing was deleted. With --yes all are deleted without this question.")
+    if (
+        is_all
+        and ids
+        and not shared.is_agreed(
+            "Delete {count} conversation for good?",
+            options,
+            many="Delete all {count} conversations for good?",
+            count=len(ids),
+        )
+    ):
         return 1
     for name in ids:
         await archive.delete(name)
-    print(f"Deleted: {len(ids)}")
+    shared.say("{count} conversation was deleted.", many="{count} conversations were deleted.", count=len(ids))
     return 0
 
 
 def _line(past: PastConversation) -> str:
     at = datetime.datetime.fromtimestamp(past.changed_at).strftime("%Y-%m-%d %H:%M")
     cost = "" if not past.cost_usd else f"  ${past.cost_usd:.2f}"
-    turns = "1 turn " if past.turns == 1 else f"{past.turns} turns"
+    turns = "1 task " if past.turns == 1 else f"{past.turns} tasks"
     return f"{past.id}  {at}  {turns:>9}{cost}  {past.title}"

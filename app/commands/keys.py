@@ -11,7 +11,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from app.base.values import dataclass
 from app.commands.gsettings import change, has_extension, run_at, taken
 from app.desktop.keys import chord
 from app.desktop.wayland.gnome import accelerator
-from app.options import add_yes_option, is_agreed
+from app.options import add_yes_option, is_agreed, say, warn
 from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.store import Settings, load
 
@@ -159,21 +158,24 @@ def run(options: argparse.Namespace) -> int:
     try:
         missing = here.unbound(settings)
         if not missing:
-            print(f"The keys of Wisp are bound in {here.file}.")
+            say("{file} has Wisp's keys already.", file=str(here.file))
             return 0
         print(*missing, sep="\n")
-        if not is_agreed(f"Write this into {here.file}?", options):
-            print("Nothing was written.")
+        if not is_agreed("Write this into {file}?", options, file=str(here.file)):
             return 1
         here.bind(settings)
     except ToolMisuse as error:
-        raise NeedsPerson(f"{error} Choose another key in the preferences.") from error
+        raise NeedsPerson(f"{error} Choose another key in Wisp's settings.") from error
     try:
         subprocess.run(here.reload, capture_output=True, timeout=_LIMIT_S, check=True)
     except (OSError, subprocess.SubprocessError):
-        print(f"wisp: written, but {here.name} did not reload. Run: {shlex.join(here.reload)}", file=sys.stderr)
+        warn(
+            "Wisp's keys are written, but {name} has not read them yet. Run: {command}",
+            name=here.name,
+            command=shlex.join(here.reload),
+        )
         return 1
-    print(f"Written, and {here.name} has reloaded.")
+    say("Done. {name} knows Wisp's keys now.", name=here.name)
     return 0
 
 
@@ -184,33 +186,31 @@ def is_gnome() -> bool:
 def _bind_on_gnome(settings: Settings, options: argparse.Namespace) -> int:
     """Let GNOME run Wisp's commands, unless Wisp's extension of the Shell hears the keys."""
     if has_extension():
-        print("Wisp's extension of GNOME Shell hears the keys. `wisp doctor` tells whether it has them.")
+        say("Wisp's extension of GNOME hears the keys already. To check them: wisp doctor")
         return 0
     found = {name: accelerator(chord(settings[key])) for name, key in KEY_COMMANDS.items() if settings[key]}
     for name, key in found.items():
-        print(f"{key} runs “{_own()} {_COMMANDS[KEY_COMMANDS[name]]}”.")
+        say("{key} will run “{command}”.", key=key, command=f"{_own()} {_COMMANDS[KEY_COMMANDS[name]]}")
     gone = taken(list(found.values()))
     for one in gone:
-        print(f"{one.key} is taken from GNOME's own “{one.name}”.")
+        say("{key} will no longer do “{name}” in GNOME.", key=one.key, name=one.name)
     if not is_agreed("Write this into GNOME's keyboard shortcuts?", options):
-        print("Nothing was written.")
         return 1
     for one in gone:
         change(one.schema, one.name, without=one.key)
     for name, key in found.items():
         run_at(name, key, f"{_own()} {_COMMANDS[KEY_COMMANDS[name]]}")
-    print("Written. Settings > Keyboard > Custom Shortcuts lists them.")
+    say("Done. You find them in GNOME's settings, under Keyboard, Custom Shortcuts.")
     return 0
 
 
 def _by_hand(settings: Settings) -> str:
     if not os.environ.get("WAYLAND_DISPLAY"):
-        return "This is no Wayland session: the presence listens to its keys itself."
+        return "This is no Wayland session, so Wisp hears its keys itself. You need not do anything."
     if "KDE" in os.environ.get("XDG_CURRENT_DESKTOP", "").split(":"):
-        return "KDE passes its keys on to Wisp by itself. `wisp doctor` tells whether Wisp has them."
+        return "KDE tells Wisp of its keys by itself. To check them: wisp doctor"
     what = (f"{settings[setting]} to “{_own()} {end}”" for setting, end in _COMMANDS.items() if settings[setting])
-    here = f"Here the desktop's own settings bind keys: {_all(what)}."
-    return f"Only sway, Hyprland and GNOME are configured by this. {here}"
+    return f"Wisp cannot set up keys on this desktop. Bind them in the desktop's own settings: {_all(what)}."
 
 
 def _all(parts: Iterable[str]) -> str:

@@ -103,9 +103,11 @@ Line = dict[str, JsonValue]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dialect", choices=("xml", "batch"), default="xml", help="how the calls are written")
-    parser.add_argument("--chunk", type=_count, metavar="N", help="feed the reader N characters at a time")
-    parser.add_argument("--tools", metavar="FILE", help="parse against the tool shapes of this JSON file")
+    parser.add_argument(
+        "--dialect", choices=("xml", "batch"), default="xml", help="the form in which the calls are written"
+    )
+    parser.add_argument("--chunk", type=_count, metavar="N", help="read N characters at a time")
+    parser.add_argument("--tools", metavar="FILE", help="take the tools from this JSON file")
 
 
 def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) -> int:
@@ -129,7 +131,7 @@ def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) ->
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError("N is a number from 1")
+        raise argparse.ArgumentTypeError("write a whole number of 1 or more")
     return int(text)
 
 

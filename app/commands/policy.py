@@ -33,25 +33,46 @@ from app.tools.computer import steps_of
 _MISUSED = 2
 _STOPS = 1
 _BATCH = "["
+_AIMS = {
+    "window": "the title of the window that the call would act on",
+    "program": "the program that it would act on",
+    "role": "what it would press, such as button or link",
+    "name": "what is written on what it would press",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = parser.add_subparsers(dest="what", metavar="WHAT")
-    explain = words.add_parser("explain", help="what would become of a call, and why")
-    explain.add_argument("call", metavar="CALL", help="as a model writes it, inline XML or a JSON batch")
+    explain = words.add_parser(
+        "explain", help="say whether Wisp would run a call, ask you, or refuse, and why; nothing runs"
+    )
+    explain.add_argument(
+        "call", metavar="CALL", help="the call, as a model writes it, such as '<computer_click target=\"Send\"/>'"
+    )
     shared.add_mode_option(explain, argparse.SUPPRESS)
     explain.add_argument(
-        "--tainted", metavar="SOURCE", help="after reading it: screen, web, clipboard, workspace, mcp, conversation"
+        "--tainted",
+        metavar="SOURCE",
+        help="as if Wisp had read it before: screen, web, clipboard, workspace, mcp or conversation",
     )
-    explain.add_argument("--secret", metavar="FILE", help="after it may have read this file with keys or passwords")
-    explain.add_argument("--said", default="", help="what the person said")
-    for name in ("window", "program", "role", "name"):
-        explain.add_argument(f"--{name}", default="", help=f"the {name} of what it would act on")
-    explain.add_argument("--default", default="", help="the default button of its dialog")
-    explain.add_argument("--json", action="store_true", help="one JSON object for each call")
-    trust = words.add_parser("trust", help="what stands in a cloned or downloaded folder is yours, or you have read it")
+    explain.add_argument("--secret", metavar="FILE", help="as if Wisp had read this file with keys or passwords before")
+    explain.add_argument("--said", default="", help="as if you had said this")
+    for name, about in _AIMS.items():
+        explain.add_argument(f"--{name}", default="", help=about)
+    explain.add_argument("--default", default="", help="the button that Return presses in that window")
+    explain.add_argument(
+        "--json", action="store_true", help="print the results for programs, as one JSON object for each call"
+    )
+    trust = words.add_parser(
+        "trust",
+        help="tell Wisp that it may believe what is in a downloaded folder, because it is yours or you have read it",
+    )
     trust.add_argument(
-        "folder", metavar="FOLDER", type=shared.folder, nargs="?", help="lists the trusted ones if left out"
+        "folder",
+        metavar="FOLDER",
+        type=shared.folder,
+        nargs="?",
+        help="the folder; otherwise those that you trust are listed",
     )
     shared.add_mode_option(parser)
 
@@ -71,10 +92,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _trusted(folder: Path | None) -> int:
     if folder is None:
-        print("\n".join(map(str, origins.trusted())) or "None is trusted. To trust this folder: wisp policy trust .")
+        print(*origins.trusted(), sep="\n", end="\n" if origins.trusted() else "")
+        if not origins.trusted():
+            shared.say("You trust no downloaded folder. To trust this one: wisp policy trust .")
         return 0
     origins.trust(folder)
-    print(f"{folder} is trusted: reading in it does not count as reading somebody else's words.")
+    shared.say("Wisp trusts {folder} now: what it reads there counts as yours.", folder=str(folder))
     return 0
 
 
@@ -84,7 +107,7 @@ def _listed(policy: Policy) -> int:
         for rule in policy.book.of(decision):
             conditions = ", ".join(f"{name} {' | '.join(given)}" for name, given in rule.conditions.items())
             print(f"{decision.value:5}  {rule.name:28}  {conditions}  ({rule.where})")
-    print(f"mode   {policy.mode.value}. What you always allow: wisp grants")
+    shared.say("mode   {mode}. To list what Wisp may always use: wisp grants", mode=policy.mode.value)
     return int(bool(policy.book.broken))
 
 
@@ -99,7 +122,7 @@ def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[Tool
     for block in _blocks(options.call, specs):
         spec = known.get(block.name)
         if spec is None:
-            print(f"{block.name}: there is no such tool, so nothing would run.")
+            print(f"{block.name}: there is no such tool. To list them all: wisp tools")
             told.append(Verdict(Decision.DENY))
             continue
         try:
@@ -115,7 +138,7 @@ def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[Tool
             print((_as_json if options.json else _as_text)(shape, verdict, ways))
             told.append(verdict)
     if not told:
-        otherwise = "that holds no call; write one as in '<computer_click target=\"Send\"/>'."
+        otherwise = "There is no call in that. Write one like '<computer_click target=\"Send\"/>'."
         print(f"wisp: {shared.name_no_call(options.call, known, otherwise)}", file=sys.stderr)
         return _MISUSED
     return _STOPS if any(verdict.decision is not Decision.ALLOW for verdict in told) else 0

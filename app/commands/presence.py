@@ -50,19 +50,19 @@ _AVATARS = 12
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_model_options(parser)
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all presences, and which of them run")
-    begun = what.add_parser("start", help="show one of them; without a name the first one")
+    what.add_parser("list", help="list all Wisps that you have made, and which of them are open")
+    begun = what.add_parser("start", help="open one of them; without a name the first one")
     begun.add_argument("name", nargs="?", default="")
     shared.add_model_options(begun)
-    made = what.add_parser("create", help="make one with a name, a manner, looks and folders of its own")
-    made.add_argument("name", help="what it is called, up to 40 characters")
-    made.add_argument("--personality", metavar="WORDS", help="how it speaks")
+    made = what.add_parser("create", help="make another Wisp with a name, looks and memory of its own")
+    made.add_argument("name", help="its name, up to 40 characters")
+    made.add_argument("--personality", metavar="WORDS", help="how it speaks, such as “short and dry”")
     made.add_argument("--theme", type=shared.look, default={}, metavar="NAME", help=shared.LOOK)
-    made.add_argument("--voice", metavar="NAME", help="speak aloud, in this voice of `wisp presence voices`")
-    made.add_argument("--avatar", metavar="WORD", help="any word: the colours of its orb are made from it")
-    what.add_parser("toggle", help="open the bubble of the one that runs, or close it: for a key of the desktop's own")
-    what.add_parser("voices", help="the names of all voices that can speak here")
-    gone = what.add_parser("delete", help="delete one with everything that it keeps, for good")
+    made.add_argument("--voice", metavar="NAME", help="speak aloud in this voice; `wisp presence voices` lists them")
+    made.add_argument("--avatar", metavar="WORD", help="make the colours of its orb from this word")
+    what.add_parser("toggle", help="open Wisp's bubble, or close it; for a key of your desktop")
+    what.add_parser("voices", help="list the voices that can speak here")
+    gone = what.add_parser("delete", help="delete one for good, with its conversations, memory and files")
     gone.add_argument("name")
     shared.add_yes_option(gone)
 
@@ -99,13 +99,13 @@ def _toggle() -> int:
     import socket
 
     if not hasattr(socket, "AF_UNIX"):
-        raise NeedsPerson("On this system the presence hears its summon key itself.")
+        raise NeedsPerson("On this system Wisp hears its summon key itself, so this command is not needed.")
     try:
         with socket.socket(socket.AF_UNIX) as call:
             call.connect(str(paths.display_socket("presence")))
             call.sendall(b"toggle")
     except OSError:
-        print("wisp: no presence runs on this display. Start it: wisp", file=sys.stderr)
+        shared.warn("Wisp is not open on this display. To open it: wisp")
         return 1
     return 0
 
@@ -145,13 +145,15 @@ class PresenceSwitch:
 def _create(options: argparse.Namespace) -> int:
     own = paths.id_of(options.name)
     if own in paths.presences():
-        raise NeedsPerson(f"There is a presence {own!r} already. Choose another name, or delete that one first.")
+        raise NeedsPerson(
+            f"There is a Wisp {own!r} already. Choose another name, or delete that one: wisp presence delete {own}"
+        )
     try:
         store.check_name(options.name, own)
     except ValueError as error:
         raise NeedsPerson(str(error)) from error
     if options.voice and options.voice.strip().casefold() not in (voice.casefold() for voice in _voices()):
-        raise NeedsPerson(f"There is no voice {options.voice!r} here. `wisp presence voices` lists all that there are.")
+        raise NeedsPerson(f"There is no voice {options.voice!r} here. To list the voices: wisp presence voices")
     chosen = (
         (catalog.NAME, options.name),
         (catalog.PERSONALITY, options.personality),
@@ -166,7 +168,7 @@ def _create(options: argparse.Namespace) -> int:
     for setting, value in chosen:
         if value not in (None, setting.default):
             store.save(setting, value)
-    print(f"{options.name} is there. Start it: wisp presence start {own}")
+    shared.say("{name} is ready. To open it: wisp presence start {id}", name=options.name, id=own)
     return 0
 
 
@@ -197,17 +199,18 @@ def _delete(options: argparse.Namespace) -> int:
     own = paths.known_presence(options.name)
     name = store.load(of=own)[catalog.NAME]
     if options.name.casefold() not in (own, name.casefold()):  # what only resembles a name deletes nothing
-        raise NeedsPerson(f"There is no presence {options.name!r}. Do you mean {own}?")
+        raise NeedsPerson(f"There is no Wisp {options.name!r}. Did you mean: wisp presence delete {own}")
     runtime = paths.runtime_dir(own)
     if _is_running(runtime):
-        raise NeedsPerson(f"{options.name} is running. Quit it in the menu of its orb, then delete it.")
-    if not shared.is_agreed(f"Delete {options.name} with its conversations, memories and files, for good?", options):
-        print("Nothing was deleted.")
+        raise NeedsPerson(f"{options.name} is open. Quit it in the menu of its orb, then delete it.")
+    if not shared.is_agreed(
+        "Delete {name} with its conversations, memory and files for good?", options, name=options.name
+    ):
         return 1
     # The runtime folder first, because Windows refuses to delete it while the presence runs: then nothing is lost.
     for folder in (runtime, *paths.presences()[own]):
         shutil.rmtree(folder)
-    print(f"{options.name} was deleted.")
+    shared.say("{name} was deleted.", name=options.name)
     return 0
 
 
@@ -249,8 +252,8 @@ def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
 
 
 _EXTENSION = (
-    "GNOME tells Wisp neither where windows lie nor when its keys are pressed. An extension of GNOME Shell does: run "
-    "“wisp extension” once in a terminal, then log out and in."
+    "GNOME does not tell Wisp where windows are, or that you press its keys. Wisp's extension does. Run “wisp "
+    "extension” once in a terminal, then log out and in."
 )
 
 
@@ -465,7 +468,10 @@ class ThisMachine:
         from app.commands import doctor
 
         found = await asyncio.to_thread(doctor.examine)
-        return [MachineFinding(each.name, each.verdict.value, each.detail, each.fix, each.opens) for each in found]
+        spoken = [(each, each.spoken(shared.words_here())) for each in found]
+        return [
+            MachineFinding(name, each.verdict.value, detail, fix, each.opens) for each, (name, detail, fix) in spoken
+        ]
 
     async def unshown(self, setting: str) -> str:
         import asyncio

@@ -15,9 +15,9 @@ _LINE_CHARS = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all that run (what `wisp running` alone does)")
-    stop = what.add_parser("stop", help="end one with everything that it has started")
-    stop.add_argument("id", help="as `wisp running` names it")
+    what.add_parser("list", help="list them (`wisp running` alone does it, too)")
+    stop = what.add_parser("stop", help="end one, with everything that it has started")
+    stop.add_argument("id", help="its id, as `wisp running` lists it")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     processes, _ = commands_of(shared.settings_of(options), clock)
     if options.what == "stop":
         asyncio.run(processes.stop(processes.find(options.id)))
-        print(f"Run {options.id} and all that it started is ended.")
+        shared.say("The command {id} and all that it started has ended.", id=options.id)
         return 0
     found = processes.left_over()
     for one in found:
@@ -34,5 +34,5 @@ def run(options: argparse.Namespace) -> int:
         command = clip_line(one.record.command, _LINE_CHARS)
         print(f"{one.id}  {command}\n{'':<4}in {one.record.cwd}, for {age_s / 60:.0f} minutes; {goes_on}")
     if not found:
-        print("No command that Wisp started runs.")
+        shared.say("No command that Wisp started is running.")
     return 0

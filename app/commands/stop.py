@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from app.desktop.stop_calls import stop_all
+from app.options import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command takes them
     count = stop_all()
     if not count:
-        print("No Wisp works on this display.")
+        say("Nothing was stopped: no Wisp works on this display.")
         return 0
-    print("Stopped." if count == 1 else f"Stopped: {count} of Wisp's processes.")
+    say("Wisp has stopped.")
     return 0

@@ -47,10 +47,19 @@ _UP_TO_A_TAG = re.compile(r"[^>]*>|[^>]+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", help="protocol text; without it standard input is read as it comes")
-    parser.add_argument("--dialect", choices=("xml", "batch"), default="xml", help="how the calls are written")
     parser.add_argument(
-        "--pictures", choices=("files", "inline"), default="files", help="as files, or in the answers as base64"
+        "text",
+        nargs="?",
+        help="calls of tools, as a model writes them; otherwise they are read from standard input as they come",
+    )
+    parser.add_argument(
+        "--dialect", choices=("xml", "batch"), default="xml", help="the form in which the calls are written"
+    )
+    parser.add_argument(
+        "--pictures",
+        choices=("files", "inline"),
+        default="files",
+        help="keep pictures as files, or write them into the answers as base64",
     )
     shared.add_workspace_option(parser)
     shared.add_rehearsal_options(parser)
@@ -72,7 +81,7 @@ async def _interruptible(work: Coroutine[object, object, int]) -> int:
     try:
         return await serving
     except asyncio.CancelledError:
-        print("wisp: stopped; the call that ran was ended.", file=sys.stderr, flush=True)
+        shared.warn("Stopped. The call that was running has ended.")
         return STOPPED
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 
+from app import options as shared
 from app.base import output
 from app.protocol import docs
 from app.protocol.dialects.batch import json_docs
@@ -15,9 +15,11 @@ from app.protocol.spec import ToolSpec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a tool whose docs to print with all their words")
-    parser.add_argument("--dialect", choices=NAMES, default="xml", help="how the model writes calls")
-    parser.add_argument("--json", action="store_true", help="names, descriptions and JSON schemas instead of the text")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="describe only these tools, in full")
+    parser.add_argument("--dialect", choices=NAMES, default="xml", help="the form in which the model writes calls")
+    parser.add_argument(
+        "--json", action="store_true", help="print names, descriptions and JSON schemas in place of the text"
+    )
 
 
 def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) -> int:
@@ -26,7 +28,7 @@ def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) ->
     if options.names:
         unknown = sorted(set(options.names) - {spec.name for spec in known})
         if unknown:
-            print(f"There is no tool {', '.join(unknown)}; `wisp tools` lists all.", file=sys.stderr)
+            shared.warn("There is no tool {names}. To list them all: wisp tools", names=", ".join(unknown))
             return 2
         known = [spec for spec in known if spec.name in options.names]
     write = _in_full if options.names else _taught

@@ -25,13 +25,15 @@ _LISTED = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--turn", metavar="ID", help="take back all changes of this turn or command, newest first")
+    what.add_argument(
+        "--turn", metavar="ID", help="take back all changes of this task; `wisp undo --list` shows its ID"
+    )
     what.add_argument(
         "--command",
         metavar="RUN_ID",
-        help="put back what this command deleted, and give files back their names that were set aside after it",
+        help="put back what this command deleted; `wisp undo --list` shows its ID",
     )
-    what.add_argument("--list", action="store_true", help="the newest changes that can be taken back")
+    what.add_argument("--list", action="store_true", help="list the newest changes that can be taken back")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,7 +47,9 @@ def run(options: argparse.Namespace) -> int:
             for command in _processes(options).recent(_LISTED)
             if command.record.set_aside
         ]
-        print(*(listed or ["There is nothing to take back."]), sep="\n")
+        print(*listed, sep="\n", end="\n" if listed else "")
+        if not listed:
+            shared.say("There is nothing to take back.")
         return 0
     if options.command:
         return _put_back(options)
@@ -56,14 +60,14 @@ def run(options: argparse.Namespace) -> int:
     undone, problems = files.restore(options.turn) if options.turn else files.undo_newest()
     told = [sentence for one in others for sentence in one.take_back(options.turn)] if options.turn else []
     for name in named_in_short([change.path for change in undone]):
-        print(f"Took back: {name}")
+        shared.say("Took back: {name}", name=name)
     for problem in problems:
-        print(f"Not taken back: {problem}")
+        shared.say("Not taken back: {why}", why=problem)
     for sentence in told:
         print(sentence)
     is_done = bool(undone or told)
     if not is_done and not problems:
-        print("That turn changed nothing that can be taken back.")
+        shared.say("That task changed nothing that can be taken back. To see what can be: wisp undo --list")
     return int(bool(problems) or not is_done)
 
 
@@ -86,11 +90,11 @@ def _put_back(options: argparse.Namespace) -> int:
         named, unnamed = processes.put_back(command)
         back, problems = [*back, *named], [*problems, *unnamed]
     for name in named_in_short(back):
-        print(f"Put back: {name}")
+        shared.say("Put back: {name}", name=name)
     for problem in problems:
-        print(f"Not put back: {problem}")
+        shared.say("Not put back: {why}", why=problem)
     if not back and not problems:
-        print(f"All that run {command.id} deleted was put back before.")
+        shared.say("All that the command {id} deleted was put back before.", id=command.id)
     return int(bool(problems) or not back)
 
 

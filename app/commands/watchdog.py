@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from app.services.watchdog import Deed, Vigil, WatchdogWord
 
 _LOOK_S = 0.25
-_HUNG = "Wisp does not answer at the moment. The stop key still works."
+_HUNG = "Wisp does not answer at the moment. Wait, or press the stop key: it still works."
 
 
 def run(arguments: Sequence[str]) -> int:

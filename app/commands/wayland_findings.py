@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.base.errors import WispError
 from app.base.findings import Finding, fail, note, ok
+from app.base.phrases import Phrase
 from app.desktop.capture import is_black
 from app.desktop.wayland import xkb
 from app.desktop.wayland.backend import desktop_listing, is_driven_by_portals, listing_of, portals_of
@@ -25,8 +26,8 @@ from app.desktop.wayland.portal import NEEDED_VERSION, versions
 from app.desktop.wayland.screen import WaylandScreen
 from app.desktop.wayland.toplevels import Toplevels
 
-_PORTALS = "Install your desktop's portal (xdg-desktop-portal-gnome or -kde), then log out and in."
-_ELSEWHERE = "Use sway, labwc, Hyprland, Wayfire or river, or an X11 session (“on Xorg”)."
+_PORTALS = "Install xdg-desktop-portal-gnome or xdg-desktop-portal-kde, then log out and in."
+_ELSEWHERE = "Log in to an X11 session (“on Xorg”), or to sway, labwc, Hyprland, Wayfire or river."
 
 
 def _found(name: str) -> Callable[[Callable[[Compositor], Finding]], Callable[[], Finding]]:
@@ -38,11 +39,13 @@ def _found(name: str) -> Callable[[Callable[[Compositor], Finding]], Callable[[]
             try:
                 compositor = Compositor(os.environ)
             except WispError as error:
-                return fail(name, error.for_people(), "Set WAYLAND_DISPLAY to a running compositor.")
+                return fail(
+                    name, error.phrase, "Log in to a desktop and start Wisp there, or set WAYLAND_DISPLAY to its name."
+                )
             try:
                 return check(compositor)
             except WispError as error:
-                return fail(name, error.for_people(), _ELSEWHERE)
+                return fail(name, error.phrase, _ELSEWHERE)
             finally:
                 compositor.close()
 
@@ -62,60 +65,93 @@ def _portals(compositor: Compositor) -> dict[str, int]:
         bus.close()
 
 
-@_found("Display")
+@_found("Screen")
 def display(compositor: Compositor) -> Finding:
-    lacking = compositor.missing()
+    lacking, where = compositor.missing(), {"name": compositor.path.name}
     if portals := _portals(compositor):
         names = ", ".join(f"{name} {version}" for name, version in portals.items() if version)
         desktop = os.environ.get("XDG_CURRENT_DESKTOP", "a desktop")
-        return ok("Display", f"Wayland on {compositor.path.name}, {desktop}, by its portals: {names}")
+        return ok(
+            "Screen",
+            Phrase(
+                "Wisp uses {name} (Wayland) of {desktop}, through its portals: {portals}.",
+                {**where, "desktop": desktop, "portals": names},
+            ),
+        )
     if lacking:
-        return fail("Display", f"Wayland on {compositor.path.name}; it lacks {', '.join(lacking)}.", _ELSEWHERE)
-    seen = "other programs may capture the screen, Wisp's windows too"
-    return ok("Display", f"Wayland on {compositor.path.name}; {seen}")
+        told = Phrase(
+            "{name} (Wayland) does not give programs these: {lacking}.", {**where, "lacking": ", ".join(lacking)}
+        )
+        return fail("Screen", told, _ELSEWHERE)
+    told = Phrase(
+        "Wisp uses {name} (Wayland). Other programs can take pictures of all windows here, Wisp's too.", where
+    )
+    return ok("Screen", told)
 
 
-@_found("Screen capture")
+@_found("Screen pictures")
 def capture(compositor: Compositor) -> Finding:
     if portals := _portals(compositor):
         return _capture_by_portal(portals["ScreenCast"])
     screen = WaylandScreen(compositor, Copier(compositor))
     extent = screen.extent()
     if is_black(screen.grab(extent)):
-        return note("Screen capture", "The whole screen is black in a capture.", "Is a monitor on, and unlocked?")
-    return ok("Screen capture", f"captured {extent.width}x{extent.height} pixels")
+        return note(
+            "Screen pictures", "A picture of the screen is all black.", "Switch the monitor on and unlock the screen."
+        )
+    size = {"width": extent.width, "height": extent.height}
+    return ok("Screen pictures", Phrase("Wisp took a picture of {width} × {height} pixels.", size))
 
 
 def _capture_by_portal(version: int) -> Finding:
     """Check what the pictures need. They are not asked for: that is the desktop's question, with the first task."""
     if not version:
-        return fail("Screen capture", "the desktop has no ScreenCast portal", _PORTALS)
+        return fail(
+            "Screen pictures", "The desktop lets no program see the screen: its portal ScreenCast is missing.", _PORTALS
+        )
     try:
         import pipewire_capture  # noqa: F401
     except ImportError as error:
-        return fail("Screen capture", f"PipeWire's library does not load ({error})", "Install libpipewire-0.3-0.")
+        return fail(
+            "Screen pictures",
+            Phrase("The library of PipeWire does not load ({why}).", {"why": str(error)}),
+            "Install libpipewire-0.3-0.",
+        )
     if not Path(os.environ.get("XDG_RUNTIME_DIR", ""), "pipewire-0").exists():
-        return fail("Screen capture", "PipeWire does not run", "Install pipewire and wireplumber, then log out and in.")
-    return ok("Screen capture", f"ScreenCast {version} and PipeWire; the desktop asks you once, with the first task")
+        return fail(
+            "Screen pictures", "PipeWire does not run.", "Install pipewire and wireplumber, then log out and in."
+        )
+    return ok("Screen pictures", "Your desktop asks you once, at the first task, whether Wisp may see the screen.")
 
 
-@_found("Input")
+_NOTICES = "Wisp can use them, and notices when you use them."
+
+
+@_found("Mouse and keyboard")
 def pointer(compositor: Compositor) -> Finding:
     """Make a pointer and a keyboard, and press nothing. A compositor tells no program what became of its input."""
     if portals := _portals(compositor):
         if portals["RemoteDesktop"] < NEEDED_VERSION:
-            return fail("Input", "the desktop has no RemoteDesktop portal of version 2", _PORTALS)
+            return fail(
+                "Mouse and keyboard",
+                "The desktop lends no program mouse and keyboard: its portal RemoteDesktop 2 is missing.",
+                _PORTALS,
+            )
         xkb.load()
-        by = "by the compositor" if compositor.has(IDLE) else "by GNOME's idle monitor"
-        return ok("Input", f"RemoteDesktop {portals['RemoteDesktop']}; your hands are noticed {by}")
+        return ok("Mouse and keyboard", _NOTICES)
     VirtualPointer(compositor, WaylandScreen(compositor, Copier(compositor)).extent)
     WaylandKeyboard(compositor, lambda: "", lambda _: None)
     compositor.wire.roundtrip()
     if compositor.missing():
-        return fail("Input", f"it lacks {', '.join(compositor.missing())}", _ELSEWHERE)
+        lacking = {"lacking": ", ".join(compositor.missing())}
+        return fail(
+            "Mouse and keyboard", Phrase("The desktop does not give programs these: {lacking}.", lacking), _ELSEWHERE
+        )
     if not compositor.has(IDLE, KDE_IDLE):
-        return note("Input", "made a pointer and a keyboard; your own hands are not noticed", "Stop with `wisp stop`.")
-    return ok("Input", "made a pointer and a keyboard, and notices your hands")
+        return note(
+            "Mouse and keyboard", "Wisp can use them, but does not notice when you use them.", "To stop Wisp: wisp stop"
+        )
+    return ok("Mouse and keyboard", _NOTICES)
 
 
 @_found("Windows")
@@ -124,7 +160,7 @@ def windows(compositor: Compositor) -> Finding:
     if is_driven_by_portals(compositor) and (bus := portals_of(os.environ)):
         return _windows_of_desktop(bus)
     if "windows" in compositor.missing():
-        return fail("Windows", "the compositor lists them to no program", _ELSEWHERE)
+        return fail("Windows", "The desktop tells no program which windows are open.", _ELSEWHERE)
     copier = Copier(compositor)
     pictures = WindowPictures(compositor, copier)
     listing = listing_of(os.environ, compositor, pictures, WaylandScreen(compositor, copier))
@@ -133,11 +169,13 @@ def windows(compositor: Compositor) -> Finding:
     finally:
         listing.leave()
     if isinstance(listing, Toplevels) and not pictures.is_possible:
-        lacks = "the compositor tells no places: controls are pressed by name, or found by sight"
-        return note("Windows", f"{count} listed; {lacks}", "sway and Hyprland tell the places.")
-    if isinstance(listing, Toplevels):
-        return ok("Windows", f"{count} listed; they are found on the screen by their pictures")
-    return ok("Windows", f"{listing.name} lists {count}")
+        lacks = "The desktop does not tell where windows are. Wisp presses buttons by name, or finds them in pictures."
+        return note("Windows", lacks, "Sway and Hyprland tell it.")
+    return ok("Windows", _seen(count))
+
+
+def _seen(count: int) -> Phrase:
+    return Phrase("Wisp sees {count} open window.", {"count": count}, many="Wisp sees {count} open windows.")
 
 
 def _windows_of_desktop(bus: SessionBus) -> Finding:
@@ -148,16 +186,18 @@ def _windows_of_desktop(bus: SessionBus) -> Finding:
         listing.leave()
         bus.close()
     if isinstance(listing, DescribedWindows):
-        lacks = "without their places: what needs one is refused, controls are pressed by name"
-        return note("Windows", f"{count} listed by accessibility, {lacks}", "`wisp extension` tells Wisp the places.")
-    return ok("Windows", f"{listing.name} lists {count}")
+        lacks = "GNOME does not tell where windows are. Wisp presses buttons by name, and cannot click at a place."
+        return note("Windows", lacks, "wisp extension")
+    return ok("Windows", _seen(count))
 
 
 @_found("Clipboard")
 def clipboard(compositor: Compositor) -> Finding:
     if not compositor.has(*CLIPBOARDS) and (portals := _portals(compositor)):
         if not portals["Clipboard"]:
-            return fail("Clipboard", "the desktop has no Clipboard portal", _PORTALS)
-        return ok("Clipboard", f"Clipboard {portals['Clipboard']}; allowed with the screen")
+            return fail(
+                "Clipboard", "The desktop gives no program the clipboard: its portal Clipboard is missing.", _PORTALS
+            )
+        return ok("Clipboard", "Your desktop asks you about it together with the screen.")
     asyncio.run(WaylandClipboard(compositor).read())
-    return ok("Clipboard", "read it")
+    return ok("Clipboard", "Wisp can read it.")

@@ -214,7 +214,8 @@ def pointer_at(pointer: Pointer) -> Point:
     if (at := pointer.position()) is None:
         raise ToolFailed(
             Phrase(
-                "Nobody can tell where the pointer is: Wayland tells it no program, and it was not moved from here."
+                "Wisp does not know where the pointer is. On Wayland it knows only "
+                "after it has moved the pointer itself."
             ),
             "Say where: by the name of a control, its ref, or a place.",
         )

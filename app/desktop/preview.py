@@ -31,7 +31,7 @@ _PATIENCE_S = 2.0
 """How long the policy waits for a program. After that, the control there counts as unknown."""
 _LOOK_AGAIN_S = 0.05
 _NOWHERE = Scene()
-_NOT_JUDGED = ("What is there now is not what was there when this was allowed.", "Look again before acting.")
+_NOT_JUDGED = ("Something else is there now than when you allowed this.", "Look again before acting.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,8 @@ class ScreenCapture:
         region = frame.area
         if is_black(frame) and not await self._is_really_black(frame):
             raise NeedsPerson(
-                "The screen capture is black: the session may be locked, or screen recording is not allowed for Wisp."
+                "The picture of the screen is black. Unlock the screen, or allow Wisp "
+                "to record it in the system's settings."
             )
         sent = fitted(region.size, budget)
         geometry = Geometry(region, sent)

@@ -150,7 +150,7 @@ class InputGuard:
         down = {self._place(name) for name in (*held, key)}
         for one in self._chords():
             if {self._place(name) for name in one.keys} <= down:
-                what = Phrase("{keys} stops or summons Wisp.", {"keys": str(one)})
+                what = Phrase("{keys} is a key for you alone: it stops or opens Wisp.", {"keys": str(one)})
                 raise ToolFailed(what, "It belongs to the person alone. No tool presses it.")
 
     def check_keyboard(self) -> None:

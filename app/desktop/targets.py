@@ -353,7 +353,7 @@ class Unplaced(OutOfReach):
     """Raised if a target shows and nobody knows where, as an entry of a menu on Wayland. It takes only its action."""
 
     def __init__(self, element: Element) -> None:
-        what = Phrase("Nobody tells where {thing} is.", {"thing": _told(element)})
+        what = Phrase("The program does not say where {thing} is.", {"thing": _told(element)})
         super().__init__(what, f"Press it by its ref ({element.ref}), or look, and click what you see.")
         self.element = element
 
@@ -484,8 +484,8 @@ class TargetResolver:
         if judged and there and there not in judged:
             title = next((window.title for window in self._backend.windows.all() if window.ref == there), "")
             what = Phrase(
-                "The window {title!r} came up at the end of the way. Nothing was dropped: the pointer went back to "
-                "where it began.",
+                "The window {title!r} came up where Wisp wanted to drop. Nothing was "
+                "dropped, and the pointer went back.",
                 {"title": clip_line(title, _NAME_CHARACTERS)},
             )
             raise OutOfReach(what, _FIRST)

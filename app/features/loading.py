@@ -182,7 +182,7 @@ def is_wanted(feature: Feature) -> bool:
 def switch(name: str, *, is_on: bool) -> None:
     """Switch a feature on or off, from the next start on. Raises NeedsPerson if there is none of that name."""
     if name not in (known := [feature.name for feature in everything()]):
-        raise NeedsPerson(f"There is no ability {name!r}: {', '.join(known)}.")
+        raise NeedsPerson(f"There is no ability {name!r}. There are: {', '.join(known)}.")
     _save(FEATURES_OFF, name, is_listed=not is_on)
 
 

@@ -22,6 +22,7 @@ from app.base.errors import (
     Refused,
     Unreachable,
 )
+from app.base.phrases import NO_PHRASE, Phrase
 from app.base.values import dataclass
 from app.providers.api import Alive
 
@@ -68,19 +69,21 @@ _WORDS_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The name of a service inside a sentence, and what the person can do: about its key, about a service that does not
-    answer, and about a model that reads too little at once.
+    """The name of a service at the beginning of a sentence, and what the person can do: about its key, about a service
+    that does not answer, and about a model that reads too little at once.
     """
 
-    name: str
+    name: str | Phrase
     key_help: str
-    start_help: str = "Check the network connection and try again."
-    room_help: str = "Begin a new conversation, or choose a model that reads more with --model."
+    start_help: str = "Check the network connection, then try again."
+    room_help: str = "Begin a new conversation, or choose a model that can read more (wisp --model NAME)."
 
-    @property
-    def subject(self) -> str:
-        """The name at the beginning of a sentence."""
-        return self.name[:1].upper() + self.name[1:]
+    def says(self, text: str, message: str = "", **values: str) -> Phrase:
+        """Return a sentence about this service, filled in. {said} are the service's own words, if there are any."""
+        name = self.name if isinstance(self.name, Phrase) else Phrase(self.name[:1].upper() + self.name[1:])
+        helps = {"key": self.key_help, "start": self.start_help, "room": self.room_help}
+        told = {f"{topic}_help": Phrase(text) for topic, text in helps.items()}
+        return Phrase(text, {"service": name, "said": _quoted(message), **told, **values})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,78 +105,80 @@ class Fault:
 
     def error(self, service: Service) -> ProviderError:
         """Return the error to raise, according to who must act."""
-        said, code = _quoted(self.message), self._code
-        if code in _BAD_PICTURE_STATUS and _BAD_PICTURE.search(f"{self.kind} {self.message}"):
-            return PictureRefused(f"{service.subject} cannot read a picture of this conversation.{said}")
-        if code == 413 or (code not in _NOT_OVERFLOW and _OVERFLOW.search(f"{self.kind} {self.message}")):
-            return ContextOverflow(f"The conversation is longer than the model can read.{said} {service.room_help}")
+        says, code, own = service.says, self._code, self.message
+        if code in _BAD_PICTURE_STATUS and _BAD_PICTURE.search(f"{self.kind} {own}"):
+            return PictureRefused(says(_NO_PICTURE, own))
+        if code == 413 or (code not in _NOT_OVERFLOW and _OVERFLOW.search(f"{self.kind} {own}")):
+            return ContextOverflow(says(_TOO_LONG, own))
         if code == 401:
-            return KeyRefused(f"{service.subject} does not accept the key. {service.key_help}{said}")
-        if code == 402 or (code in (400, 403, 429) and _NO_MONEY.search(f"{self.kind} {self.message}")):
-            return Refused(
-                f"The account at {service.name} has no credit left or has reached its limit: top it up there.{said}"
-            )
+            return KeyRefused(says(_KEY, own))
+        if code == 402 or (code in (400, 403, 429) and _NO_MONEY.search(f"{self.kind} {own}")):
+            return Refused(says(_CREDIT, own))
         if code in (429, 503, 529):
-            what = "gets too many requests from this account" if code == 429 else "is overloaded"
-            return OverLimit(
-                f"{service.subject} {what}; wait a moment and try again.{said}", retry_after_s=self.retry_after_s
-            )
+            return OverLimit(says(_TOO_OFTEN if code == 429 else _BUSY, own), retry_after_s=self.retry_after_s)
         if code in (408, 409, 425) or code >= 500:
-            return Unreachable(f"{service.subject} failed to answer (error {code}); try again.{said}")
-        return _refused(code, service, said)
+            return Unreachable(says(_BROKEN, own, code=str(code)))
+        if code < 400:
+            return BadAnswer(says(_UNKNOWN, own))
+        return Refused(says(_REFUSED.get(code, _OTHER), own, code=str(code)))
 
 
-def _quoted(message: str) -> str:
-    """Return the service's own words, or "" if they are the web page of a proxy in between."""
-    if "<html" in message.lower():
-        return ""
-    words = clip_line(message, _WORDS_SHOWN).rstrip(".")
-    return f" It said: {words}." if words else ""
+_NO_PICTURE = "{service} cannot read a picture of this conversation.{said}"
+_TOO_LONG = "The conversation is longer than the model can read.{said} {room_help}"
+_KEY = "{service} does not accept the key. {key_help}{said}"
+ODD_KEY = "The key holds characters that no key has. {key_help}"
+_CREDIT = "{service} says that your account has no credit left or has reached its limit. Top it up there.{said}"
+_TOO_OFTEN = "{service} gets too many requests from your account. Wait a moment, then try again.{said}"
+_BUSY = "{service} is overloaded. Wait a moment, then try again.{said}"
+_BROKEN = "{service} could not answer (error {code}). Try again.{said}"
+_UNKNOWN = "{service} broke off with an unknown error. Try again.{said}"
+_REFUSED = {
+    403: "{service} does not let this key do that.{said}",
+    404: "{service} has nothing at this address. Check the model's name and the address in Wisp's settings.{said}",
+}
+_OTHER = "{service} refused the request (error {code}).{said}"
 
 
-def _refused(code: int, service: Service, said: str) -> ProviderError:
-    if code == 403:
-        return Refused(f"This key may not do that at {service.name}.{said}")
-    if code == 404:
-        return Refused(
-            f"{service.subject} has nothing at this address; check the model's id and the base address.{said}"
-        )
-    if code < 400:
-        return BadAnswer(f"{service.subject} broke off with an error that is not known.{said}")
-    return Refused(f"{service.subject} refused the request (error {code}).{said}")
+def _quoted(message: str) -> Phrase:
+    """Return the service's own words, or nothing if they are the web page of a proxy in between."""
+    own = "" if "<html" in message.lower() else clip_line(message, _WORDS_SHOWN).rstrip(".")
+    return Phrase(" It said: {words}.", {"words": own}) if own else NO_PHRASE
 
 
 def unknown_model(service: Service, model: str, offered: tuple[str, ...]) -> Refused:
     """Return the error for a model id that the service does not know or no longer serves."""
-    shown = ", ".join(offered[:20]) + (f" and {len(offered) - 20} more" if len(offered) > 20 else "")
-    choose = f"It offers: {shown}." if offered else "It did not say which it offers."
-    return Refused(f"{service.subject} does not serve the model '{model}'. {choose} Choose one with --model.")
+    if not offered:
+        return Refused(service.says("{service} has no model “{model}”. Choose another one: --model NAME", model=model))
+    shown = ", ".join(offered[:20]) + (f" … (+{len(offered) - 20})" if len(offered) > 20 else "")
+    told = "{service} has no model “{model}”. Choose one of these: --model NAME. There are: {shown}."
+    return Refused(service.says(told, model=model, shown=shown))
 
 
 def no_models(service: Service) -> BadAnswer:
     """Return the error for an answer that is no list of models, such as a web page."""
-    return BadAnswer(f"{service.subject} did not answer with a list of models; check the base address.")
+    return BadAnswer(service.says("{service} did not answer with a list of models. Check the address in the settings."))
 
 
 def silent(service: Service, seconds: float) -> Unreachable:
-    return Unreachable(f"{service.subject} was silent for {seconds:g} seconds; try again.")
+    return Unreachable(service.says("{service} was silent for {seconds} seconds. Try again.", seconds=f"{seconds:g}"))
 
 
 def dropped(service: Service) -> Unreachable:
-    return Unreachable(f"The connection to {service.name} broke off in the middle of the answer; try again.")
+    return Unreachable(service.says("{service} broke off in the middle of its answer. Try again."))
 
 
 def not_connected(service: Service, address: str, cause: BaseException | None) -> Unreachable:
     why = f" ({clip_line(str(cause), _WORDS_SHOWN)})" if cause and str(cause) else ""
-    at = "" if address in service.name else f" at {address}"
-    return Unreachable(f"{service.subject} cannot be reached{at}{why}. {service.start_help}")
+    at = "" if address in service.says("{service}").for_models else f" [{address}]"
+    return Unreachable(service.says("{service} cannot be reached{at}{why}. {start_help}", at=at, why=why))
 
 
 def unreadable(service: Service, cause: BaseException) -> ProviderError:
     """Return the error for an unreadable answer, or for a conversation that cannot be encoded (Wisp's own fault)."""
     if isinstance(cause, UnicodeEncodeError):
-        return Refused("This conversation holds a text that cannot be sent. Begin a new one; this is a fault of Wisp.")
-    return BadAnswer(f"{service.subject} sent something that cannot be read ({clip_line(str(cause), _WORDS_SHOWN)}).")
+        return Refused("A text of this conversation cannot be sent, which is a mistake of Wisp. Begin a new one.")
+    told = "{service} sent an answer that Wisp cannot read ({why}). Try again."
+    return BadAnswer(service.says(told, why=clip_line(str(cause), _WORDS_SHOWN)))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -168,7 +168,7 @@ class DeviceNotifier:
             is_address = parts.scheme in ("http", "https") and parts.hostname and parts.path.strip("/")
         except ValueError:  # such as half an IPv6 address
             is_address = False
-        return "" if is_address or not self.topic else f"{NTFY_TOPIC.key} is no address of a topic."
+        return "" if is_address or not self.topic else f"The setting {NTFY_TOPIC.key} holds no address of a topic."
 
     async def send(self, shown: DesktopNotification) -> str:
         """Send a notification. Returns why it could not be sent, else ""."""

@@ -50,7 +50,7 @@ class Settings:
         try:
             return checked(setting, raw)
         except ValueError as error:  # Use the default, because a wrong value must not stop Wisp from starting.
-            self.problems.append(f"{source}: {error} The default, {setting.default!r}, is used.")
+            self.problems.append(f"{source}: {error} Wisp uses {setting.default!r}.")
             return setting.default
 
 
@@ -101,16 +101,20 @@ def load(environment: Mapping[str, str] | None = None, of: str | None = None) ->
         tree = tomllib.loads(paths.read_own(path)) if os.path.lexists(path) else {}
     except (OSError, ValueError) as error:
         settings = Settings({}, environment)
-        settings.problems.insert(0, f"{path} cannot be read ({error}); defaults are used until it is mended.")
+        settings.problems.insert(
+            0, f"{path} cannot be read ({error}). Wisp uses the usual settings until you correct it."
+        )
         return settings
     problems = [
-        f"{path}: {group} is no section; write [{group}] and its settings below."
+        f"{path}: {group} is no section. Write [{group}], and its settings in the lines below."
         for group, table in tree.items()
         if not isinstance(table, dict)
     ]
     values = _by_key(tree)
     known = {setting.key for setting in every()}
-    problems += [f"{path}: there is no setting {key}; it is ignored.{_near(key)}" for key in values if key not in known]
+    problems += [
+        f"{path}: there is no setting {key}, so Wisp ignores it.{_near(key)}" for key in values if key not in known
+    ]
     settings = Settings(values, environment)
     settings.problems[:0] = problems
     return settings

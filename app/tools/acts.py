@@ -416,7 +416,7 @@ async def _element_of(controller: DesktopController, call: ToolCall) -> Element:
         return await controller.preview.element(call.id, _of_a_program(call.text("ref")))
     element = (await controller.aim(target_of(call), call.id)).element
     if element is None or is_written(element.ref):
-        what = Phrase("There is no {name!r} that a program describes.", {"name": call.text("target")})
+        what = Phrase("No program names anything {name!r}.", {"name": call.text("target")})
         raise ToolFailed(what, await _meant_by(controller, call), facts=[Missing(call.text("target"))])
     return element
 

@@ -204,7 +204,7 @@ def _text_of(data: bytes, place: Place) -> tuple[str, str]:
     found = reading.decoded(data)
     if found is None:
         values = {"path": place.shown, "kind": reading.kind_of(data)}
-        what = Phrase("{path!r} is {kind} and no text; it cannot be edited by blocks.", values)
+        what = Phrase("{path!r} is {kind} and no text, so Wisp cannot edit parts of it.", values)
         raise ToolFailed(what, argument="path")
     return found
 

@@ -71,8 +71,8 @@ class Gate(Protocol):
 
 
 _YOURS = (
-    "Nothing was done: what ends the session, or deletes for good, needs your answer to a question, and no program may "
-    "write that. Say it in Wisp, or in a terminal by `wisp do`."
+    "Nothing was done. Wisp does this only after you yourself have answered its question. Say it in Wisp, or in a "
+    "terminal: wisp do"
 )
 _THEIRS = (
     "Nothing was done: what ends the session, or deletes for good, needs the person's answer to a question, and no "
@@ -227,8 +227,8 @@ def _translated(tool: str, error: Exception) -> ToolResult:
         is_stop = isinstance(error, Cancelled)  # which is no failure of the call
         return replace(told, payload={**told.payload, "interrupted": True}) if is_stop else told
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
-        why = Failed(Phrase("It took too long and was given up."), "Look at what has happened before trying again.")
+        why = Failed(Phrase("It took too long, so Wisp stopped it."), "Look at what has happened before trying again.")
         return failed(tool, why)
     _log.error("The tool %s raised.", tool, exc_info=error)
-    what = "It failed for a reason of its own ({kind}), not because of the call."
+    what = "Wisp made a mistake of its own here ({kind}). The call was right."
     return failed(tool, Failed(Phrase(what, {"kind": type(error).__name__}), "Try another way."))

@@ -405,7 +405,9 @@ async def choose_menu(controller: DesktopController, call: ToolCall, admit: Admi
             held = await _close_menus(controller, depth)
             if not depth:
                 raise
-            what = Phrase("{name!r} names no single entry of {menu!r}.", {"name": part, "menu": parts[depth - 1]})
+            what = Phrase(
+                "{menu!r} has no entry called {name!r}, or several.", {"name": part, "menu": parts[depth - 1]}
+            )
             raise ToolFailed(what, held) from missing
         except ToolFailed:  # Close the open menus, or else they keep the keyboard.
             await _close_menus(controller, depth)

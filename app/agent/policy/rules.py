@@ -40,8 +40,8 @@ _NEAR = 60
 """Of 100: how like a word of a rule must be to one that is known, so that it is offered."""
 NAME = "policy.toml"
 _MOST_BYTES = 256_000
-_MENDING = "Until that is mended, everything but looking and talking asks first."
-_LOOSENS = "{where}: a workspace's rules cannot allow anything; the rule {name!r} is passed over."
+_MENDING = "Until you correct that, Wisp asks you before everything except looking and talking."
+_LOOSENS = "{where}: rules in a working folder cannot allow anything, so Wisp ignores the rule {name!r}."
 
 
 class BadRules(ValueError):
@@ -106,9 +106,9 @@ def rules_of(text: str, source: Path | str, vocabulary: Vocabulary) -> Rulebook:
     if not isinstance(told, list) or not all(isinstance(one, dict) for one in told):
         raise BadRules(f"{source}: write each rule below a line [[rule]].")
     if strange := next((key for key in tree if key not in ("rule", "programs")), ""):
-        raise BadRules(f"{source}: {strange!r} is nothing a rule file holds; write rules below lines [[rule]].")
+        raise BadRules(f"{source}: {strange!r} does not belong in a rule file. Write rules below lines [[rule]].")
     if len(told) > _MOST:
-        raise BadRules(f"{source}: {len(told)} rules are too many, at most {_MOST}.")
+        raise BadRules(f"{source}: there are {len(told)} rules, and Wisp reads {_MOST} at most.")
     lines = _lines(text, len(told))
     places = [f"{source}:{line}" if line else f"{source}" for line in lines]
     rules = tuple(_rule(one, where) for one, where in zip(told, places, strict=True))
@@ -135,14 +135,14 @@ def _rule(told: Mapping[str, Any], where: str) -> Rule:
     if strange := next((key for key in told if key not in _KNOWN), ""):
         instead = f" Name a {_REMOVED[strange]} instead." if strange in _REMOVED else _hint(strange, _KNOWN)
         known = ", ".join(sorted(_KNOWN))
-        raise BadRules(f"{where}: {strange!r} is no part of a rule.{instead} Known are {known}.")
+        raise BadRules(f"{where}: {strange!r} does not belong in a rule.{instead} Possible are {known}.")
     then = told.get("then")
     if then not in _DECISIONS:
         hint = _hint(then, _DECISIONS) if isinstance(then, str) else ""
         raise BadRules(f'{where}: then must be "deny", "ask" or "allow", not {then!r}.{hint}')
     conditions = {name: _list(told[name], name, where) for name in CONDITIONS if name in told}
     if not conditions and then == Decision.ALLOW.value:
-        raise BadRules(f"{where}: a rule may not allow everything; name at least a tool.")
+        raise BadRules(f"{where}: a rule may not allow everything. Name at least one tool.")
     name, says = (_short(told.get(key, ""), key, where) for key in ("name", "says"))
     return Rule(name or where, Decision(then), where, conditions, says)
 
@@ -154,7 +154,7 @@ def _list(value: Any, name: str, where: str) -> tuple[str, ...]:
     known = _EXACT.get(name, set(given))
     if wrong := next((one for one in given if one not in known), ""):
         listed = ", ".join(sorted(known))
-        raise BadRules(f"{where}: there is no {name} {wrong!r}.{_hint(wrong, known)} Known are {listed}.")
+        raise BadRules(f"{where}: there is no {name} {wrong!r}.{_hint(wrong, known)} Possible are {listed}.")
     return tuple(given)
 
 
@@ -163,7 +163,7 @@ def _check_known(pattern: str, known: Collection[str], where: str, aliases: Mapp
     if (wanted in known) if not _WILD.search(wanted) else any(fnmatchcase(one, wanted) for one in known):
         return
     if real := aliases.get(wanted):
-        raise BadRules(f"{where}: rules call the tool {pattern!r} by its own name, {real!r}.")
+        raise BadRules(f"{where}: write {real!r}, the own name of the tool {pattern!r}.")
     if _WILD.search(pattern):
         raise BadRules(f"{where}: no tool fits {pattern!r}.{_hint(pattern, known)}")
     raise BadRules(f"{where}: there is no tool {pattern!r}.{_hint(pattern, known)}")

@@ -90,7 +90,9 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
     names = await _actions(bus, key)
     index = next((names.index(name) for name in _DEFAULT_ACTIONS if name in names), 0)
     if not names or await _only_expands(bus, key, element, index):
-        raise NoAction(_that(element, "{thing} offers no action of its own."), f"Click it instead: {_click(element)}.")
+        raise NoAction(
+            _that(element, "{thing} cannot be pressed by its name."), f"Click it instead: {_click(element)}."
+        )
     try:
         async with asyncio.timeout(_LIMIT_S):
             done = (await bus.call(*key, spi.ACTION, "DoAction", "i", index))[0]
@@ -100,7 +102,7 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
         what = _that(element, "{thing} refused to be pressed ({why}).", why=str(refused))
         raise ToolFailed(what, f"Click it: {_click(element)}.") from refused
     if not done:
-        what = _that(element, "{thing} did not take the action {action!r}.", action=names[index])
+        what = _that(element, "{thing} did not do {action!r}.", action=names[index])
         raise ToolFailed(what, f"Click it: {_click(element)}.")
     return names[index]
 
@@ -169,7 +171,7 @@ async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
         raise TakesNoValue(what, "Click it and type instead.") from refused
     if not taken:
         hint = f"Click it ({_click(element)}) and choose or type instead."
-        raise TakesNoValue(_that(element, "{thing} did not take that."), hint)
+        raise TakesNoValue(_that(element, "{thing} did not accept that."), hint)
 
 
 async def _taken(bus: Bus, key: Key, element: Element, text: str) -> bool:

@@ -38,9 +38,12 @@ class BusLost(ToolFailed):
     """Raised if the bus itself cannot be reached. The next call connects again."""
 
     def __init__(self, why: str) -> None:
-        again = "Programs started after at-spi2-core is running again can be read again."
+        again = "Log out and in, or start at-spi2-core and then the programs again."
         super().__init__(
-            Phrase("The accessibility bus does not answer ({why}).", {"why": why}),
+            Phrase(
+                "Programs cannot tell Wisp what they show, because the accessibility bus does not answer ({why}).",
+                {"why": why},
+            ),
             f"Use coordinates of a capture meanwhile. {again}",
             advice=Phrase(again),
         )

@@ -272,6 +272,4 @@ def _sockets_of_sway(environment: Mapping[str, str]) -> Iterator[str]:
 def _reach(locker: Callable[[], str]) -> None:
     """Raise NeedsPerson if the screen is locked."""
     if name := locker():
-        raise NeedsPerson(
-            f"The screen is locked ({name}). Nothing behind it can be seen or driven. Unlock it, then ask again."
-        )
+        raise NeedsPerson(f"The screen is locked ({name}). Unlock it, then ask again.")

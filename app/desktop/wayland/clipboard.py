@@ -89,7 +89,9 @@ class WaylandClipboard:
     def _look(self) -> None:
         wire = self._compositor.wire
         if not self._device:
-            raise NeedsPerson("This compositor gives no program the clipboard (it lacks data-control).")
+            raise NeedsPerson(
+                "This desktop does not let Wisp use the clipboard (data-control is missing). What to do: wisp doctor"
+            )
         wire.roundtrip()
 
     async def _text_of(self, number: int) -> str:

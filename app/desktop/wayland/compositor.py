@@ -56,7 +56,10 @@ class Compositor:
     def __init__(self, environment: Mapping[str, str]) -> None:
         path = socket_of(environment)
         if path is None:
-            raise NeedsPerson("There is no Wayland display: WAYLAND_DISPLAY is not set.")
+            raise NeedsPerson(
+                "There is no Wayland screen here, because WAYLAND_DISPLAY is not set. "
+                "Start Wisp inside a desktop session."
+            )
         self.path = path
         self._makers: list[Callable[[Wire], None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -130,7 +133,9 @@ class Compositor:
     def bound(self, interface: str) -> int:
         """Return the object of an interface. Raises NeedsPerson if the compositor does not offer it."""
         if interface not in self._offered:
-            raise NeedsPerson(f"This compositor offers programs no {interface}.")
+            raise NeedsPerson(
+                f"This desktop does not let Wisp do that ({interface} is missing). What to do: wisp doctor"
+            )
         if interface not in self._bound:
             self._bound[interface] = self._bind(*self._offered[interface], interface)
         return self._bound[interface]

@@ -159,7 +159,7 @@ class Copier:
 
     def _ready(self, wire: Wire, shape: _Shape, is_told: Callable[[], bool]) -> Buffer:
         if not wire.wait(is_told, _LIMIT_S) or shape.format_ is None or not shape.width:
-            raise ToolFailed("The compositor offers no picture that Wisp can read.", transient=True)
+            raise ToolFailed("The desktop gives no picture that Wisp can read.", transient=True)
         if self._buffer is None or not self._buffer.fits(shape):
             if self._buffer:
                 self._buffer.drop()
@@ -168,4 +168,6 @@ class Copier:
 
     def _wait(self, wire: Wire, outcome: list[bool]) -> None:
         if not wire.wait(lambda: bool(outcome), _LIMIT_S) or not outcome[0]:
-            raise ToolFailed("The compositor gave no picture. Is the monitor on?", transient=True)
+            raise ToolFailed(
+                "The desktop gave no picture of the screen. Switch the monitor on, then try again.", transient=True
+            )

@@ -107,9 +107,7 @@ class DescribedWindows(Listing):
 
     def at(self, point: Point) -> Landing:  # noqa: ARG002
         """Refuse: a press at a place that was not judged may reach any program."""
-        raise NeedsPerson(
-            f"GNOME tells no program where windows lie, so nobody knows what a click at a place would reach. {_INSTALL}"
-        )
+        raise NeedsPerson(f"GNOME does not tell Wisp where windows are, so Wisp cannot click at a place. {_INSTALL}")
 
     def focus(self, ref: str) -> None:  # noqa: ARG002
         self._refuse("brings forward")

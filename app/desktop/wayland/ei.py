@@ -98,9 +98,14 @@ class Hands:
         self._sequence = 0
         wire.hear(_HANDSHAKE, {0: ("u", self._greet), 2: ("unu", self._connected)})
         if not wire.wait(lambda: bool(wire.connection), _LIMIT_S):
-            raise NeedsPerson("The desktop gave a connection for input, and did not answer on it.")
+            raise NeedsPerson(
+                "The desktop does not answer when Wisp wants to use mouse and keyboard. Log out and in, then try again."
+            )
         if not wire.wait(lambda: all(self._with(ability) for ability in (POINTER, BUTTON, KEYBOARD)), _LIMIT_S):
-            raise NeedsPerson("The desktop gave Wisp no mouse or no keyboard. Was “Allow Remote Interaction” on?")
+            raise NeedsPerson(
+                "The desktop gave Wisp no mouse or no keyboard. Try again, and switch "
+                "on “Allow Remote Interaction” when it asks."
+            )
 
     # --- the beginning
 

@@ -72,7 +72,9 @@ class PortalHands:
 
     def _open(self) -> Hands:
         if self._hands is None:
-            raise NeedsPerson("Wisp may not use mouse and keyboard now: the desktop was not asked, or said no.")
+            raise NeedsPerson(
+                "Wisp may not use mouse and keyboard now. Try again, and answer the desktop's question with “Share”."
+            )
         return self._hands
 
     def move(self, to: Point, ahead_ms: int) -> None:

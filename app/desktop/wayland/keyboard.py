@@ -181,7 +181,9 @@ class WaylandKeyboard:
     def _press(self, name: str, code: int, *, down: bool) -> None:
         wire = self._compositor.wire
         if not self._device:
-            raise NeedsPerson("This compositor lets no program press keys (it lacks virtual-keyboard).")
+            raise NeedsPerson(
+                "This desktop does not let Wisp press keys (virtual-keyboard is missing). What to do: wisp doctor"
+            )
         wire.send(self._device, _KEY, "uuu", now_ms(), code, down)
         if name in _MASKS:
             if down:

@@ -85,7 +85,10 @@ class VirtualPointer:
     def _send(self, opcode: int, signature: str, *arguments: float) -> None:
         wire = self._compositor.wire
         if not self._device:
-            raise NeedsPerson("This compositor lets no program move the pointer (it lacks wlr-virtual-pointer).")
+            raise NeedsPerson(
+                "This desktop does not let Wisp move the pointer (wlr-virtual-pointer "
+                "is missing). What to do: wisp doctor"
+            )
         wire.send(self._device, opcode, signature, *arguments)
 
     def sync(self) -> None:
@@ -139,7 +142,7 @@ class WaylandPointer:
     def only_at(self, place: str) -> Iterator[None]:
         """Look once more which window is there. A compositor cannot be held still, so one may come even after that."""
         if self._at is None:
-            raise ToolFailed("A hand moved the pointer at this moment.", "Look again before you go on.")
+            raise ToolFailed("Somebody moved the pointer by hand at this moment.", "Look again before you go on.")
         if self._under(self._at) != place:
             raise WindowCame
         yield

@@ -182,7 +182,7 @@ class Toplevels(Listing):
         self._send(ref, _CLOSE)
 
     def place(self, ref: str, area: Rect) -> None:  # noqa: ARG002
-        raise ToolFailed("This compositor lets no program move or resize the windows of others.")
+        raise ToolFailed("This desktop does not let Wisp move windows or change their size.")
 
     def minimise(self, ref: str) -> None:
         self._send(ref, _MINIMISE)

@@ -226,7 +226,7 @@ class WaylandWindows:
         self._listing.set_state(ref, state, on=on)
         self._listed_at = 0.0
         if not await self.until(lambda: (state in self._by_ref(ref).states) == on, _LIMIT_S):
-            raise ToolFailed(Phrase("The window {title!r} does not take it.", {"title": found.title}))
+            raise ToolFailed(Phrase("The window {title!r} did not do that.", {"title": found.title}))
         return self._by_ref(ref)
 
     def desktops(self) -> Desktops:
@@ -235,14 +235,14 @@ class WaylandWindows:
     async def go_to_desktop(self, number: int) -> None:
         self._listing.go_to_desktop(number)
         if not await self.until(lambda: self.desktops().current == number, _LIMIT_S):
-            raise ToolFailed("The window manager stays on the desktop that it shows.")
+            raise ToolFailed("The desktop was not changed.")
 
     async def send_to_desktop(self, ref: str, number: int) -> None:
         found = self._by_ref(ref)
         self._listing.send_to_desktop(ref, number)
         self._listed_at = 0.0
         if not await self.until(lambda: self._by_ref(ref).desktop == number, _LIMIT_S):
-            raise ToolFailed(Phrase("The window {title!r} stays on its desktop.", {"title": found.title}))
+            raise ToolFailed(Phrase("The window {title!r} was not moved to another desktop.", {"title": found.title}))
 
     def _by_ref(self, ref: str) -> Window:
         found = next((window for window in self.all() if window.ref == ref), None)

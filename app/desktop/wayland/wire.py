@@ -231,7 +231,9 @@ class Wire(Messages):
         try:
             super().__init__(kernel.connected(path, _LIMIT_S), _DISPLAY + 1)
         except OSError as error:
-            raise NeedsPerson(f"The Wayland display {path.name} cannot be opened ({error}). Is it running?") from None
+            raise NeedsPerson(
+                f"The screen {path.name} (Wayland) does not answer ({error}). Start Wisp inside a desktop session."
+            ) from None
         self._events[_DISPLAY] = {0: ("ous", self._fail), 1: ("u", self._forget)}
 
     def _head(self, number: int, opcode: int, body: int) -> bytes:

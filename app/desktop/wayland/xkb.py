@@ -36,7 +36,7 @@ def load() -> ctypes.CDLL:
     try:
         found = ctypes.CDLL(ctypes.util.find_library("xkbcommon") or "libxkbcommon.so.0")
     except OSError:
-        raise NeedsPerson("Keyboard layouts cannot be read: libxkbcommon is missing. Install libxkbcommon0.") from None
+        raise NeedsPerson("Wisp cannot type, because libxkbcommon is missing. Install libxkbcommon0.") from None
     pointer, word = ctypes.c_void_p, ctypes.c_uint32
     for name, result, *arguments in (
         ("xkb_context_new", pointer, ctypes.c_int),
@@ -69,7 +69,10 @@ def layouts(keymap: str) -> list[dict[str, Stroke]]:
     compiled = library.xkb_keymap_new_from_string(context, keymap.encode(), _TEXT_V1, 0)
     try:
         if not compiled:
-            raise NeedsPerson("The compositor gave a keyboard layout that libxkbcommon cannot read.")
+            raise NeedsPerson(
+                "The desktop uses a keyboard layout that Wisp cannot read. Choose "
+                "another one in the desktop's settings."
+            )
         first, last = library.xkb_keymap_min_keycode(compiled), library.xkb_keymap_max_keycode(compiled)
         masks = tuple(1 << library.xkb_keymap_mod_get_index(compiled, name) for name in (b"Shift", b"Mod5"))
         found: list[dict[str, Stroke]] = [{} for _ in range(library.xkb_keymap_num_layouts(compiled))]

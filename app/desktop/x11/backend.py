@@ -102,9 +102,7 @@ def _reach(windows: Windows, screen: X11Screen, *, is_wayland: bool) -> None:
             "WAYLAND_DISPLAY (it is wayland-0 or wayland-1, as a rule), or choose an X11 session (“on Xorg”)."
         )
     if locker := locker_of(windows, screen.extent()):
-        raise NeedsPerson(
-            f"The screen is locked ({locker}). Nothing behind it can be seen or driven. Unlock it, then ask again."
-        )
+        raise NeedsPerson(f"The screen is locked ({locker}). Unlock it, then ask again.")
 
 
 def _is_xwayland(connection: Connection, environment: Mapping[str, str]) -> bool:

@@ -38,11 +38,15 @@ class Connection:
     def __init__(self, environment: Mapping[str, str]) -> None:
         name = environment.get("DISPLAY", "")
         if not name:
-            raise NeedsPerson("There is no display: DISPLAY is not set. Start Wisp inside a desktop session.")
+            raise NeedsPerson(
+                "There is no screen here, because DISPLAY is not set. Start Wisp inside a desktop session."
+            )
         try:
             self.display = Display(name)
         except (DisplayError, ConnectionClosedError, XauthError, OSError, OverflowError) as error:
-            raise NeedsPerson(f"The display {name} cannot be opened ({error}). Is a desktop running there?") from None
+            raise NeedsPerson(
+                f"The screen {name} does not answer ({error}). Start Wisp inside a desktop session."
+            ) from None
         # The library's RandR errors take the codes of core errors (1 and 2) and are no X errors, so that a bad value
         # would end in an AttributeError: https://github.com/python-xlib/python-xlib/blob/master/Xlib/ext/randr.py
         self.display.display.error_classes.update(xerror_class)

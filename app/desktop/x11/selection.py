@@ -485,7 +485,7 @@ class X11ExactTyping:
         lent = await self._lend(list(symbols.values()))
         count = next((n for n, c in enumerate(text) if c in foreign and c not in symbols), len(text))
         if not count:
-            what = Phrase("The keyboard has no spare key for {sign!r}.", {"sign": text[0]})
+            what = Phrase("The keyboard cannot type {sign!r}.", {"sign": text[0]})
             raise ToolFailed(what, "Write the text to a file instead.")
         sent_chars = 0
         for is_foreign, run in groupby(text[:count], symbols.__contains__):

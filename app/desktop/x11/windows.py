@@ -381,7 +381,7 @@ class X11Windows:
         data = (int(on), atoms[0], atoms[1] if atoms[1:] else 0, _BY_A_PAGER)
         self._connection.send(self._connection.window(number_of_ref(ref)), "_NET_WM_STATE", data)
         if not await self.until(lambda: (state in self._by_ref(ref).states) == on, _LIMIT_S):
-            raise ToolFailed(Phrase("The window {title!r} does not take it.", {"title": found.title}))
+            raise ToolFailed(Phrase("The window {title!r} did not do that.", {"title": found.title}))
         return self._by_ref(ref)
 
     def desktops(self) -> Desktops:
@@ -395,13 +395,13 @@ class X11Windows:
     async def go_to_desktop(self, number: int) -> None:
         self._connection.send(self._connection.root, "_NET_CURRENT_DESKTOP", (number - 1, X.CurrentTime))
         if not await self.until(lambda: self.desktops().current == number, _LIMIT_S):
-            raise ToolFailed("The window manager stays on the desktop that it shows.")
+            raise ToolFailed("The desktop was not changed.")
 
     async def send_to_desktop(self, ref: str, number: int) -> None:
         found, window = self._by_ref(ref), self._connection.window(number_of_ref(ref))
         self._connection.send(window, "_NET_WM_DESKTOP", (number - 1, _BY_A_PAGER))
         if not await self.until(lambda: self._by_ref(ref).desktop == number, _LIMIT_S):
-            raise ToolFailed(Phrase("The window {title!r} stays on its desktop.", {"title": found.title}))
+            raise ToolFailed(Phrase("The window {title!r} was not moved to another desktop.", {"title": found.title}))
 
     def _offers(self, *names: str) -> bool:
         """Return whether the window manager says that it knows these properties."""

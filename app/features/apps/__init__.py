@@ -29,7 +29,7 @@ class AppsFeature(Feature):
     about = Phrase("Small apps that it writes")
     words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
-        "apps": "the apps that Wisp has made: `list`, `open NAME`, `rename NAME NEW`, `pin NAME`, `delete NAME` …"
+        "apps": "list, open, rename, pin, export or delete the apps that Wisp made for you"
     }
     settings = ALL
 

@@ -9,27 +9,30 @@ from pathlib import Path
 from app.base.errors import ToolFailed
 from app.base.paths import free
 from app.features.apps.library import AppLibrary, own_origin
+from app.options import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all apps (what `wisp apps` alone does)")
+    what.add_parser("list", help="list all apps (`wisp apps` alone does it, too)")
     for name, about in (
-        ("open", "show it, or bring its window to the front"),
-        ("rename", "give it another name; `wisp undo` takes that back"),
-        ("pin", "keep its window on the desktop, behind all others and after the next start of Wisp"),
-        ("unpin", "make its window one like any other again"),
-        ("menu", "start it like any program, from the menu of programs; a new app is there already"),
-        ("unmenu", "take it out of the menu of programs"),
-        ("export", "copy it with all that it keeps into one zip file"),
-        ("delete", "delete it with all that it keeps; `wisp undo` brings it back"),
+        ("open", "open an app, or bring its window to the front"),
+        ("rename", "give an app another name; `wisp undo` takes it back"),
+        ("pin", "keep the window of an app on the desktop, behind all other windows"),
+        ("unpin", "let the window of an app be like any other again"),
+        ("menu", "put an app into the menu of programs; a new app is there already"),
+        ("unmenu", "take an app out of the menu of programs"),
+        ("export", "copy an app and its data into a zip file"),
+        ("delete", "delete an app and its data; `wisp undo` brings it back"),
     ):
         command = what.add_parser(name, help=about)
-        command.add_argument("name", help="its name or its id")
+        command.add_argument("name", help="the name of the app, or its id")
         if name == "rename":
             command.add_argument("new", help="its new name")
         if name == "export":
-            command.add_argument("target", type=Path, nargs="?", help="where to; the current folder if left out")
+            command.add_argument(
+                "target", type=Path, nargs="?", help="the zip file to write; otherwise one in the current folder"
+            )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
             print(asyncio.run(library.open(surface)))
         case "rename":
             renamed = asyncio.run(library.rename(surface, options.new))
-            print(f"{surface.name} is called {renamed.name} now.")
+            say("{old} is called {new} now.", old=surface.name, new=renamed.name)
         case "pin" | "unpin":
             print(asyncio.run(library.pin(surface, is_pinned=options.what == "pin")))
         case "menu":
@@ -55,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
             print(library.store.export(surface, _target(options.target, surface.id)))
         case "delete":
             asyncio.run(library.delete(surface))
-            print(f"Deleted {surface.name}. `wisp undo` brings it back.")
+            say("Deleted {name}. To bring it back: wisp undo", name=surface.name)
     return 0
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.findings import Finding, note, ok
+from app.base.phrases import Phrase
 from app.base.startup import worker_command
 from app.features.apps import memory
 from app.features.apps.chromium import (
@@ -188,7 +189,7 @@ class WebEngine:
         self.ended.set()
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(ToolFailed("The engine of the surfaces has ended."))
+                answer.set_exception(ToolFailed("What shows small apps has ended. Open the app again."))
 
     async def _ask(self, op: str, url: str, *, limit_s: float = _ANSWER_S, **given: Any) -> Any:
         if not (self._process and self._process.stdin and self.is_running):
@@ -201,7 +202,7 @@ class WebEngine:
             async with asyncio.timeout(limit_s):
                 return await answer
         except (OSError, TimeoutError) as error:
-            raise ToolFailed("The engine of the surfaces does not answer.") from error
+            raise ToolFailed("What shows small apps does not answer. Try again.") from error
         finally:
             self._waiting.pop(number, None)
 
@@ -233,9 +234,14 @@ def check_engines() -> Finding:
     engines = installed_engines()
     if engines[:1] == ("webengine",):
         if not (why := why_unusable()):
-            return ok(name, "shown by the small window engine")
-        instead = f"; {program()} shows them" if len(engines) > 1 else ""
-        return note(name, f"the small window engine does not load ({why}){instead}", "./scripts/setup surfaces")
+            return ok(name, "The small window engine shows them.")
+        told = "The small window engine does not load ({why})."
+        if len(engines) > 1:
+            told = "The small window engine does not load ({why}), so {program} shows them."
+        values = {"why": why, "program": str(program())}
+        return note(name, Phrase(told, values), "./scripts/setup surfaces")
     if engines:
-        return ok(name, f"shown by {program()}")
-    return note(name, "nothing here shows them", "Wisp's page Apps has a line that gets the small window engine.")
+        return ok(name, Phrase("{program} shows them.", {"program": str(program())}))
+    return note(
+        name, "Nothing on this computer can show them.", "Open Wisp's page Apps, and get the small window engine there."
+    )

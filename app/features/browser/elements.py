@@ -85,7 +85,7 @@ class FoundElement:
     async def check(self) -> None:
         """Read the element again. Raise ToolFailed if it is no longer as the policy judged it."""
         if await described(self.handle) != self.element:
-            raise ToolFailed("The page changed what stands there before the act. Nothing was done; read it again.")
+            raise ToolFailed("The page changed at this moment, so nothing was done. Read it again.")
 
     async def frame_url(self) -> str:
         """Return the web address of the nearest frame that contains the element; "" if no such frame has one."""

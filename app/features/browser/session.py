@@ -180,7 +180,7 @@ class BrowserSession:
         if target:
             answer = await self._opened(target)
             if answer and REFUSED in answer.headers and self._proxy:
-                raise ToolFailed(self._proxy.refused.get(urlsplit(answer.url).hostname or "", "It was refused."))
+                raise ToolFailed(self._proxy.refused.get(urlsplit(answer.url).hostname or "", "The page was refused."))
         await self.settle()
 
     async def _opened(self, target: str) -> Response | None:
@@ -357,7 +357,7 @@ class BrowserSession:
         if self._page.is_closed():
             others = self._context.pages
             if not others:
-                raise ToolFailed("The page has closed itself. Launch again.")
+                raise ToolFailed("The page has closed itself. Open it again.")
             self._page = others[-1]
         if self.is_attached and not is_web(self._page):
             raise ToolFailed("That tab of the attached browser shows no page of the web; it is left alone.")
@@ -482,7 +482,9 @@ class BrowserSession:
     async def download(self, begin: Callable[[], Awaitable[object]]) -> PageDownload:
         """Run `begin`, which starts a download, and wait until it is finished. Raises ToolFailed."""
         if self.is_attached:
-            raise ToolFailed("In an attached browser nothing is downloaded.", "Launch the page without attach.")
+            raise ToolFailed(
+                "Wisp downloads nothing while it works in your own browser.", "Launch the page without attach."
+            )
         return await self._downloads.fetch(begin)
 
     async def open_download(self, url: str) -> None:

@@ -214,17 +214,23 @@ async def hide_banner(pages: Sequence[Page]) -> None:
 
 def check_browser() -> Finding:
     """Report which browser Wisp drives."""
+    name = "Browser"
     wanted, package = load()[BROWSER_PROGRAM].strip(), importlib.util.find_spec("playwright")
     found = program(wanted)
     if not found and wanted:
         return note(
-            "browser",
-            f"there is no {wanted} that is driven",
-            "change browser.program in the settings",
+            name,
+            Phrase(
+                "The setting browser.program names {program}, which Wisp cannot find or drive.", {"program": wanted}
+            ),
+            "Name another program there, or leave it empty.",
             BROWSER_PROGRAM.key,
         )
     if not found:
-        return note("browser", "no Chromium, Chrome, Brave or Edge", "install one: sudo apt install chromium")
+        return note(
+            name, "There is no Chromium, Chrome, Brave or Edge that Wisp could use.", "sudo apt install chromium"
+        )
     if package is None:
-        return note("browser", f"{found}, without the package that drives it", 'pip install ".[browser]"')
-    return ok("browser", found)
+        told = Phrase("{program} is here, but the package that drives it is missing.", {"program": found})
+        return note(name, told, 'pip install ".[browser]"')
+    return ok(name, Phrase("Wisp uses {program}.", {"program": found}))

@@ -23,7 +23,7 @@ class LooksFeature(Feature):
     name = "looks"
     about = Phrase("Changing how it looks, drawing, and the picture behind all windows")
     words = Path(__file__).parent / "words"
-    commands = {"theme": "how Wisp looks: `list`, `set NAME`, `reset`"}  # noqa: RUF012
+    commands = {"theme": "list the themes, choose how Wisp looks, or go back to the usual looks"}  # noqa: RUF012
 
     def families(self) -> Sequence[Family]:
         from app.features.looks.drawings import DRAWING

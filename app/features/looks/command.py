@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from app import options as shared
+from app.base.phrases import Phrase
 from app.features.looks.wallpaper import DesktopWallpaper
 from app.services.themes import Appearance, LookChange, look_problems, titled
 from app.settings import store, tokens
@@ -18,12 +19,12 @@ _BY_HAND = "by-hand"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all themes and schemes; * marks those in use (what `wisp theme` alone does)")
-    chosen = what.add_parser("set", help="use a theme, without colours, fonts, background and mood of your own")
+    what.add_parser("list", help="list all themes; * marks the one in use (`wisp theme` alone does it, too)")
+    chosen = what.add_parser("set", help="use a theme; your own colours, fonts and background are left out")
     chosen.add_argument(
         "look", metavar="NAME", nargs="+", action=_Look, help=f"{shared.LOOK}; light or dark alone keeps the theme"
     )
-    what.add_parser("reset", help="back to the plain theme, light or dark as the system, and to the desktop's picture")
+    what.add_parser("reset", help="go back to the usual looks and to the wallpaper that you had")
 
 
 class _Look(argparse.Action):
@@ -64,5 +65,5 @@ def _list() -> None:
 def _told(change: LookChange) -> str:
     title = titled(change.after)
     if change.before == change.after:
-        return f"It looks so already: the theme is {title}."
-    return f"The theme is {title}. `wisp undo` takes it back."
+        return Phrase("The theme was {theme} already.", {"theme": title}).said(shared.words_here())
+    return Phrase("The theme is {theme} now. To take it back: wisp undo", {"theme": title}).said(shared.words_here())

@@ -27,7 +27,7 @@ class ToolServerFeature(Feature):
     name = "mcp"
     about = Phrase("Tool servers (MCP)")
     words = Path(__file__).parent / "words"
-    commands = {"mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have"}  # noqa: RUF012
+    commands = {"mcp": "list, add or remove tool servers (MCP), which let Wisp do more"}  # noqa: RUF012
     settings = ALL
 
     def families(self) -> Sequence[Family]:

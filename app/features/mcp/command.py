@@ -31,49 +31,60 @@ _ADDRESS = ("http://", "https://")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all servers, and what is wrong with any (what `wisp mcp` alone does)")
+    what.add_parser("list", help="list your tool servers, and what is wrong with them (`wisp mcp` alone does it, too)")
     add = what.add_parser(
         "add",
-        help="add a server",
+        help="add a tool server",
         usage="wisp mcp add NAME [options] [--] COMMAND [ARGS …]\n       wisp mcp add NAME URL [options]\n"
-        "       wisp mcp add NAME [--env NAME=VALUE] [--folder DIR] [--yes]   as the catalogue has it",
+        "       wisp mcp add NAME [--env NAME=VALUE] [--folder DIR] [--yes]",
     )
     _add_server_options(add)
-    remove = what.add_parser("remove", help="forget a server, and what you agreed to about it")
+    remove = what.add_parser("remove", help="remove a tool server, and all that you allowed it")
     remove.add_argument("name")
-    listed = what.add_parser("catalogue", help="servers that people often add, and what each needs")
-    listed.add_argument("word", nargs="?", default="", help="show only those with this word")
-    trust = what.add_parser("trust", help="let its tools that only read run without a question, after its first use")
+    listed = what.add_parser("catalogue", help="list tool servers that people often add, and what each needs")
+    listed.add_argument("word", nargs="?", default="", help="list only those with this word")
+    trust = what.add_parser("trust", help="let a tool server read without asking you, after you have used it once")
     trust.add_argument("name")
-    trust.add_argument("--off", action="store_true", help="ask again")
-    signed = what.add_parser("sign-in", help="sign in to a server with an address, in your browser")
+    trust.add_argument("--off", action="store_true", help="ask me again")
+    signed = what.add_parser("sign-in", help="sign in to a tool server, in your browser")
     signed.add_argument("name")
-    taken = what.add_parser("import", help="show what other programs have; with names, take those over")
-    taken.add_argument("program", nargs="?", default="", choices=["", *imports.programs()], help="one of them")
-    taken.add_argument("names", nargs="*", help="the servers to take over, or `all`")
+    taken = what.add_parser("import", help="list the tool servers of other programs, or take them over")
+    taken.add_argument(
+        "program", nargs="?", default="", choices=["", *imports.programs()], help="one of these programs"
+    )
+    taken.add_argument("names", nargs="*", help="the names of the tool servers to take over, or all")
     shared.add_yes_option(taken)
 
 
 def _add_server_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--url", help="the address of a server that is not started here")
+    parser.add_argument("--url", help="the address of a server that runs elsewhere")
     parser.add_argument(
-        "-t", "--transport", choices=("stdio", "http", "sse"), help="how it is reached, if not as usual"
+        "-t", "--transport", choices=("stdio", "http", "sse"), help="how Wisp talks to it, if not as usual"
     )
     parser.add_argument(
-        "--header", action="append", default=[], metavar="NAME=VALUE", help="for a server with an address"
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="send this header to a server that runs elsewhere",
     )
     parser.add_argument(
-        "-e", "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for its process"
+        "-e", "--env", action="append", default=[], metavar="NAME=VALUE", help="start it with this environment variable"
     )
-    parser.add_argument("--network", action="store_true", help="let its process reach the internet")
+    parser.add_argument("--network", action="store_true", help="let it use the internet")
     parser.add_argument(
-        "--folder", action="append", default=[], metavar="DIR", type=shared.folder, help="a folder that it may read"
+        "--folder", action="append", default=[], metavar="DIR", type=shared.folder, help="let it read this folder"
     )
-    parser.add_argument("--no-sandbox", action="store_true", help="start it with everything that you may do")
-    parser.add_argument("--local", action="store_true", help="the address is of this machine or its network")
+    parser.add_argument(
+        "--no-sandbox", action="store_true", help="start it without a sandbox: it can then do all that you can"
+    )
+    parser.add_argument("--local", action="store_true", help="the address belongs to this computer or its network")
     shared.add_yes_option(parser)
     parser.add_argument(
-        "words", nargs=argparse.REMAINDER, metavar="NAME", help="its name, then its command as it is typed"
+        "words",
+        nargs=argparse.REMAINDER,
+        metavar="NAME",
+        help="the name of the server, then the command that starts it; a name of `wisp mcp catalogue` needs no command",
     )
 
 
@@ -89,7 +100,9 @@ def run(options: argparse.Namespace) -> int:
             print(remove_server(servers, options.name))
         case "trust":
             standard_pins().trust(options.name, is_trusted=not options.off)
-            print(f"Tools of {options.name} that only read {'ask again' if options.off else 'run without a question'}.")
+            asks = "Wisp asks you again before {name} reads something."
+            trusts = "{name} reads without asking you. Wisp still asks before it changes something."
+            shared.say(asks if options.off else trusts, name=options.name)
         case "sign-in":
             print(asyncio.run(sign_in(servers, options.name)))
         case "import":
@@ -103,16 +116,18 @@ def _catalogue(word: str) -> None:
     found = imports.catalogue(word)
     for one in found:
         print(f"{one.name:<20} {one.line}\n{'':<20} needs {one.needs}")
-    print("`wisp mcp add NAME` adds one." if found else f"The catalogue has nothing for {word!r}.")
+    told = "To add one: wisp mcp add NAME" if found else "The catalogue has nothing for {word!r}."
+    shared.say(told, word=word)
 
 
 def _add_from_catalogue(servers: McpServers, name: str, options: argparse.Namespace) -> int:
     one = next((one for one in imports.catalogue() if one.name == name), None)
     if one is None:
-        near = [one.name for one in imports.catalogue() if one.name[:3] == name[:3]]
+        near = ", ".join(one.name for one in imports.catalogue() if one.name[:3] == name[:3])
+        meant = f"Did you mean {near}? " if near else ""
         raise NeedsPerson(
-            f"The catalogue has no server {name!r}: {', '.join(near) or '`wisp mcp catalogue` lists them'}. "
-            "For another one, name its command or its address as well: wisp mcp add NAME -- COMMAND"
+            f"The catalogue has no tool server {name!r}. {meant}To list them: wisp mcp catalogue. "
+            "To add one that is not in it: wisp mcp add NAME -- COMMAND"
         )
     folders = [*map(str, options.folder)]
     told = one.filled(next(iter(folders), ""), _pairs(options.env))
@@ -120,9 +135,8 @@ def _add_from_catalogue(servers: McpServers, name: str, options: argparse.Namesp
     entry = entry_of(one.name, told, is_own=True, home="")
     print(f"{one.name}: {one.line}\n{'':<6}{entry.line}\n{'':<6}{entry.reach}; needs {one.needs}")
     if one.name in servers.configuration.read().servers:
-        print("It replaces the server of that name.")
+        shared.say("It replaces the server that has this name now.")
     if not shared.is_agreed("Add it?", options):
-        print("Nothing was added. With --yes it is added without this question.")
         return 1
     return _take(servers, one.name, told, options)
 
@@ -142,17 +156,19 @@ async def sign_in(servers: McpServers, name: str) -> str:
     """Sign in to a server in the person's browser. Return what came of it, in a sentence. Raises WispError."""
     entry = await asyncio.to_thread(servers.configuration.named, name)
     if not await asyncio.to_thread(servers.may_start, entry):
-        raise NeedsPerson(f"{name} is in the workspace's file. Add it to your own servers first: wisp mcp add")
+        raise NeedsPerson(
+            f"{name} comes from a file in the working folder. Add it to your own tool servers first: wisp mcp add"
+        )
     try:
         is_granted = await servers.sign_in(entry, _show_page)
     finally:
         await servers.close()
-    return f"Signed in to {name}." if is_granted else f"{name} wants no sign-in."
+    return f"You are signed in to {name}." if is_granted else f"{name} needs no sign-in."
 
 
 def _show_page(url: str) -> None:
     """Open the page in the person's browser, and print it for the case that none appears."""
-    print(f"If no page opens in your browser, open this one: {url}", file=sys.stderr, flush=True)
+    shared.warn("If no page opens in your browser, open this one: {url}", url=url)
     from app.services.processes.starting import is_secret
 
     opener = shutil.which("xdg-open") or shutil.which("open")
@@ -177,7 +193,7 @@ def _kept(file: Path, name: str) -> set[str]:
 def _list(servers: McpServers) -> None:
     states = servers.states()
     if not states:
-        print("No tool server is added yet: `wisp mcp add` adds one.")
+        shared.say("You have added no tool server yet. To see which there are: wisp mcp catalogue")
     for state in states:
         entry = state.entry
         words = [state.state, *(["trusted"] if state.is_trusted else []), *([] if entry.is_own else ["workspace"])]
@@ -191,10 +207,12 @@ def _list(servers: McpServers) -> None:
 def _add(servers: McpServers, options: argparse.Namespace) -> int:
     name, argv = _read(options)
     if not name or (options.url and argv):
-        raise NeedsPerson("Name the server, and then its command or its address: wisp mcp add NAME -- COMMAND")
+        raise NeedsPerson(
+            "Write the name of the tool server, and then the command that starts it: wisp mcp add NAME -- COMMAND"
+        )
     if word := next((word for word in (name, *argv[:1]) if word.startswith("-")), ""):
-        where = f"Options stand before --: wisp mcp add NAME {word} … -- COMMAND"
-        raise NeedsPerson(f"{word} is no name and no command. {where}")
+        where = f"Write options in front of --, as in: wisp mcp add NAME {word} … -- COMMAND"
+        raise NeedsPerson(f"{word} is neither a name nor a command. {where}")
     if not argv and not options.url:
         return _add_from_catalogue(servers, name, options)
     argv = reach.with_whole_paths(argv, Path.cwd())
@@ -238,8 +256,6 @@ def _take(servers: McpServers, name: str, told: dict[str, Any], options: argpars
         entry = entry_of(name, told, is_own=True, home="")
         print(f"{name}: {entry.line}\n{'':<6}{entry.reach}\n{'':<6}{why}")
         if not shared.is_agreed("Add it?", options):
-            option = "--no-sandbox" if "sandbox" in lacks else "--network"
-            print(f"Nothing was added. With {option} or --yes it is added without this question.")
             return 1
     made, kept = imports.without_secrets(name, told)
     is_known = name in servers.configuration.read().servers
@@ -255,7 +271,7 @@ def _take(servers: McpServers, name: str, told: dict[str, Any], options: argpars
 def _pairs(words: list[str]) -> dict[str, str]:
     pairs = dict(parts for word in words if len(parts := re.split(r"=|: ?", word, maxsplit=1)) == 2)
     if len(pairs) != len(words):
-        raise NeedsPerson("Write variables and headers as NAME=VALUE, each once.")
+        raise NeedsPerson("Write each variable and each header once, as NAME=VALUE.")
     return pairs
 
 
@@ -271,8 +287,8 @@ def _import(servers: McpServers, options: argparse.Namespace) -> int:
         state = one.why or ("Wisp has one of that name" if one.name in own else one.entry.line)
         print(f"{one.program:<15} {one.name:<20} {clip_line(state, _LINE_CHARS)}")
     if not found:
-        print("No other program here has tool servers.")
+        shared.say("No other program on this computer has tool servers.")
     missing = sorted(set(options.names) - {"all"} - {one.name for one in found})
     for name in missing:
-        print(f"wisp: {options.program} has no server {name!r}.", file=sys.stderr)
+        shared.warn("{program} has no tool server {name!r}.", program=options.program, name=name)
     return int(bool(missing or refused))

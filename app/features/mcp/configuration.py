@@ -261,15 +261,15 @@ def _tree(file: Path, *, is_own: bool = True) -> Mapping[str, Any]:
         follow = 0 if is_own else getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | follow), "rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise NeedsPerson(f"{file} is no regular file; no server in it is used.")
+                raise NeedsPerson(f"{file} is no regular file, so Wisp uses no server in it.")
             data = opened.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
-            raise NeedsPerson(f"{file} is longer than {_MOST_BYTES} bytes; no server in it is used.")
+            raise NeedsPerson(f"{file} is longer than {_MOST_BYTES} bytes, so Wisp uses no server in it.")
         tree = json.loads(data.decode())
     except (OSError, ValueError, RecursionError) as error:
-        raise NeedsPerson(f"{file} cannot be read ({error}); no server in it is used.") from None
+        raise NeedsPerson(f"{file} cannot be read ({error}), so Wisp uses no server in it.") from None
     if not isinstance(tree, dict):
-        raise NeedsPerson(f"{file} holds no object of servers; no server in it is used.")
+        raise NeedsPerson(f"{file} has no “mcpServers”, so Wisp uses no server in it.")
     return tree
 
 
@@ -420,13 +420,17 @@ def _digest(path: Path) -> str:
 
 def check_servers() -> Finding:
     """Check the configuration of tool servers, and that the package for them is installed if one is configured."""
-    name, configured = "tool servers", Configuration(Path.cwd()).read()
+    name, configured = "Tool servers", Configuration(Path.cwd()).read()
     if configured.problems:
-        return note(name, configured.problems[0], "mend that file; wisp mcp list says more")
+        return note(name, configured.problems[0], "Correct that file. All that is wrong in it: wisp mcp list")
     if not configured.servers:
-        return ok(name, "none configured")
+        return ok(name, "You have added none.")
     if importlib.util.find_spec("mcp") is None:
-        return note(name, "the package that speaks to them is missing", 'pip install ".[mcp]"')
+        return note(name, "The package that talks to them is missing.", 'pip install ".[mcp]"')
     if not shutil.which("bwrap") and any(one.kind == "stdio" and one.sandbox for one in configured.servers.values()):
-        return note(name, "there is no sandbox to start them in", "sudo apt-get install bubblewrap")
-    return ok(name, f"{len(configured.servers)} configured")
+        return note(
+            name,
+            "Wisp does not start them, because there is no sandbox to shut them in.",
+            "sudo apt-get install bubblewrap",
+        )
+    return ok(name, Phrase("You have added {count}.", {"count": len(configured.servers)}))

@@ -162,8 +162,8 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 
 
 _FAULTS = {
-    "dead": "{name} ended while it was asked; whether it did what was wanted is not known.",
-    "silent": "{name} did not answer within {limit} s, and was told to stop. What it has done by then is not known.",
+    "dead": "{name} ended before it answered. Nobody knows whether it did the work. Look before you ask again.",
+    "silent": "{name} did not answer within {limit} s, so Wisp told it to stop. Look what it has done by then.",
     "refused": "{name} refused: {words}",
     "damaged": "{name} does not speak the protocol as it should ({words}).",
     "unstarted": "{name} cannot be started: {words}",
@@ -180,7 +180,7 @@ _AT_START = {
     "dead": "{name} ended as soon as it was started.",
     "silent": "{name} was asked but said nothing.",
 }
-_TOO_SLOW = "{name} was still starting after {limit} s, and was ended."
+_TOO_SLOW = "{name} had not started after {limit} s, so Wisp ended it."
 _LONGER = "If it needs longer, {}allow that by the setting chat.server_start_s."
 
 
@@ -203,7 +203,7 @@ def explained(
     said = [clip_line(plain(line)[0], _SAID_CHARS) for line in fault.said.splitlines() if line.strip()]
     # Some programs end with a trace or their version, and say before it what is wrong.
     telling = next((line for line in reversed(said) if _TELLING.search(line)), said[-1] if said else "")
-    last = Phrase(" Its last words: {telling!r}.", {"telling": telling}) if said else NO_PHRASE
+    last = Phrase(" It last printed: {telling!r}.", {"telling": telling}) if said else NO_PHRASE
     is_sandboxed = entry.kind == "stdio" and entry.sandbox
     lack = _lacking(entry, workspace) if workspace and fault.fault == "dead" and is_sandboxed else NO_PHRASE
     hint = "Look before trying again." if fault.fault == "dead" and not is_start else ""

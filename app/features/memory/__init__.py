@@ -23,7 +23,7 @@ class Memory(Feature):
     name = "memory"
     about = Phrase("It remembers facts and rules about you")
     words = Path(__file__).parent / "words"
-    commands = {"memory": "what is remembered about you: `list`, `export`, `forget`"}  # noqa: RUF012
+    commands = {"memory": "list, export or forget what Wisp remembers about you"}  # noqa: RUF012
 
     def families(self) -> Sequence[Family]:
         from app.features.memory.tools import MEMORY

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from app import options as shared
 from app.base import ids
-from app.base.clipping import counted
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.features.memory.store import Fact, FactStore, standard_facts
@@ -19,17 +18,21 @@ _LISTED = 50
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    listed = what.add_parser("list", help="the newest facts (what `wisp memory` alone does)")
-    listed.add_argument("words", nargs="*", help="only those that fit these words, the best first")
-    listed.add_argument("--last", type=shared.count, default=_LISTED, metavar="N", help="how many")
-    export = what.add_parser("export", help="all facts as Markdown")
-    export.add_argument("--json", action="store_true", help="as JSON, with everything that is kept of each")
-    profile = what.add_parser("profile", help="a short profile for every conversation; off until you agree to it")
-    profile.add_argument("--on", action="store_true", help="make it from what is remembered, after a question")
-    profile.add_argument("--off", action="store_true", help="use none any more; the facts stay")
+    listed = what.add_parser("list", help="list the newest facts (`wisp memory` alone does it, too)")
+    listed.add_argument("words", nargs="*", help="only facts that fit these words, the best first")
+    listed.add_argument("--last", type=shared.count, default=_LISTED, metavar="N", help="list at most N")
+    export = what.add_parser("export", help="print all facts as Markdown")
+    export.add_argument(
+        "--json", action="store_true", help="print them as JSON, with everything that Wisp keeps of each"
+    )
+    profile = what.add_parser("profile", help="show your profile: facts that every conversation begins with")
+    profile.add_argument(
+        "--on", action="store_true", help="make a profile from what Wisp remembers; Wisp asks you first"
+    )
+    profile.add_argument("--off", action="store_true", help="use no profile any more; the facts stay")
     shared.add_yes_option(profile)
-    forget = what.add_parser("forget", help="remove facts for good")
-    forget.add_argument("id", nargs="+", help="as `wisp memory list` numbers them, or `all`, which asks first")
+    forget = what.add_parser("forget", help="forget facts for good")
+    forget.add_argument("id", nargs="+", help="its number, as `wisp memory` lists it, or all")
     shared.add_yes_option(forget)
 
 
@@ -42,16 +45,17 @@ def run(options: argparse.Namespace) -> int:
             return _profile(memory, options)
         elif options.what == "forget":
             known = len(memory.all())
-            if known and options.id == ["all"] and not shared.is_agreed(f"Forget {counted(known, 'fact')}?", options):
-                print("Nothing was forgotten. With --yes all is forgotten without this question.")
+            many = "Forget all {count} facts for good?"
+            is_all = known and options.id == ["all"]
+            if is_all and not shared.is_agreed("Forget {count} fact for good?", options, many=many, count=known):
                 return 1
             gone = [] if memory.is_empty else memory.forget(_numbers(memory, options.id), ids.unique("run-"))
-            print(f"{counted(len(gone), 'fact').capitalize()} forgotten.")
+            shared.say("{count} fact was forgotten.", many="{count} facts were forgotten.", count=len(gone))
         else:
             words, most = " ".join(getattr(options, "words", [])), getattr(options, "last", _LISTED)
             found = memory.search(words, most) if words else memory.all(most)
             if not found:
-                print("Nothing of that is remembered." if words else "Nothing is remembered yet.")
+                shared.say("Wisp remembers nothing about that." if words else "Wisp remembers nothing yet.")
             for fact in found:
                 print(f"{fact.line()}{' [rule]' if fact.kind == 'rule' else ''}")
     finally:
@@ -63,22 +67,24 @@ def _profile(memory: FactStore, options: argparse.Namespace) -> int:
     if options.off:
         if not memory.is_empty:
             memory.set_profile([])
-        print("The profile is off. The facts stay.")
+        shared.say("The profile is off. The facts stay.")
         return 0
     current = [] if memory.is_empty else memory.profile()
     if not options.on:
-        print("\n".join(fact.line() for fact in current) or "The profile is off: `wisp memory profile --on` makes one.")
+        for fact in current:
+            print(fact.line())
+        if not current:
+            shared.say("The profile is off. To make one: wisp memory profile --on")
         return 0
     proposed = [] if memory.is_empty else memory.proposed_profile()
     if not proposed:
-        print("Nothing is remembered yet, so there is no profile.")
+        shared.say("Wisp remembers nothing yet, so there is no profile.")
         return 1
     print("\n".join(fact.line() for fact in proposed))
     if not shared.is_agreed("May every conversation begin with these facts?", options):
-        print("The profile was not changed. With --yes it is used without this question.")
         return 1
     memory.set_profile([fact.id for fact in proposed])
-    print("The profile is on. A forgotten fact leaves it, too; a new one joins after the next --on.")
+    shared.say("The profile is on. To add facts that come later: wisp memory profile --on")
     return 0
 
 

@@ -331,8 +331,14 @@ def check_memory() -> Finding:
     """Report whether facts are found by their meaning, too."""
     name = "Memory"
     if fact_search.is_installed() and (why := fact_search.why_unusable()):
-        told = f"facts are found by their words alone, because the extra for their meaning does not load ({why})"
-        return note(name, told, 'Set it up again: pip install --force-reinstall ".[memory]"')
+        told = Phrase(
+            "Wisp finds facts by their words only: what finds them by meaning does not load ({why}).", {"why": why}
+        )
+        return note(name, told, 'pip install --force-reinstall ".[memory]"')
     if fact_search.is_installed():
-        return ok(name, "facts are found by their words and by their meaning")
-    return note(name, "facts are found by their words", f'For more ({fact_search.SIZE_MB} MB): pip install ".[memory]"')
+        return ok(name, "Wisp finds facts by their words and by their meaning.")
+    remedy = Phrase(
+        "To find them by meaning, too ({size} MB): {command}",
+        {"size": fact_search.SIZE_MB, "command": 'pip install ".[memory]"'},
+    )
+    return note(name, "Wisp finds facts by their words.", remedy)

@@ -24,8 +24,8 @@ class Schedule(Feature):
     about = Phrase("Doing tasks later, and reminders")
     words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
-        "schedule": "what is to be done later: `list`, `add`, `remove`, `run`, `inbox`",
-        "run-due": "run what is due now; the timer of the session starts it",
+        "schedule": "list, add or remove tasks that Wisp does later, and read what came of them",
+        "run-due": "do the planned tasks that are due now; the timer of your session runs this",
     }
 
     def families(self) -> Sequence[Family]:

@@ -24,30 +24,34 @@ _LINE_CHARS = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="the schedules, the next one first (what `wisp schedule` alone does)")
-    add = what.add_parser("add", help="do a task later; it is kept after a yes")
-    add.add_argument("schedule", help="2026-11-24T09:00, “every 2 hours”, “daily 9:00”, “mon,thu 7:30”, or cron")
-    add.add_argument("task", help="what to do then, as `wisp do` takes it")
+    what.add_parser("list", help="list the planned tasks, the next one first (`wisp schedule` alone does it, too)")
+    add = what.add_parser("add", help="plan a task; Wisp asks you before it keeps it")
+    add.add_argument(
+        "schedule", help="when: 2026-11-24T09:00, “every 2 hours”, “daily 9:00”, “mon,thu 7:30”, or as cron writes it"
+    )
+    add.add_argument("task", help="what to do then, in plain words and in quotes")
     add.add_argument(
         "--allow",
         action="append",
         default=[],
         metavar="NAME",
-        help="a program, host, folder or button it may use without asking",
+        help="let it use a program, website, folder or button without asking",
     )
     add.add_argument(
         "--until",
         default="",
         metavar="HH:MM",
-        help="it uses the screen: wait while the screen is locked, missing or in use, at the latest until this hour",
+        help="wait while the screen is locked or you use it, but not longer than until this hour",
     )
     shared.add_yes_option(add)
     shared.add_workspace_option(add)
-    now = "run one now, in its own way; exits as `wisp do` does"
-    for name, purpose in (("remove", "remove a schedule"), ("run", now)):
-        what.add_parser(name, help=purpose).add_argument("id", type=shared.count, help="as the list numbers it")
-    inbox = what.add_parser("inbox", help="what came of runs and what waits for you")
-    inbox.add_argument("--all", action="store_true", help="also what you have read")
+    now = "do a planned task now; the exit codes are those of `wisp do`"
+    for name, purpose in (("remove", "remove a planned task"), ("run", now)):
+        what.add_parser(name, help=purpose).add_argument(
+            "id", type=shared.count, help="its number, as `wisp schedule` lists it"
+        )
+    inbox = what.add_parser("inbox", help="read what came of planned tasks, and what waits for you")
+    inbox.add_argument("--all", action="store_true", help="also what you have read before")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,7 +66,7 @@ def _done(agenda: Agenda, options: argparse.Namespace) -> int:
     if options.what == "add":
         return _add(agenda, options)
     if options.what == "remove":
-        print(f"Removed: {plain(agenda.remove(find_job(agenda, options.id).id).title)[0]}")
+        shared.say("Removed: {title}", title=plain(agenda.remove(find_job(agenda, options.id).id).title)[0])
         timer.set_for(agenda.next_due())
     elif options.what == "run":
         item, code = carry_out(agenda, agenda.run_now(options.id), options.assemble)
@@ -73,7 +77,7 @@ def _done(agenda: Agenda, options: argparse.Namespace) -> int:
     else:
         jobs = agenda.all()
         if not jobs:
-            print("Nothing is scheduled.")
+            shared.say("Nothing is planned.")
         for job in jobs:
             print(plain(line_of(job))[0])
     return 0
@@ -87,20 +91,21 @@ def _add(agenda: Agenda, options: argparse.Namespace) -> int:
     waiting = f"; it waits for the screen until {until}" if until else ""
     print(f"“{plain(options.task)[0]}” {read_back(when, now)}{waiting}")
     workspace = options.workspace or workspace_of(store.load())
-    if not shared.is_agreed("Keep it?", options):
-        print("Nothing was kept. With --yes it is kept without this question.")
+    if not shared.is_agreed("Plan it?", options):
         return 1
     title = clip_line(options.task, _TITLE_CHARS)
     job = agenda.add(Job(title, options.task, when, str(workspace), tuple(options.allow), until=until))
     problem = timer.set_for(agenda.next_due())
-    print(f"Kept as {job.id}. {problem}".strip())
+    shared.say("Planned. To remove it: wisp schedule remove {id}", id=job.id)
+    if problem:
+        shared.say(problem)
     return 0
 
 
 def _inbox(agenda: Agenda, *, everything: bool) -> None:
     items = agenda.inbox(only_unread=not everything)
     if not items:
-        print("The inbox is empty." if everything else "Nothing new is in the inbox.")
+        shared.say("The inbox is empty." if everything else "There is nothing new in the inbox.")
     for item in reversed(items):
         print(f"{clock_time(item.at, zone_name())}  {clip_line(plain(item.title)[0], _LINE_CHARS)}")
         if item.body:

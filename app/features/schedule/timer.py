@@ -18,8 +18,8 @@ _NAME = "wisp-schedules"
 _LIMIT_S = 10.0
 _AGAIN_S = 60.0
 NO_TIMER = (
-    "There is no systemd for this session, so schedules run only while Wisp is open, or where a cron of the system "
-    "calls “wisp run-due”. What was missed runs once then, marked late."
+    "This session has no systemd, so planned tasks start only while Wisp is open, or if cron runs “wisp run-due”. "
+    "What was missed runs once then, marked late."
 )
 _SERVICE = """[Unit]
 Description=What Wisp was asked to do later
@@ -106,7 +106,8 @@ def _systemctl(*words: str) -> bool:
 
 def check_timer() -> Finding:
     """Report whether scheduled tasks run while Wisp is closed."""
-    name = "Schedules"
-    if why := why_missing():
-        return note(name, why.partition(":")[0], "Let a cron of the system call “wisp run-due” every few minutes.")
-    return ok(name, "a timer of the session starts what is due")
+    name = "Planned tasks"
+    if why_missing():
+        told = "They start only while Wisp is open, because this session has no systemd to start them."
+        return note(name, told, "Leave Wisp open, or let cron run “wisp run-due” every few minutes.")
+    return ok(name, "They start in time, even if Wisp is closed.")

@@ -16,9 +16,9 @@ class ServeFeature(Feature):
     name = "serve"
     about = Phrase("Letting other agents use this desktop (MCP server)")
     commands = {  # noqa: RUF012
-        "mcp serve": "let another agent, such as Claude Code, use this desktop: an MCP server on standard input",
-        "mcp install": "enter this MCP server into another agent's configuration",
-        "mcp uninstall": "take it out of there again",
+        "mcp serve": "let another agent, such as Claude Code, use this desktop; that agent starts it",
+        "mcp install": "set up another agent, such as Claude Code, so that it can use this desktop",
+        "mcp uninstall": "undo that, so that the agent can no longer use this desktop",
     }
     settings = ALL
 

@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from app.features.feature import Unattended
     from app.settings.store import Settings
 
-_NO_PIPE = "An agent starts this, and talks to it over a pipe. Enter it in yours: wisp mcp install"
+_NO_PIPE = "Only another agent can start this command. To set up your agent: wisp mcp install"
 _PRIVATE = "private"
 _WITHOUT_QUESTIONS = "yolo"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="all tools that have a use outside Wisp, not only the core")
+    parser.add_argument("--all", action="store_true", help="offer all tools, not only those for the desktop")
     parser.add_argument(
         "--desktop",
         choices=("mine", _PRIVATE),
         default="mine",
-        help="which desktop it uses: yours, with your permission for each program, or a virtual one of its own without",
+        help="mine: the agent uses your desktop, and Wisp asks you for each program; private: it uses one of its own",
     )
     parser.add_argument(
         "--allow",
         action="append",
         default=[],
         metavar="NAME",
-        help="a program, host, folder or button that it may use without asking, as in --allow 'Text Editor'",
+        help="let the agent use a program, website, folder or button without asking, such as --allow 'Text Editor'",
     )
     shared.add_workspace_option(parser)
 
@@ -65,8 +65,7 @@ def run(options: argparse.Namespace) -> int:
         adopt_session()
     with on_a_display(apart=_wants_own(options)) as own:
         if own.private:
-            why = "" if _wants_own(options) else "there is no display here; "
-            print(f"wisp: {why}this client works on a desktop of its own ({own.private}).", file=sys.stderr)
+            own.announce()
         return asyncio.run(_until_closed(options, settings, own))
 
 

@@ -9,19 +9,29 @@ from app.agent.policy.unattended import check_names
 from app.base.errors import NeedsPerson
 from app.features.serve.clients import Client, clients, is_wisps, serve_command, shown
 
-_MINE = "{name} may then look at all windows and the clipboard without asking. You are asked before it acts in one."
-_PRIVATE = "{name} then works on a desktop of its own, and neither sees nor touches yours."
-_FILES = "It may also read your files without asking, but those with keys and passwords."
+_MINE = "{name} can then see all windows and the clipboard. Wisp asks you before {name} does something in a program."
+_PRIVATE = "{name} then works on a desktop of its own. It neither sees nor changes yours."
+_FILES = "It can also read your files without asking, except those with keys and passwords."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("client", nargs="?", choices=[*clients()], help="the agent; without one, all are listed")
+    parser.add_argument("client", nargs="?", choices=[*clients()], help="the agent; otherwise all agents are listed")
     parser.add_argument(
-        "--desktop", choices=("private",), help="give it a desktop of its own, apart from yours, without questions"
+        "--desktop",
+        choices=("private",),
+        help="give it a desktop of its own, where it may do everything without asking",
     )
-    parser.add_argument("--all", action="store_true", help="serve all tools, which take more of its context")
     parser.add_argument(
-        "--allow", action="append", default=[], metavar="NAME", help="what it may use without asking, for good"
+        "--all",
+        action="store_true",
+        help="offer all tools, not only those for the desktop; the agent has more to read then",
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="let it always use a program, website, folder or button without asking",
     )
     shared.add_workspace_option(parser)
     shared.add_yes_option(parser)
@@ -45,23 +55,28 @@ def run(options: argparse.Namespace) -> int:
 def _install(client: Client, command: list[str], options: argparse.Namespace) -> int:
     if not client.is_here:
         raise NeedsPerson(
-            f"{client.name} was not found here: there is no command {client.program}. Install it, and say this again."
+            f"{client.name} is not installed: there is no command {client.program}. Install it, then try again."
         )
     if client.is_up_to_date(command):
-        print(f"{client.name} has it already: {shown(command)}")
+        shared.say("{name} can use this desktop already: {command}", name=client.name, command=shown(command))
         return 0
     print(client.change(command))
     if before := client.entered():
-        whose = "an earlier entry of Wisp" if is_wisps(before) else "an entry of that name, which is not Wisp's"
-        print(f"It replaces {whose}: {shown(before)}")
-    print((_PRIVATE if options.desktop else _MINE).format(name=client.name))
+        told = "This replaces an older entry of Wisp: {command}"
+        if not is_wisps(before):
+            told = "This replaces an entry of the same name that is not Wisp's: {command}"
+        shared.say(told, command=shown(before))
+    shared.say(_PRIVATE if options.desktop else _MINE, name=client.name)
     if options.all:
-        print(_FILES)
-    if not shared.is_agreed("Do that?", options):
-        print("Nothing was changed. With --yes it is done without this question.")
+        shared.say(_FILES)
+    if not shared.is_agreed("Do it?", options):
         return 1
     client.apply(command)
-    print(f"{client.name} has Wisp's server when it starts next. To take it back: wisp mcp uninstall {options.client}")
+    shared.say(
+        "From its next start, {name} can use this desktop. To undo that: wisp mcp uninstall {id}",
+        name=client.name,
+        id=options.client,
+    )
     return 0
 
 

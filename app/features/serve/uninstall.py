@@ -10,7 +10,7 @@ from app.features.serve.install import list_clients
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("client", nargs="?", choices=[*clients()], help="the agent; without one, all are listed")
+    parser.add_argument("client", nargs="?", choices=[*clients()], help="the agent; otherwise all agents are listed")
     shared.add_yes_option(parser)
 
 
@@ -21,15 +21,15 @@ def run(options: argparse.Namespace) -> int:
     client = clients()[options.client]
     command = client.entered()
     if not command:
-        print(f"{client.name} does not have Wisp's server.")
+        shared.say("{name} was not set up to use this desktop.", name=client.name)
         return 0
     if not is_wisps(command):
-        print(f"{client.name} does not have Wisp's server. Its entry of that name starts {shown(command)}; it stays.")
+        told = "{name} has an entry called wisp that is not Wisp's. It stays: {command}"
+        shared.say(told, name=client.name, command=shown(command))
         return 0
     print(client.change(None))
-    if not shared.is_agreed("Do that?", options):
-        print("Nothing was changed. With --yes it is done without this question.")
+    if not shared.is_agreed("Do it?", options):
         return 1
     client.apply(None)
-    print(f"{client.name} no longer has Wisp's server.")
+    shared.say("{name} can no longer use this desktop.", name=client.name)
     return 0

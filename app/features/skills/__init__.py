@@ -19,7 +19,7 @@ class SkillFeature(Feature):
     name = "skills"
     about = Phrase("Playbooks for kinds of work")
     words = Path(__file__).parent / "words"
-    commands = {"skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`"}  # noqa: RUF012
+    commands = {"skills": "list, show or add skills: instructions for kinds of work, which the model follows"}  # noqa: RUF012
 
     def families(self) -> Sequence[Family]:
         from app.features.skills.tools import SKILLS

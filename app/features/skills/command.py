@@ -17,17 +17,17 @@ _LINE_CHARS = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    what.add_parser("list", help="all skills, and what is wrong with any (what `wisp skills` alone does)")
-    show = what.add_parser("show", help="one skill as a model reads it, and its files")
-    show.add_argument("name", help="as `wisp skills list` names it")
-    add = what.add_parser("add", help="copy a skill's folder to your own skills")
-    add.add_argument("path", type=Path, help="a folder that holds a SKILL.md, or that file")
+    what.add_parser("list", help="list all skills (`wisp skills` alone does it, too)")
+    show = what.add_parser("show", help="print a skill, as a model reads it, and the names of its files")
+    show.add_argument("name", help="its name, as `wisp skills` lists it")
+    add = what.add_parser("add", help="copy a skill to your own skills")
+    add.add_argument("path", type=Path, help="its folder, with a file SKILL.md in it")
 
 
 def run(options: argparse.Namespace) -> int:
     if options.what == "add":
         added = skills.add(options.path.resolve())
-        print(f"Added {added.name}: {added.folder}")
+        shared.say("Added {name}: {folder}", name=added.name, folder=str(added.folder))
         print(*(f"It holds {name}; a script runs like any command." for name in added.files()), sep="\n", end="")
         return 0
     found = Skills(workspace_of(shared.settings_of(options))).find()

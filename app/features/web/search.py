@@ -281,12 +281,13 @@ def check_search() -> Finding:
     name = "Web search"
     engines, problems = WebSearch(load, key_of).engines()
     if problems:
-        return note(name, " ".join(problems), "Mend web.search in the settings, or leave it empty.", SEARCHERS.key)
+        return note(name, " ".join(problems), "Correct the setting web.search, or leave it empty.", SEARCHERS.key)
     if not engines:
         return note(
             name,
-            "no search engine is set up",
-            f"Put the address of a SearXNG into {SEARXNG.key}, or a key.",
+            "No search engine is set up, so Wisp cannot search the web.",
+            "In the settings, put in the key of a search engine, or the address of a SearXNG into web.searxng.",
             SEARXNG.key,
         )
-    return ok(name, ", ".join(row.label for row, _ in engines))
+    names = ", ".join(row.label for row, _ in engines)
+    return ok(name, Phrase("Wisp asks {names}.", {"names": names}))

@@ -25,7 +25,7 @@ from app.providers.anthropic.wire import (
 )
 from app.providers.api import Alive, Provider, Request, StreamEvent
 from app.providers.profiles import facts_of, profile_of, remember
-from app.providers.wire_errors import Fault, Service, alive_until, is_local
+from app.providers.wire_errors import ODD_KEY, Fault, Service, alive_until, is_local
 from app.settings.catalog import BASE_URL, STREAM_IDLE_MS
 from app.settings.store import Settings
 
@@ -49,7 +49,7 @@ _REFUSALS = (
 
 SERVICE = Service(
     "Anthropic",
-    "Put a valid key into the environment variable ANTHROPIC_API_KEY or into Wisp's settings, and start again.",
+    "Put a valid key into Wisp's settings, or into ANTHROPIC_API_KEY and start Wisp again.",
 )
 
 
@@ -112,9 +112,9 @@ class AnthropicProvider:
 
     async def _connected(self) -> anthropic.AsyncAnthropic:
         if not self._key:
-            raise Refused(f"There is no key for Anthropic. {SERVICE.key_help}")
+            raise Refused(SERVICE.says("There is no key for Claude. {key_help}"))
         if not (self._key.isascii() and self._key.isprintable()):
-            raise Refused(f"The key for Anthropic holds characters that no key has. {SERVICE.key_help}")
+            raise Refused(SERVICE.says(ODD_KEY))
         if self._client is None:
             # On a thread, because the imports take long.
             self._client = await asyncio.to_thread(_client, self._key, self._base_url, self._idle_s)

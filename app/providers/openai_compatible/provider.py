@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from app.base.errors import KeyRefused, ProviderError, Refused, ToolsDeclined
+from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.providers import wire_errors
 from app.providers.api import Provider, Request, StreamEvent
 from app.providers.openai_compatible.wire import ChunkReading, as_chunk, body_of, has_pictures, learnt, suited
 from app.providers.profiles import ModelFacts, facts_of, profile_of, remember
-from app.providers.wire_errors import Fault, Service, alive_until, is_local, server_address
+from app.providers.wire_errors import ODD_KEY, Fault, Service, alive_until, is_local, server_address
 from app.settings.catalog import BASE_URL, STREAM_IDLE_MS
 from app.settings.store import Settings
 
@@ -95,10 +96,11 @@ _LOCAL_PATIENCE = 10
 _OPENAI = "https://api.openai.com/v1"
 Find = Callable[[], Awaitable[tuple[Endpoint, ...]]]
 _ROOM_HELP = (
-    "Give the model a longer context where it is served, 16384 tokens for example (Ollama: OLLAMA_CONTEXT_LENGTH; "
-    "llama.cpp: --ctx-size; LM Studio: Context Length; vLLM: --max-model-len), or choose another model with --model."
+    "Let your model server give the model more room, such as 16384 tokens (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: "
+    "--ctx-size; LM Studio: Context Length; vLLM: --max-model-len), or choose another model (wisp --model NAME)."
 )
-_KEY_HELP = "Put a valid key into the environment variable OPENAI_API_KEY or into Wisp's settings, and start again."
+_START_HELP = "Start it there, or put another address into Wisp's settings (model.base_url)."
+_KEY_HELP = "Put a valid key into Wisp's settings, or into OPENAI_API_KEY and start Wisp again."
 
 
 class OpenAICompatibleProvider:
@@ -163,12 +165,12 @@ class OpenAICompatibleProvider:
     def _service(self) -> Service:
         if self._address == _OPENAI:
             return Service("OpenAI", _KEY_HELP)
-        start = "Start the model server there, or give another address with WISP_BASE_URL."
-        return Service(f"the model server at {self._address}", _KEY_HELP, start, _ROOM_HELP)
+        name = Phrase("The model server at {address}", {"address": self._address})
+        return Service(name, _KEY_HELP, _START_HELP, _ROOM_HELP)
 
     async def _connected(self) -> openai.AsyncOpenAI:
         if not (self._key.isascii() and self._key.isprintable()):
-            raise KeyRefused(f"The key for {self._service.name} holds characters that no key has. {_KEY_HELP}")
+            raise KeyRefused(self._service.says(ODD_KEY))
         if not self._address:
             self._address = await self._found()
         if self._client is None:
@@ -233,8 +235,11 @@ class OpenAICompatibleProvider:
             return endpoints[0].base_url
         places = ", ".join(f"{name} (port {port})" for name, port in KNOWN)
         raise Refused(
-            f"There is no key for OpenAI, and no model server answers on this machine; looked for {places}. "
-            f"Start one, give its address with WISP_BASE_URL, or give a key with OPENAI_API_KEY."
+            Phrase(
+                "There is no key for OpenAI, and no model server answers on this computer. Put a key or the address of "
+                "a server into Wisp's settings, or start one of these: {places}.",
+                {"places": places},
+            )
         )
 
     async def _facts(self, request: Request, model: str) -> ModelFacts:
@@ -254,7 +259,7 @@ class OpenAICompatibleProvider:
     async def _first_model(self) -> str:
         listed = await self.models()
         if not listed:
-            raise Refused(f"{self._service.subject} lists no model; load one there, then choose it with --model.")
+            raise Refused(self._service.says("{service} has no model. Load one there, then choose it: --model NAME"))
         return listed[0]
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
@@ -283,7 +288,9 @@ class OpenAICompatibleProvider:
 
 
 def _declined(model: str) -> ToolsDeclined:
-    return ToolsDeclined(f"The model '{model}' takes no declared tools; ask it with --dialect xml.")
+    return ToolsDeclined(
+        Phrase("The model “{model}” cannot use tools in this way. Add: --dialect xml", {"model": model})
+    )
 
 
 def _client(key: str, address: str, first_word_s: float) -> openai.AsyncOpenAI:

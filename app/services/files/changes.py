@@ -159,7 +159,7 @@ class Changes:
                 size = os.fstat(file.fileno()).st_size
                 if size > MOST_EDITED_BYTES:
                     what = Phrase(
-                        "{path!r} has {size} bytes; files over {most} are not edited by blocks.",
+                        "{path!r} has {size} bytes. Wisp edits parts of a file only up to {most} bytes.",
                         {"path": place.shown, "size": str(size), "most": str(MOST_EDITED_BYTES)},
                     )
                     raise ToolFailed(what, "Use a command such as sed.", argument=place.argument)

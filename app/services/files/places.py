@@ -278,7 +278,7 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
 _SHOWN_CHARS = 120
-_LEADS_ELSEWHERE = "leads elsewhere than when it was judged: a link is on its way now. Nothing was done."
+_LEADS_ELSEWHERE = "leads to another place than a moment ago, because somebody put a link there. Nothing was done."
 _NAME_BYTES = 255  # because Linux file systems allow no longer name
 _PATH_CHARS = 4_096
 

@@ -34,8 +34,8 @@ def why_moved(settings: Settings) -> str:
     if not why or not settings[WORKSPACE]:
         return ""
     return (
-        f"{chosen} {why}, which is no folder to work in: Wisp works in {workspace_of(settings)}. "
-        "Choose another one with --workspace or in the settings (files.workspace)."
+        f"{chosen} {why}, so Wisp works in {workspace_of(settings)} instead. "
+        "To choose another folder: --workspace FOLDER, or files.workspace in the settings."
     )
 
 

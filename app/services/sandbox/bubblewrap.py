@@ -186,7 +186,7 @@ _INFO = "inside.json"
 _PROBE_LIMIT_S = 10.0
 _SETTLE_LIMIT_MS = 5_000
 _WALLS = ("--unshare-all", "--cap-drop", "ALL", "--new-session", "--die-with-parent", "--info-fd", "8")
-_INSTALL = "Install bubblewrap (sudo apt-get install bubblewrap) to have them kept inside the workspace."
+_INSTALL = "To have one: sudo apt-get install bubblewrap"
 _ALLOW = (
     "Allow bubblewrap to make user namespaces: on Ubuntu install apparmor-profiles and load "
     "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict; elsewhere: "
@@ -321,7 +321,10 @@ def _refusal(program: str) -> str:
         return f"The sandbox for commands does not start ({error}). {_ALLOW}"
     if done.returncode == 0:
         return ""
-    return f"The sandbox for commands is refused by the system ({done.stderr.strip() or done.returncode}). {_ALLOW}"
+    return (
+        "The system does not let Wisp start the sandbox for commands "
+        f"({done.stderr.strip() or done.returncode}). {_ALLOW}"
+    )
 
 
 def _began_at(folder: Path, period: Period) -> float:
@@ -351,8 +354,8 @@ def _wait_for(pid: int) -> None:
             os.close(fd)
 
 
-_ELSEWHERE = "There is no sandbox for commands on this system: each of them runs with everything you may do."
-_SWITCHED_OFF = "The sandbox for commands is switched off in the settings (trust.commands)."
+_ELSEWHERE = "This system has no sandbox for commands: each command can do all that you can."
+_SWITCHED_OFF = "You have switched off the sandbox for commands in the settings (trust.commands)."
 
 
 def wall(

@@ -55,7 +55,10 @@ def too_broad(workspace: Path, person_home: Path) -> str:
     is_system = workspace in _BROAD and workspace != person_home
     is_system = is_system or any(workspace.is_relative_to(folder) for folder in _INSIDE_SYSTEM)
     if contains_home or is_system or any(workspace.is_relative_to(folder) for folder in hidden):
-        return f"The workspace is {workspace}, and no command can be kept inside that: choose a folder of its own."
+        return (
+            f"The working folder is {workspace}, and commands cannot be shut in "
+            "there. Choose a smaller folder: --workspace FOLDER"
+        )
     return ""
 
 
@@ -351,7 +354,7 @@ def classify(
     if no_wall:
         reasons.append(Phrase(no_wall))
     if objection := _objection(command, cwd, workspace):
-        reasons.append(Phrase("It may do more than look: {why}.", {"why": objection}))
+        reasons.append(Phrase("Wisp cannot tell whether it changes something: {why}.", {"why": objection}))
     return CommandClass(
         read_only=not objection,
         sandboxed=not no_wall and not is_outside,

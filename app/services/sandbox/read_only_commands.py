@@ -144,7 +144,7 @@ def objection(line: str, cwd: Path, workspace: Path) -> Phrase | None:
     """Return why the line may do more than read the workspace, as part of a sentence; None if it does not."""
     commands = plain_commands(line)
     if commands is None:
-        return Phrase("it is more than plain words joined by && || ; |")
+        return Phrase("it is not a simple command")
     told = (_objection(words) or _outside(words, cwd, workspace) for words in commands)
     return next(filter(None, told), None)
 
@@ -156,7 +156,7 @@ def _outside(words: Words, cwd: Path, workspace: Path) -> Phrase | None:
         for text in _paths_in(word.text):
             resolved = _resolved(cwd, text)
             if not any(resolved.is_relative_to(room) for room in rooms):
-                return Phrase("{what!r} leads out of the workspace", {"what": text})
+                return Phrase("{what!r} is outside the working folder", {"what": text})
     return None
 
 
@@ -195,7 +195,7 @@ def _objection(words: Words) -> Phrase | None:
 
 
 def _unknown(what: str, option: str = "") -> Phrase:
-    told = "{what!r} with {option!r} is not known to only look" if option else "{what!r} is not known to only look"
+    told = "nobody knows what {what!r} does with {option!r}" if option else "nobody knows what {what!r} does"
     return Phrase(told, {"what": what, "option": option})
 
 

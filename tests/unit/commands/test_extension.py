@@ -70,8 +70,8 @@ def test_it_is_copied_and_enabled_and_has_its_keys(
         f"{_WM} cycle-panels": "[]",
     }
     said = capsys.readouterr().out
-    assert "<Primary><Alt>Escape is taken from GNOME's own “cycle-panels”." in said
-    assert "Log out and in again" in said
+    assert "<Primary><Alt>Escape will no longer do “cycle-panels”" in said
+    assert "Log out and in once" in said
     assert main(["extension", "--yes"]) == 0
     assert capsys.readouterr().out.startswith("The extension is installed.")
 

@@ -20,11 +20,11 @@ from app.settings.catalog import BACKDROP, PALETTE
 @pytest.mark.parametrize(
     ("text", "verdict", "detail"),
     [
-        ("[chat]\nmax_passes = 5\n", CheckVerdict.OK, "all that is set counts"),
+        ("[chat]\nmax_passes = 5\n", CheckVerdict.OK, "Wisp uses every setting"),
         (
             "[chat]\nmax_pases = 5\n",
             CheckVerdict.NOTE,
-            "there is no setting chat.max_pases; it is ignored. Did you mean",
+            "there is no setting chat.max_pases, so Wisp ignores it. Did you mean",
         ),
         ("[chat]\nmax_passes = 'many'\n", CheckVerdict.NOTE, "'many' is not a number."),
         ("provider = 'x'\n", CheckVerdict.NOTE, "provider is no section"),
@@ -63,7 +63,7 @@ def test_a_library_that_overwrites_another_is_named_with_the_way_out(
     (told / "METADATA").write_text("Metadata-Version: 2.1\nName: python3-xlib\nVersion: 0.15\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     found = xlib_clash()
-    assert (found.verdict, "overwrites python-xlib" in found.detail) == (CheckVerdict.FAIL, True)
+    assert (found.verdict, "has overwritten python-xlib" in found.detail) == (CheckVerdict.FAIL, True)
     assert "pip uninstall -y python3-xlib" in found.fix
 
 
@@ -78,9 +78,9 @@ def test_what_a_small_set_up_left_out_is_named_with_the_command_that_adds_it(mon
 @pytest.mark.parametrize(
     ("topic", "detail", "fix"),
     [
-        ("", "no program here shows notifications", "dunst"),
-        ("https://ntfy.example/wisp", "to https://ntfy.example/wisp after a question, reminders without one", "dunst"),
-        ("nonsense", "presence.ntfy is no address of a topic.", "Mend presence.ntfy"),
+        ("", "No program on this computer shows notifications", "dunst"),
+        ("https://ntfy.example/wisp", "reminders to https://ntfy.example/wisp", "dunst"),
+        ("nonsense", "presence.ntfy holds no address", "Correct the setting presence.ntfy"),
     ],
 )
 def test_the_doctor_names_where_notifications_go(

@@ -46,7 +46,7 @@ def test_a_task_is_listed_shown_exported_and_deleted(journal: Path, capsys: pyte
     assert main(["history"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     name = line.split()[0]
-    assert line.endswith("1 turn   Write a file.")
+    assert line.endswith("1 task   Write a file.")
     assert main(["history", "show", name]) == 0
     assert "> Write a file." in capsys.readouterr().out.splitlines()
     assert main(["history", "export", name]) == 0
@@ -54,7 +54,7 @@ def test_a_task_is_listed_shown_exported_and_deleted(journal: Path, capsys: pyte
     assert main(["history", "list", "zebra"]) == 0
     assert capsys.readouterr().out == "No conversation has these words.\n"
     assert main(["history", "delete", "all", "--yes"]) == 0
-    assert capsys.readouterr().out == "Deleted: 1\n"
+    assert capsys.readouterr().out == "1 conversation was deleted.\n"
     assert main(["history"]) == 0
     assert capsys.readouterr().out == "No conversation is kept yet.\n"
 
@@ -84,9 +84,9 @@ def test_without_a_terminal_nothing_is_deleted_unless_it_is_said(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     assert main(["history", "delete", "all"]) == 1
-    assert "Nothing was deleted. With --yes" in capsys.readouterr().out
+    assert "Add --yes" in capsys.readouterr().out
     assert main(["history", "delete", "all", "--yes"]) == 0
-    assert capsys.readouterr().out == "Deleted: 1\n"
+    assert capsys.readouterr().out == "1 conversation was deleted.\n"
 
 
 def test_a_conversation_that_is_not_there_is_told(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:

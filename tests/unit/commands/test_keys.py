@@ -59,7 +59,7 @@ def test_another_key_in_the_settings_takes_the_place_of_the_old_one(sway: Path) 
 
 def test_without_a_yes_nothing_is_written(sway: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (main(["keys"]), sway.exists()) == (1, False)
-    assert capsys.readouterr().out == f"{_SWAY}Nothing was written.\n"
+    assert capsys.readouterr().out == f"{_SWAY}Nothing was changed. Add --yes to do it without a question.\n"
 
 
 def test_a_link_to_the_file_stays_a_link(sway: Path, tmp_path: Path) -> None:

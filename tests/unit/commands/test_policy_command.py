@@ -88,7 +88,7 @@ def test_a_batch_is_explained_call_by_call(capsys: pytest.CaptureFixture[str]) -
     calls = '[{"name": "write_file", "args": {"path": "a.txt", "content": "x"}}, {"name": "launch", "args": {}}]'
     assert _explained(capsys, "--mode", "auto", calls) == (
         1,
-        "write_file: allow, by 'mode auto'.\nlaunch: there is no such tool, so nothing would run.",
+        "write_file: allow, by 'mode auto'.\nlaunch: there is no such tool. To list them all: wisp tools",
     )
 
 
@@ -106,7 +106,7 @@ def test_every_action_inside_a_call_is_judged(capsys: pytest.CaptureFixture[str]
 
 def test_what_holds_no_call_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["policy", "explain", "click on Send"]) == 2
-    assert "holds no call" in capsys.readouterr().err
+    assert "There is no call in that" in capsys.readouterr().err
 
 
 def test_a_faulty_file_is_told_and_listed_rules_say_where_they_stand(
@@ -119,13 +119,13 @@ def test_a_faulty_file_is_told_and_listed_rules_say_where_they_stand(
     assert f"deny   no bank                       program *Bank*  ({rules}:1)" in capsys.readouterr().out.splitlines()
     rules.write_text('[[rule]]\nname = "no bank"\nthen = "deny"\nwindows = "*Bank*"\n')
     assert main(["policy"]) == 1
-    assert "'windows' is no part of a rule" in capsys.readouterr().err
+    assert "'windows' does not belong in a rule" in capsys.readouterr().err
 
 
 def test_a_folder_is_trusted_once_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (main(["policy", "trust"]), capsys.readouterr().out) == (
         0,
-        "None is trusted. To trust this folder: wisp policy trust .\n",
+        "You trust no downloaded folder. To trust this one: wisp policy trust .\n",
     )
     for _ in range(2):
         assert main(["policy", "trust", str(tmp_path)]) == 0

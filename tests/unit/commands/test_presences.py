@@ -116,7 +116,7 @@ def test_one_that_runs_is_not_deleted(capsys: pytest.CaptureFixture[str], monkey
         first, ada = capsys.readouterr().out.splitlines()[-2:]
         assert (" runs " in first, " runs " in ada) == (False, True)
         assert presence("delete", "Ada", "--yes") == 1
-        assert "Ada is running. Quit it in the menu of its orb, then delete it." in capsys.readouterr().err
+        assert "Ada is open. Quit it in the menu of its orb, then delete it." in capsys.readouterr().err
         assert "ada" in paths.presences()
     finally:
         running.kill()
@@ -143,7 +143,7 @@ def test_a_name_that_is_taken_and_one_that_is_unknown_are_said(capsys: pytest.Ca
     assert presence("create", "ada") == 1
     assert presence("delete", "Eve", "--yes") == 1
     told = capsys.readouterr().err
-    assert "There is a presence 'ada' already" in told
+    assert "There is a Wisp 'ada' already" in told
     assert "There is no presence 'Eve'. There are: ada" in told
 
 
