@@ -178,7 +178,7 @@ def add_rehearsal_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-screen",
         action="store_true",
-        help="use a pretended desktop; files and commands are real",
+        help="use an imaginary desktop; files and commands are real",
     )
 
 

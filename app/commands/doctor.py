@@ -394,7 +394,11 @@ def accessibility() -> Finding:
     try:
         asyncio.run(asyncio.wait_for(_bus_address(), timeout=3))
     except NeedsPerson as error:
-        return note(name, Phrase(_UNNAMED, {"why": error.phrase}), "Start Wisp in a desktop session, or by: dbus-run-session wisp")
+        return note(
+            name,
+            Phrase(_UNNAMED, {"why": error.phrase}),
+            "Start Wisp in a desktop session, or by: dbus-run-session wisp",
+        )
     except (OSError, WispError, TimeoutError, ValueError):
         told = Phrase(_UNNAMED, {"why": Phrase("No accessibility service runs here.")})
         return note(name, told, "sudo apt-get install at-spi2-core, then log out and in.")

@@ -497,5 +497,5 @@ class ThisMachine:
             finally:
                 await made.close()
         except WispError as error:
-            return error.for_people()
+            return error.for_people(shared.words_here())
         return ""

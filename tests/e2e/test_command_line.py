@@ -174,7 +174,7 @@ def test_the_words_of_a_schedule_permit_nothing_when_it_runs_and_the_command_tha
     assert screen.wisp("schedule", "inbox").stdout == "Nothing new is in the inbox.\n"
     way_on = shlex.split(next(line for line in ran.splitlines() if ": wisp " in line).partition(": wisp ")[2])
     assert way_on[way_on.index("--allow") + 1] == "Galculator"
-    assert "Kept as 2" in screen.wisp(*way_on[way_on.index("&&") + 2 :], "--yes").stdout
+    assert "schedule remove 2" in screen.wisp(*way_on[way_on.index("&&") + 2 :], "--yes").stdout
     assert screen.wisp("schedule", "run", "2", **model).stdout.startswith(f"{task}: done")
 
 
@@ -184,8 +184,8 @@ def test_the_words_of_a_schedule_permit_nothing_when_it_runs_and_the_command_tha
         [
             ("every day at 9 open the calculator", "schedule list", "calculator"),
             ("jeden Tag um 9 öffne den Taschenrechner", "schedule list", "Taschenrechner"),
-            ("forget everything", "memory list", "Nothing is remembered yet."),
-            ("vergiss alles", "memory list", "Nothing is remembered yet."),
+            ("forget everything", "memory list", "Wisp remembers nothing yet."),
+            ("vergiss alles", "memory list", "Wisp remembers nothing yet."),
         ]
     ),
 )

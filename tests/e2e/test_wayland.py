@@ -77,11 +77,12 @@ def test_the_doctor_tells_what_wayland_keeps_away_and_why(session: dict[str, str
     words = [sys.executable, "-m", "app", "doctor", "--json"]
     done = subprocess.run(words, cwd=ROOT, env=session, capture_output=True, text=True, timeout=120, check=False)
     found = {one["name"]: one for one in json.loads(done.stdout)}
-    kept_away = ["Display", "Screen capture", "Input", "Windows", "Clipboard"]
+    kept_away = ["Screen", "Screen pictures", "Mouse and keyboard", "Windows", "Clipboard"]
     assert {name: (found[name]["verdict"], "X11 session" in found[name]["fix"]) for name in kept_away} == dict.fromkeys(
         kept_away, ("fail", True)
     )
-    assert ("Wayland" in found["Hotkeys"]["detail"], "Accessibility" in found, done.returncode) == (True, True, 1)
+    keys = found["Stop key and summon key"]["detail"]
+    assert ("Wayland" in keys, "Buttons and fields" in found, done.returncode) == (True, True, 1)
 
 
 def test_what_needs_no_screen_is_done(session: dict[str, str]) -> None:

@@ -50,7 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     signed.add_argument("name")
     taken = what.add_parser("import", help="list the tool servers of other programs, or take them over")
     taken.add_argument(
-        "program", nargs="?", default="", choices=["", *imports.programs()], help="one of these programs"
+        "program",
+        nargs="?",
+        default="",
+        choices=["", *imports.programs()],
+        metavar="PROGRAM",
+        help="list or take over only those of this program",
     )
     taken.add_argument("names", nargs="*", help="the names of the tool servers to take over, or all")
     shared.add_yes_option(taken)
@@ -256,6 +261,8 @@ def _take(servers: McpServers, name: str, told: dict[str, Any], options: argpars
         entry = entry_of(name, told, is_own=True, home="")
         print(f"{name}: {entry.line}\n{'':<6}{entry.reach}\n{'':<6}{why}")
         if not shared.is_agreed("Add it?", options):
+            option = "--no-sandbox" if "sandbox" in lacks else "--network"
+            shared.say("To allow only this: {option}", option=option)
             return 1
     made, kept = imports.without_secrets(name, told)
     is_known = name in servers.configuration.read().servers

@@ -222,7 +222,7 @@ def test_what_a_command_needs_beyond_its_sandbox_is_asked_once(
     (wisp / "home/docs").mkdir()
     words = command.format(home=wisp / "home").split()
     assert cli.main(["mcp", "add", "n", *words]) == 1, "nobody can be asked here"
-    assert f"Nothing was added. With {option} or --yes" in capsys.readouterr().out
+    assert f"only this: {option}" in capsys.readouterr().out
     assert Configuration(wisp / "work").read().servers == {}
     for answer in ("--yes", option):
         assert cli.main(["mcp", "add", "n", answer, *words]) == 0
@@ -327,7 +327,7 @@ def test_a_server_of_the_catalogue_is_added_after_a_question_and_its_key_is_kept
 ) -> None:
     given = ["mcp", "add", "brave-search", "--env", "BRAVE_API_KEY=secret-value-1"]
     assert cli.main(given) == 1, "nobody can be asked here"
-    assert "Nothing was added" in capsys.readouterr().out
+    assert "Nothing was changed" in capsys.readouterr().out
     assert Configuration(wisp / "work").read().servers == {}
     assert cli.main([*given, "--yes"]) == 0
     assert "secret-value-1" not in capsys.readouterr().out

@@ -427,7 +427,7 @@ def test_the_command_lists_exports_and_forgets(
     monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
     assert main(["memory"]) == 0
     assert main(["memory", "forget", "all"]) == 0
-    assert capsys.readouterr().out == "Nothing is remembered yet.\nNo facts forgotten.\n"
+    assert capsys.readouterr().out == "Wisp remembers nothing yet.\n0 facts were forgotten.\n"
     memory = FactStore(tmp_path / "data" / "memory.db", SystemClock())
     memory.keep(Fact(0, "fact", "My bicycle is green.", "person", "", 86_400.0, "t"))
     memory.keep(Fact(0, "rule", "Never mail before nine.", "person", "", 86_400.0, "t"))
@@ -441,9 +441,9 @@ def test_the_command_lists_exports_and_forgets(
     assert main(["memory", "forget", "x"]) == 1
     capsys.readouterr()
     assert main(["memory", "forget", "all"]) == 1, "nobody can be asked"
-    assert "Nothing was forgotten. With --yes" in capsys.readouterr().out
+    assert "Add --yes" in capsys.readouterr().out
     assert main(["memory", "forget", "#1", "2"]) == 0
-    assert capsys.readouterr().out == "2 facts forgotten.\n"
+    assert capsys.readouterr().out == "2 facts were forgotten.\n"
     assert command.run(argparse.Namespace(what="export", json=True)) == 0
     assert capsys.readouterr().out == "[]\n"
 

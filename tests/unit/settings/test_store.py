@@ -46,9 +46,7 @@ def test_the_environment_wins_over_the_file_and_the_command_line_over_both() -> 
 def test_a_wrong_value_is_told_and_the_default_taken(setting: Setting[Any], raw: str, problem: str) -> None:
     settings = store.Settings({setting.key: raw}, {})
     assert settings[setting] == setting.default
-    assert settings.problems == [
-        f"{setting.key} in settings.toml: {problem} The default, {setting.default!r}, is used."
-    ]
+    assert settings.problems == [f"{setting.key} in settings.toml: {problem} Wisp uses {setting.default!r}."]
 
 
 @pytest.mark.parametrize(

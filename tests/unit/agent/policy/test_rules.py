@@ -89,7 +89,7 @@ def test_a_person_puts_programs_into_tiers(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ('[[rule]]\nthen = "deny"\napp = "mousepad"', "Name a program instead."),
-        ('[[rule]]\nthen = "deny"\nkind = "outward"', "'kind' is no part of a rule"),
+        ('[[rule]]\nthen = "deny"\nkind = "outward"', "'kind' does not belong in a rule"),
         ('[[rule]]\nthen = "deny"\ntool = "computer_typ"', "Did you mean 'computer_type'?"),
         ('[[rule]]\nthen = "allow"', "may not allow everything"),
         ('[[rule]]\nthen = "maybe"\ntool = "x"', "then must be"),
