@@ -61,7 +61,10 @@ def _verify() -> int:
     count, findings = read_journal(_verified)
     for finding in findings:
         print(f"entry {finding.number}: {finding.sentence}")
-    print(f"{count} entries, {'all as they were written' if not findings else f'{len(findings)} faults'}.")
+    if findings:
+        shared.say("{faults} of {count} entries are not as Wisp wrote them.", faults=len(findings), count=count)
+    else:
+        shared.say("All {count} entries are as Wisp wrote them.", count=count)
     return int(bool(findings))
 
 

@@ -85,12 +85,13 @@ class AppsFeature(Feature):
         import importlib
 
         from app.base.errors import WispError
+        from app.options import words_here
 
         library = await asyncio.to_thread(importlib.import_module, "app.features.apps.library")
         try:
             await library.AppLibrary().show_pinned()
         except WispError as error:
-            tell("info", error.for_people())
+            tell("info", error.for_people(words_here()))
 
 
 FEATURE = AppsFeature()

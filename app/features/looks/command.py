@@ -22,7 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_parser("list", help="list all themes; * marks the one in use (`wisp theme` alone does it, too)")
     chosen = what.add_parser("set", help="use a theme; your own colours, fonts and background are left out")
     chosen.add_argument(
-        "look", metavar="NAME", nargs="+", action=_Look, help=f"{shared.LOOK}; light or dark alone keeps the theme"
+        "look",
+        metavar="NAME",
+        nargs="+",
+        action=_Look,
+        help="use this theme, light or dark, or both, such as cyberpunk-dark; light or dark alone keeps the theme",
     )
     what.add_parser("reset", help="go back to the usual looks and to the wallpaper that you had")
 

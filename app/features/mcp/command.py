@@ -271,7 +271,7 @@ def _take(servers: McpServers, name: str, told: dict[str, Any], options: argpars
     where = f" Kept with your keys: {', '.join(kept)}." if kept else ""
     print(f"{'Replaced' if is_known else 'Added'} {name}: {entry.line}\n{'':<6}{entry.reach}.{where}")
     for one in named.kept_back:
-        print(f"{'':<6}It may not read {one}. If it should, add it again with --folder.")
+        shared.say("It may not read {path}. If it should, add it again with --folder FOLDER.", path=str(one))
     return 0
 
 

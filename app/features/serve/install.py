@@ -82,15 +82,19 @@ def _install(client: Client, command: list[str], options: argparse.Namespace) ->
 
 def list_clients() -> None:
     """Print the agents, whether each is here, and what its entry for Wisp starts."""
+    words = shared.words_here()
     for name, client in clients().items():
-        print(f"{name:<8} {client.name:<12} {'found' if client.is_here else 'not found':<10} {_state(client)}")
+        found = words("installed") if client.is_here else words("not installed")
+        print(f"{name:<8} {client.name:<12} {found:<18} {_state(client)}")
 
 
 def _state(client: Client) -> str:
     try:
         command = client.entered()
     except NeedsPerson as error:
-        return error.for_people()
+        return error.for_people(shared.words_here())
+    words = shared.words_here()
     if not command:
-        return "without Wisp"
-    return f"{'with Wisp' if is_wisps(command) else 'with another entry of that name'}: {shown(command)}"
+        return words("cannot use this desktop")
+    told = words("can use this desktop") if is_wisps(command) else words("has another entry called wisp")
+    return f"{told}: {shown(command)}"

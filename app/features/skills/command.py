@@ -28,7 +28,8 @@ def run(options: argparse.Namespace) -> int:
     if options.what == "add":
         added = skills.add(options.path.resolve())
         shared.say("Added {name}: {folder}", name=added.name, folder=str(added.folder))
-        print(*(f"It holds {name}; a script runs like any command." for name in added.files()), sep="\n", end="")
+        for name in added.files():
+            shared.say("It brings the file {name}. Scripts in it run like any other command.", name=name)
         return 0
     found = Skills(workspace_of(shared.settings_of(options))).find()
     if options.what == "show":

@@ -13,9 +13,9 @@ from app.features.apps import webengine
     [
         (("webengine", "chromium"), "", CheckVerdict.OK, "small window engine"),
         (("chromium", "webengine"), "no libnss3", CheckVerdict.OK, "chromium"),
-        (("webengine", "chromium"), "no libnss3", CheckVerdict.NOTE, "(no libnss3); /usr/bin/chromium shows them"),
+        (("webengine", "chromium"), "no libnss3", CheckVerdict.NOTE, "(no libnss3), so /usr/bin/chromium shows them"),
         (("webengine",), "no libnss3", CheckVerdict.NOTE, "(no libnss3)"),
-        ((), "", CheckVerdict.NOTE, "nothing here"),
+        ((), "", CheckVerdict.NOTE, "Nothing on this computer"),
     ],
 )
 def test_the_doctor_names_what_shows_small_apps_and_an_engine_that_does_not_load(

@@ -97,7 +97,7 @@ async def test_no_link_leads_a_drawing_to_what_was_not_judged(studio: Studio, to
     (studio.folder / "images").symlink_to(kept)
     given = {"path": path} if path else {}
     drawn = {"svg": SUN, "name": "sun"} if ending == "svg" else {"prompt": "sun"}
-    with pytest.raises(WispError, match="leads elsewhere"):
+    with pytest.raises(WispError, match="leads to another place"):
         await studio.call(tool, (str(studio.folder / path),), **given, **drawn)
     assert [one.read_text() for one in kept.iterdir()] == ["mine"]
 

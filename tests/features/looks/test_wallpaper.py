@@ -160,7 +160,7 @@ def test_a_desktop_that_refuses_is_told_and_nothing_is_kept(tmp_path: Path) -> N
 
 
 def test_where_there_is_no_way_the_person_is_told(tmp_path: Path) -> None:
-    with pytest.raises(NeedsPerson, match="no way that Wisp knows"):
+    with pytest.raises(NeedsPerson, match="does not know how to change"):
         DesktopWallpaper({"XDG_CURRENT_DESKTOP": "sway", "PATH": str(tmp_path)}).set(_picture(tmp_path, "red"))
 
 

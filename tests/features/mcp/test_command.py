@@ -167,7 +167,7 @@ def test_what_is_taken_over_leaves_its_secrets_with_the_keys(wisp: Path, capsys:
     assert cli.main(["mcp", "import"]) == 0
     assert "cursor          db" in capsys.readouterr().out
     assert cli.main(["mcp", "import", "cursor", "db", "gone"]) == 1
-    assert "cursor has no server 'gone'" in capsys.readouterr().err
+    assert "cursor has no tool server “gone”" in capsys.readouterr().err
     configuration = Configuration(wisp / "work")
     assert [*configuration.read().servers] == ["db"]
     assert "sk-very-secret" not in configuration.own_file.read_text(encoding="utf-8")
@@ -184,7 +184,7 @@ def test_wrong_words_are_refused_with_the_way_on(wisp: Path, capsys: pytest.Capt
     assert cli.main(["mcp", "add", "--env", "KEY", "notes", "--", "a"]) == 1
     for name in (["notes"], []):
         assert cli.main(["mcp", "add", *name, "--", "-e", "KEY=1", "notes-server"]) == 1
-    assert "Write variables and headers as NAME=VALUE" in capsys.readouterr().err
+    assert "as NAME=VALUE" in capsys.readouterr().err
     assert cli.main(["mcp", "remove", "notes"]) == 1
 
 
@@ -319,7 +319,7 @@ def test_the_catalogue_is_shown_and_searched(wisp: Path, capsys: pytest.CaptureF
     shown = capsys.readouterr().out
     assert "tells the time anywhere" in shown and "needs uv" in shown and "brave" not in shown
     assert cli.main(["mcp", "catalogue", "xyzzy"]) == 0
-    assert "nothing for 'xyzzy'" in capsys.readouterr().out
+    assert "nothing for “xyzzy”" in capsys.readouterr().out
 
 
 def test_a_server_of_the_catalogue_is_added_after_a_question_and_its_key_is_kept_apart(
@@ -344,8 +344,8 @@ def test_a_server_of_the_catalogue_is_added_after_a_question_and_its_key_is_kept
         (["tavily"], "--env TAVILY_API_KEY=…"),
         (["filesystem"], "--folder DIR"),
         (["github", "--env", "GITHUB_TOKEN="], "needs a personal access token"),
-        (["gitt"], "no server 'gitt': git, github."),
-        (["xyzzy"], "`wisp mcp catalogue` lists them"),
+        (["gitt"], "Did you mean git, github?"),
+        (["xyzzy"], "To list them: wisp mcp catalogue"),
     ],
 )
 def test_what_is_missing_is_said_with_the_command_that_gives_it(
@@ -399,7 +399,7 @@ def test_a_person_signs_in_in_their_browser(
     with serve_signed(tmp_path) as (url, accounts):
         assert cli.main(["mcp", "add", "docs", "--url", url, "--local"]) == 0
         assert cli.main(["mcp", "sign-in", "docs"]) == 0
-        assert capsys.readouterr().out.endswith("Signed in to docs.\n")
+        assert capsys.readouterr().out.endswith("You are signed in to docs.\n")
         assert "Sie sind angemeldet." in page.read_text()
         assert accounts.log == ["registered Wisp", "asked", "granted"]
         assert "access_token" in store.key_of("mcp/docs/sign-in")

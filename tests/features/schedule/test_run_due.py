@@ -124,8 +124,8 @@ def test_a_reminder_and_the_outcome_of_a_run_reach_the_person_s_topic_and_what_i
 @pytest.mark.parametrize(
     ("topic", "token", "said"),
     [
-        ("nonsense", "", "presence.ntfy is no address of a topic."),
-        ("http://[x/wisp", "", "presence.ntfy is no address of a topic."),
+        ("nonsense", "", "presence.ntfy holds no address of a topic."),
+        ("http://[x/wisp", "", "presence.ntfy holds no address of a topic."),
         ("http://127.0.0.1:9/wisp", "schlüssel", "The token for ntfy has letters that no token has"),
     ],
 )

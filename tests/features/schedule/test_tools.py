@@ -337,7 +337,7 @@ async def test_what_the_server_refuses_is_said(tmp_path: Path, reply: Reply, why
 @pytest.mark.parametrize("topic", ["nonsense", "ftp://x.example/t", "https://ntfy.example", "http://127.0.0.1:9/t"])
 async def test_a_server_that_cannot_be_reached_is_a_sentence(tmp_path: Path, topic: str) -> None:
     told = await _notified(tmp_path, topic, Answering())
-    assert "presence.ntfy is no address of a topic." in told or "ntfy did not get it: " in told
+    assert "presence.ntfy holds no address of a topic." in told or "ntfy did not get it: " in told
 
 
 @pytest.mark.parametrize("mode", [Mode.ASK, Mode.AUTO])

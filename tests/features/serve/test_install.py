@@ -103,7 +103,7 @@ def test_an_agent_gets_the_server_after_a_yes_and_keeps_the_rest(
     assert cli.main(["mcp", "install", client, "--desktop", "private", "--all", "--yes"]) == 0
     assert _entered(home, client) == [*_SERVE, "--desktop", "private", "--all"]
     assert cli.main(["mcp", "install", client, "--yes"]) == 0
-    assert "It replaces" in capsys.readouterr().out
+    assert "This replaces" in capsys.readouterr().out
     assert _entered(home, client) == _SERVE
     assert Path(_SERVE[0]).is_absolute()
     after = _tree(file)
@@ -120,7 +120,7 @@ def test_an_agent_gets_the_server_after_a_yes_and_keeps_the_rest(
         assert file.read_text(encoding="utf-8") == _OTHERS[client]
     capsys.readouterr()
     assert cli.main(["mcp", "uninstall", client, "--yes"]) == 0
-    assert "does not have Wisp's server" in capsys.readouterr().out
+    assert "was not set up to use this desktop" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("client", _PLACES)
@@ -256,12 +256,12 @@ def test_without_a_name_the_agents_are_listed(
         assert cli.main(["mcp", command]) == 0
         rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
         assert [*rows] == [*_PLACES]
-        assert ("not found" in rows["goose"], "not found" in rows["claude"]) == (True, False)
+        assert ("not installed" in rows["goose"], "not installed" in rows["claude"]) == (True, False)
         assert _SERVE[0] in rows["codex"] and "https://theirs.example" in rows["cursor"]
         assert "\x1b" not in rows["cursor"]
         assert "cannot be read" in rows["vscode"]
     assert cli.main(["mcp", "install", "goose", "--yes"]) == 1
-    assert "was not found here" in capsys.readouterr().err
+    assert "is not installed" in capsys.readouterr().err
     assert not (home / ".config/goose").exists()
 
 
