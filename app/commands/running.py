@@ -9,6 +9,8 @@ from app import options as shared
 from app.assembly import commands_of
 from app.base.clipping import clip_line
 from app.base.clock import SystemClock
+from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.phrases import Phrase
 
 _LINE_CHARS = 100
 
@@ -24,7 +26,12 @@ def run(options: argparse.Namespace) -> int:
     clock = SystemClock()
     processes, _ = commands_of(shared.settings_of(options), clock)
     if options.what == "stop":
-        asyncio.run(processes.stop(processes.find(options.id)))
+        try:
+            run = processes.find(options.id)
+        except ToolMisuse:
+            told = Phrase("No command has the id {id!r}. To list them: wisp running", {"id": options.id})
+            raise NeedsPerson(told) from None
+        asyncio.run(processes.stop(run))
         shared.say("The command {id} and all that it started has ended.", id=options.id)
         return 0
     found = processes.left_over()

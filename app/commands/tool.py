@@ -107,7 +107,7 @@ async def _serve(options: argparse.Namespace, settings: Settings) -> int:
         if assistant.is_stopped:  # because a call that sends input may have ended with the stop
             raise asyncio.CancelledError
     if desk.answered == 0:
-        otherwise = "there was no tool call in that text; `wisp tools` shows how calls are written."
+        otherwise = "There is no tool call in that text. How calls are written: wisp tools"
         names = [spec.name for spec in assistant.registry.specs]
         print(f"wisp: {shared.name_no_call(options.text or '', names, otherwise)}", file=sys.stderr)
         return _MISUSED

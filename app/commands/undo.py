@@ -13,6 +13,8 @@ from app import options as shared
 from app.assembly import commands_of, undoables
 from app.base.clipping import named_in_short
 from app.base.clock import SystemClock
+from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.phrases import Phrase
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Change, standard_checkpoints
 from app.services.files.places import Workspace
@@ -79,7 +81,11 @@ def _processes(options: argparse.Namespace) -> Processes:
 def _put_back(options: argparse.Namespace) -> int:
     """Restore the files that a command deleted, and then those that it had set aside under another name. Print each."""
     processes = _processes(options)
-    command = processes.find(options.command)
+    try:
+        command = processes.find(options.command)
+    except ToolMisuse:
+        told = Phrase("No command has the id {id!r}. To list them: wisp undo --list", {"id": options.command})
+        raise NeedsPerson(told) from None
     back: list[str] = []
     problems: list[str] = []
     if command.record.deleted:

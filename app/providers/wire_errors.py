@@ -22,7 +22,7 @@ from app.base.errors import (
     Refused,
     Unreachable,
 )
-from app.base.phrases import NO_PHRASE, Phrase
+from app.base.phrases import NO_PHRASE, Phrase, PhraseValue
 from app.base.values import dataclass
 from app.providers.api import Alive
 
@@ -78,7 +78,7 @@ class Service:
     start_help: str = "Check the network connection, then try again."
     room_help: str = "Begin a new conversation, or choose a model that can read more (wisp --model NAME)."
 
-    def says(self, text: str, message: str = "", **values: str) -> Phrase:
+    def says(self, text: str, message: str = "", **values: PhraseValue) -> Phrase:
         """Return a sentence about this service, filled in. {said} are the service's own words, if there are any."""
         name = self.name if isinstance(self.name, Phrase) else Phrase(self.name[:1].upper() + self.name[1:])
         helps = {"key": self.key_help, "start": self.start_help, "room": self.room_help}
@@ -150,7 +150,7 @@ def unknown_model(service: Service, model: str, offered: tuple[str, ...]) -> Ref
     if not offered:
         return Refused(service.says("{service} has no model “{model}”. Choose another one: --model NAME", model=model))
     shown = ", ".join(offered[:20]) + (f" … (+{len(offered) - 20})" if len(offered) > 20 else "")
-    told = "{service} has no model “{model}”. Choose one of these: --model NAME. There are: {shown}."
+    told = "{service} has no model “{model}”. It has: {shown}. To choose one: --model NAME"
     return Refused(service.says(told, model=model, shown=shown))
 
 
@@ -169,7 +169,8 @@ def dropped(service: Service) -> Unreachable:
 
 def not_connected(service: Service, address: str, cause: BaseException | None) -> Unreachable:
     why = f" ({clip_line(str(cause), _WORDS_SHOWN)})" if cause and str(cause) else ""
-    at = "" if address in service.says("{service}").for_models else f" [{address}]"
+    is_named = address in service.says("{service}").for_models
+    at = NO_PHRASE if is_named else Phrase(" at {address}", {"address": address})
     return Unreachable(service.says("{service} cannot be reached{at}{why}. {start_help}", at=at, why=why))
 
 

@@ -210,7 +210,7 @@ def test_a_reminder_is_kept_by_the_person_s_own_words_and_told_once(screen: Scre
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        ("cancel schedule 7", "There is no schedule 7. Nothing is scheduled."),
+        ("cancel schedule 7", "There is no planned task 7. Nothing is planned."),
         ("lösche den Zeitplan 7", "Den Zeitplan 7 gibt es nicht. Es ist nichts geplant."),
     ],
 )

@@ -296,7 +296,7 @@ def test_what_cannot_be_done_is_said_on_the_page(presence: Presence, planned: Ag
         page = await opened(presence, "Planned", "Weather")
         planned.remove(job.id)
         page.deleted.emit(str(job.id))
-        await until(lambda: page.note.text() == f"There is no schedule {job.id}. The list has their numbers.")
+        await until(lambda: page.note.text() == f"There is no planned task {job.id}. The list has their numbers.")
 
     drive(person())
 

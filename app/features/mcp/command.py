@@ -16,7 +16,8 @@ from typing import Any
 from app import options as shared
 from app.base.clipping import clip_line
 from app.base.clock import SystemClock
-from app.base.errors import NeedsPerson
+from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.phrases import Phrase
 from app.features.mcp import imports, reach
 from app.features.mcp.configuration import entry_of
 from app.features.mcp.servers import McpServers, standard_pins
@@ -159,7 +160,10 @@ def remove_server(servers: McpServers, name: str) -> str:
 
 async def sign_in(servers: McpServers, name: str) -> str:
     """Sign in to a server in the person's browser. Return what came of it, in a sentence. Raises WispError."""
-    entry = await asyncio.to_thread(servers.configuration.named, name)
+    try:
+        entry = await asyncio.to_thread(servers.configuration.named, name)
+    except ToolMisuse:
+        raise NeedsPerson(Phrase("There is no tool server {name!r}. To list yours: wisp mcp", {"name": name})) from None
     if not await asyncio.to_thread(servers.may_start, entry):
         raise NeedsPerson(
             f"{name} comes from a file in the working folder. Add it to your own tool servers first: wisp mcp add"

@@ -126,7 +126,7 @@ class Pins:
             kept = self._of(server)
             if not kept:
                 raise NeedsPerson(
-                    f"Nothing was agreed about {server} yet: use it once, or name one of `wisp mcp list`."
+                    f"You have not used the tool server {server} yet. Use it once first. To list yours: wisp mcp"
                 )
             self._write({**self._read(), server: {**kept, "trusted": is_trusted}})
 

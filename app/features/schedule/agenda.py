@@ -148,7 +148,7 @@ class Agenda:
         with self._writing() as db:
             found = _jobs(db, "where id = ? and next is not null", (job_id,))
             if not found:
-                raise ToolFailed(f"There is no schedule {job_id}. The list has their numbers.")
+                raise ToolFailed(f"There is no planned task {job_id}. The list has their numbers.")
             db.execute("update jobs set next = null where id = ?", (job_id,))
         return found[0]
 

@@ -164,7 +164,9 @@ class ScheduleTools:
         if not jobs:
             raise _none_of(self._agenda.all(), f"“{' '.join(words)}”" if words else "")
         if words and len(jobs) > 1:
-            raise ToolFailed(Phrase("Several schedules fit; say one by its number: {jobs}.", {"jobs": _told_of(jobs)}))
+            raise ToolFailed(
+                Phrase("Several planned tasks fit. Say one by its number: {jobs}.", {"jobs": _told_of(jobs)})
+            )
         return jobs
 
     def _wind(self) -> str:
@@ -181,8 +183,8 @@ def find_job(agenda: Agenda, number: int) -> Job:
 
 def _none_of(jobs: Sequence[Job], named: str) -> ToolFailed:
     """Return why nothing is removed: there is no schedule of that number or with those words."""
-    rest = "There is: {jobs}." if jobs else "Nothing is scheduled."
-    return ToolFailed(Phrase(f"There is no schedule {{number}}. {rest}", {"number": named, "jobs": _told_of(jobs)}))
+    rest = "There is: {jobs}." if jobs else "Nothing is planned."
+    return ToolFailed(Phrase(f"There is no planned task {{number}}. {rest}", {"number": named, "jobs": _told_of(jobs)}))
 
 
 def _told_of(jobs: Sequence[Job]) -> str:

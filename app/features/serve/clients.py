@@ -120,8 +120,8 @@ class CommandedClient(Client):
     def change(self, command: Sequence[str] | None) -> str:
         if not shutil.which(self.program):
             raise NeedsPerson(
-                f"The command {self.program} is not found here, and {self.name} is changed by it. Install it, or add "
-                "its folder to PATH, and say this again."
+                f"Wisp needs the command {self.program} to set up {self.name}, and it is not installed. Install it, or "
+                "add its folder to PATH, then try again."
             )
         return "\n".join(["These commands would run:", *(f"  {shlex.join(one)}" for one in self._commands(command))])
 

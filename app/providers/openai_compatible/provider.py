@@ -236,8 +236,9 @@ class OpenAICompatibleProvider:
         places = ", ".join(f"{name} (port {port})" for name, port in KNOWN)
         raise Refused(
             Phrase(
-                "There is no key for OpenAI, and no model server answers on this computer. Put a key or the address of "
-                "a server into Wisp's settings, or start one of these: {places}.",
+                "There is no key for OpenAI, and no model server answers on this computer. Put a key into Wisp's "
+                "settings (or OPENAI_API_KEY), or the address of a server (or WISP_BASE_URL), or start one of these: "
+                "{places}.",
                 {"places": places},
             )
         )

@@ -34,4 +34,4 @@ def test_a_task_is_kept_without_a_word_more(capsys: pytest.CaptureFixture[str], 
 def test_a_schedule_that_does_not_exist_is_answered_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, "add", "--yes", "every 2 hours", "notify me: stretch")
     assert main(["schedule", "remove", "7"]) != 0
-    assert "There is no schedule 7. There is: 1. notify me: stretch." in capsys.readouterr().err
+    assert "There is no planned task 7. There is: 1. notify me: stretch." in capsys.readouterr().err

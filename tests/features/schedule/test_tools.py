@@ -135,7 +135,7 @@ async def test_only_a_schedule_that_exists_is_asked_about_before_it_is_removed(t
         return "The person said no."
 
     await _call(tools, **ADD)
-    with pytest.raises(ToolFailed, match=rf"^There is no schedule 9\. There is: 1\. {TASK}\.$"):
+    with pytest.raises(ToolFailed, match=rf"^There is no planned task 9\. There is: 1\. {TASK}\.$"):
         await tools.cron(ToolCall("c1", "cron", {"action": "remove", "id": 9}), TurnContext(admit))
     refused = await tools.cron(ToolCall("c1", "cron", {"action": "remove", "id": 1}), TurnContext(admit))
     assert (refused.ok, asked) == (False, [{"action": "remove", "id": 1, "title": TASK}])

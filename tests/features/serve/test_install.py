@@ -273,7 +273,7 @@ def test_what_an_agents_own_command_says_is_passed_on(home: Path, capsys: pytest
     program.unlink()
     (home / ".claude").mkdir()
     assert cli.main(["mcp", "install", "claude", "--yes"]) == 1
-    assert "claude is not found here" in capsys.readouterr().err
+    assert "needs the command claude" in capsys.readouterr().err
 
 
 @pytest.mark.long

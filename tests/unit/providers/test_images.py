@@ -122,7 +122,7 @@ async def test_geminis_key_goes_to_gemini_alone_whatever_server_is_set() -> None
 
 async def test_a_server_of_ones_own_is_no_key_for_gemini() -> None:
     own = {"model__provider": "openai", "model__base_url": NOWHERE, "images__base_url": NOWHERE}
-    with pytest.raises(NeedsPerson, match="Nobody here can draw"):
+    with pytest.raises(NeedsPerson, match="makes no pictures"):
         await _maker(keys={}, images__maker="gemini", **own).draw("a sun")
 
 

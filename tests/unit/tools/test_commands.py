@@ -422,7 +422,7 @@ def test_the_person_sees_what_runs_and_ends_it(
     assert f"{run.id}  sleep 600\n    in {tmp_path}" in capsys.readouterr().out
     assert cli.main(["running", "stop", run.id]) == 0
     assert cli.main(["running", "list"]) == 0
-    assert capsys.readouterr().out.endswith("No command that Wisp started runs.\n")
+    assert capsys.readouterr().out.endswith("No command that Wisp started is running.\n")
     assert starting.members(run.id, run.record.pid, run.record.born) == []
 
 

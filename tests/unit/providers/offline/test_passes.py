@@ -53,7 +53,7 @@ HOSTILE = (
 SURE, UNSURE, VAIN = Seen("confirmed"), Seen("unverifiable"), Seen("suspected no-op")
 ASKS = DialogAsks("", "Save the changes?", ("Don't Save", "Cancel", "Save"))
 DISPLAY = Named("text", "")
-DONE, UNSEEN = "Done.", "Done, but nothing confirms it."
+DONE, UNSEEN = "Done.", "Done, but I cannot see whether it worked."
 
 
 def window(event: str, title: str = "Save As") -> WindowChanged:
@@ -149,26 +149,26 @@ async def test_a_question_that_has_no_such_button_is_told() -> None:
     ("wish", "found", "said"),
     [
         ('click "Save"', [[SURE]], DONE),
-        ('click "Save"', [[UNSURE]], "I clicked “Save”, but nothing shows that it worked."),
-        ('click "Save"', [[VAIN]], "I clicked “Save”, but nothing shows that it worked."),
+        ('click "Save"', [[UNSURE]], "I clicked “Save”, but I cannot see whether it worked."),
+        ('click "Save"', [[VAIN]], "I clicked “Save”, but I cannot see whether it worked."),
         ('click "Save"', [[UNSURE, DialogClosed()]], "The dialog is closed."),
         ('type "12"', [[UNSURE]], UNSEEN),
-        ('type "12"', [[VAIN]], "I typed “12”, but nothing shows that it worked."),
+        ('type "12"', [[VAIN]], "I typed “12”, but I cannot see whether it worked."),
         ('press ctrl+end and type "12"', [[VAIN], [SURE]], DONE),
         ('click "7" and click "5"', [[UNSURE], [SURE]], DONE),
         (
             'click "7" and click "5"',
             [[VAIN], [SURE]],
-            "I clicked “7” and clicked “5”, but nothing shows that this worked: I clicked “7”.",
+            "I clicked “7” and clicked “5”, but I cannot see whether this worked: I clicked “7”.",
         ),
         (  # A window that closed shows nothing of what was done in it.
             'click "Save" then press ctrl+q',
             [[UNSURE], [window("closed", "Notes"), SURE]],
-            "I clicked “Save” and pressed ctrl+q, but nothing shows that this worked: I clicked “Save”. "
+            "I clicked “Save” and pressed ctrl+q, but I cannot see whether this worked: I clicked “Save”. "
             "“Notes” closed.",
         ),
         # A batch has a receipt for each of its steps: the weakest counts.
-        ('click "Save"', [[SURE, VAIN, SURE]], "I clicked “Save”, but nothing shows that it worked."),
+        ('click "Save"', [[SURE, VAIN, SURE]], "I clicked “Save”, but I cannot see whether it worked."),
     ],
 )
 async def test_nothing_is_called_done_that_no_receipt_shows(wish: str, found: list[list[Fact]], said: str) -> None:
@@ -207,7 +207,7 @@ async def test_the_result_that_the_last_receipt_tells_is_said(wish: str, fact: F
 
 async def test_a_dry_run_is_not_called_done() -> None:
     reply = await after('click "Save"', VAIN, Rehearsed())
-    assert (reply.said, reply.ends) == ("In this dry run I clicked “Save”; nothing of it was really done.", True)
+    assert (reply.said, reply.ends) == ("In this dry run I clicked “Save”. Nothing was really done.", True)
 
 
 @pytest.mark.parametrize(("facts", "goes_on"), [((window("opened"), SURE), True), ((VAIN,), False), ((UNSURE,), False)])
@@ -535,7 +535,7 @@ async def test_a_command_that_fails_ends_the_plan() -> None:
 
 @pytest.mark.parametrize(
     ("wish", "needs"),
-    [("open the calculator and translate it", "needs a model"), ("schreib mir ein Gedicht", "braucht ein Modell")],
+    [("open the calculator and translate it", "without a model"), ("schreib mir ein Gedicht", "ohne Modell")],
 )
 async def test_nothing_is_done_about_a_wish_that_is_declined(wish: str, needs: str) -> None:
     reply = await Dialogue().say(wish)

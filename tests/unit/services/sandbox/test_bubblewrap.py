@@ -25,7 +25,7 @@ from app.tools.exec import CommandJudge
 
 def test_switched_off_says_so(tmp_path: Path) -> None:
     wall = bubblewrap.wall(tmp_path, wanted=False)
-    assert wall.missing() == "The sandbox for commands is switched off in the settings (trust.commands)."
+    assert wall.missing() == "You have switched off the sandbox for commands in the settings (trust.commands)."
     with pytest.raises(ToolFailed):
         wall.enclose(tmp_path, {}, tmp_path, network=False)
 
@@ -33,12 +33,12 @@ def test_switched_off_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("", "There is no sandbox for commands here. Install bubblewrap"),
+        ("", "There is no sandbox for commands here. To have one: sudo apt-get install bubblewrap"),
         (
             "echo bwrap: setting up uid map: Permission denied >&2; exit 1",
-            "refused by the system (bwrap: setting up uid",
+            "does not let Wisp start the sandbox for commands (bwrap: setting up uid",
         ),
-        ("exit 7", "refused by the system (7)."),
+        ("exit 7", "does not let Wisp start the sandbox for commands (7)."),
     ],
 )
 def test_a_wall_that_cannot_stand_says_why_and_what_to_do(

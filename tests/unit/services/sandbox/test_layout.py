@@ -57,9 +57,7 @@ def test_a_workspace_that_is_the_home_folder_hides_keys_and_our_own(tmp_path: Pa
 )
 def test_a_workspace_that_holds_everything_or_the_system_has_no_wall(tmp_path: Path, workspace: str) -> None:
     folder = Path(workspace.format(home=tmp_path / "home", up=tmp_path))
-    assert layout.too_broad(folder, tmp_path / "home") == (
-        f"The workspace is {folder}, and no command can be kept inside that: choose a folder of its own."
-    )
+    assert layout.too_broad(folder, tmp_path / "home").startswith(f"The working folder is {folder}, ")
 
 
 def test_an_ordinary_workspace_and_the_home_folder_have_one(tmp_path: Path) -> None:
