@@ -82,7 +82,8 @@ class ProviderStream:
                 return await anext(self._events)
         except TimeoutError:
             raise Unreachable(
-                Phrase("The model was silent for {seconds} seconds. Try again.", {"seconds": f"{self._idle_s:g}"})
+                Phrase("The model was silent for {seconds} seconds.", {"seconds": f"{self._idle_s:g}"}),
+                advice=Phrase("Try again."),
             ) from None
         finally:
             quiet.cancel()
@@ -237,6 +238,8 @@ async def _wait(parts: SessionDeps, turn: Turn, error: ProviderError, failures: 
     if not is_passing(error) or failures >= parts.settings[STREAM_ATTEMPTS]:
         raise error
     seconds = wait_before(failures, error, parts.chance)
-    told = Phrase("{why} Wisp tries again in {seconds} s.", {"why": error.phrase, "seconds": f"{max(seconds, 1):.0f}"})
+    told = Phrase(
+        "{why} Wisp tries again in {seconds} s.", {"why": error.why.what, "seconds": f"{max(seconds, 1):.0f}"}
+    )
     turn.tell(Notice("warning", told.said(words_in(parts.policy.language))))
     await parts.clock.sleep(seconds)

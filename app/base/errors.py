@@ -124,8 +124,10 @@ class PictureRefused(Refused):
 class OverLimit(ProviderError):
     """Too many requests, or an overloaded service. `retry_after_s` is the pause that the service asked for, if any."""
 
-    def __init__(self, sentence: str | Phrase, *, retry_after_s: float | None = None) -> None:
-        super().__init__(sentence)
+    def __init__(
+        self, sentence: str | Phrase, *, advice: Phrase = NO_PHRASE, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(sentence, advice=advice)
         self.retry_after_s = retry_after_s
 
 

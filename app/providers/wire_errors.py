@@ -115,23 +115,27 @@ class Fault:
         if code == 402 or (code in (400, 403, 429) and _NO_MONEY.search(f"{self.kind} {own}")):
             return Refused(says(_CREDIT, own))
         if code in (429, 503, 529):
-            return OverLimit(says(_TOO_OFTEN if code == 429 else _BUSY, own), retry_after_s=self.retry_after_s)
+            return OverLimit(
+                says(_TOO_OFTEN if code == 429 else _BUSY, own), advice=_WAIT, retry_after_s=self.retry_after_s
+            )
         if code in (408, 409, 425) or code >= 500:
-            return Unreachable(says(_BROKEN, own, code=str(code)))
+            return Unreachable(says(_BROKEN, own, code=str(code)), advice=_AGAIN)
         if code < 400:
-            return BadAnswer(says(_UNKNOWN, own))
+            return BadAnswer(says(_UNKNOWN, own), advice=_AGAIN)
         return Refused(says(_REFUSED.get(code, _OTHER), own, code=str(code)))
 
 
+_AGAIN = Phrase("Try again.")
+_WAIT = Phrase("Wait a moment, then try again.")
 _NO_PICTURE = "{service} cannot read a picture of this conversation.{said}"
 _TOO_LONG = "The conversation is longer than the model can read.{said} {room_help}"
 _KEY = "{service} does not accept the key. {key_help}{said}"
 ODD_KEY = "The key holds characters that no key has. {key_help}"
 _CREDIT = "{service} says that your account has no credit left or has reached its limit. Top it up there.{said}"
-_TOO_OFTEN = "{service} gets too many requests from your account. Wait a moment, then try again.{said}"
-_BUSY = "{service} is overloaded. Wait a moment, then try again.{said}"
-_BROKEN = "{service} could not answer (error {code}). Try again.{said}"
-_UNKNOWN = "{service} broke off with an unknown error. Try again.{said}"
+_TOO_OFTEN = "{service} gets too many requests from your account.{said}"
+_BUSY = "{service} is overloaded.{said}"
+_BROKEN = "{service} could not answer (error {code}).{said}"
+_UNKNOWN = "{service} broke off with an unknown error.{said}"
 _REFUSED = {
     403: "{service} does not let this key do that.{said}",
     404: "{service} has nothing at this address. Check the model's name and the address in Wisp's settings.{said}",
@@ -160,11 +164,13 @@ def no_models(service: Service) -> BadAnswer:
 
 
 def silent(service: Service, seconds: float) -> Unreachable:
-    return Unreachable(service.says("{service} was silent for {seconds} seconds. Try again.", seconds=f"{seconds:g}"))
+    return Unreachable(
+        service.says("{service} was silent for {seconds} seconds.", seconds=f"{seconds:g}"), advice=_AGAIN
+    )
 
 
 def dropped(service: Service) -> Unreachable:
-    return Unreachable(service.says("{service} broke off in the middle of its answer. Try again."))
+    return Unreachable(service.says("{service} broke off in the middle of its answer."), advice=_AGAIN)
 
 
 def not_connected(service: Service, address: str, cause: BaseException | None) -> Unreachable:
@@ -178,8 +184,8 @@ def unreadable(service: Service, cause: BaseException) -> ProviderError:
     """Return the error for an unreadable answer, or for a conversation that cannot be encoded (Wisp's own fault)."""
     if isinstance(cause, UnicodeEncodeError):
         return Refused("A text of this conversation cannot be sent, which is a mistake of Wisp. Begin a new one.")
-    told = "{service} sent an answer that Wisp cannot read ({why}). Try again."
-    return BadAnswer(service.says(told, why=clip_line(str(cause), _WORDS_SHOWN)))
+    told = "{service} sent an answer that Wisp cannot read ({why})."
+    return BadAnswer(service.says(told, why=clip_line(str(cause), _WORDS_SHOWN)), advice=_AGAIN)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -107,5 +107,5 @@ async def test_a_connection_that_breaks_off_is_told_in_a_whole_sentence(tmp_path
         stage, ended = await _turn(tmp_path, server, "xml")
         place = server.url
     (notice,) = (event for event in stage.events if isinstance(event, Notice))
-    assert notice.sentence.startswith(f"The connection to the model server at {place} broke off in the middle")
+    assert notice.sentence.startswith(f"The model server at {place} broke off in the middle")
     assert ended.text == "Hello."

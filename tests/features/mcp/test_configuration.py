@@ -90,7 +90,7 @@ def test_what_is_wrong_in_an_entry_is_said_and_the_others_are_used(entry: Any, w
 def test_a_damaged_file_gives_no_server_and_a_sentence(text: str, tmp_path: Path) -> None:
     found = _files(tmp_path, text, {"mcpServers": {"git": {"command": "g"}}}).read()
     assert [*found.servers] == ["git"]
-    assert "no server in it is used" in found.problems[0]
+    assert "Wisp uses no server in it" in found.problems[0]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "n\u00f6tes", "x" * 65, "-rf"])
@@ -178,7 +178,7 @@ def test_a_workspaces_file_that_is_no_regular_file_is_not_opened(kind: str, tmp_
         file.symlink_to(beside)
     found = configuration.read()
     assert found.servers == {}
-    assert "no server in it is used" in found.problems[0]
+    assert "Wisp uses no server in it" in found.problems[0]
 
 
 @pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "WISP_ANYTHING", "DATABASE"])

@@ -187,7 +187,7 @@ async def test_a_server_that_dies_says_so_and_is_started_again_with_the_next_use
     calls = {"act": [{"stderr": "out of paper"}, {"die": 3}]}
     entry = world.entry({**_ECHO, "calls": calls})
     await world.servers.tools(entry)
-    with pytest.raises(ToolFailed, match=r"notes\d+ ended while it was asked; whether .* 'out of paper'"):
+    with pytest.raises(ToolFailed, match=r"notes\d+ ended before it answered\. .* 'out of paper'"):
         await world.servers.use(entry, "act", {}, lambda *_: None)
     assert world.state(entry).state == "ended"
     assert [tool.name for tool in (await world.servers.tools(entry)).usable] == ["act"]
@@ -196,7 +196,7 @@ async def test_a_server_that_dies_says_so_and_is_started_again_with_the_next_use
 async def test_what_is_wrong_is_told_and_not_the_trace_below_it(world: World) -> None:
     trace = "node:internal/modules:1210\nError: Cannot find module '/opt/x/index.js'\n  at run (node:1)\nNode.js v20"
     entry = world.entry({"start": [{"stderr": trace}, {"die": 1}]})
-    with pytest.raises(ToolFailed, match=r"Its last words: \"Error: Cannot find module .*with --network or"):
+    with pytest.raises(ToolFailed, match=r"It last printed: \"Error: Cannot find module .*with --network or"):
         await world.servers.tools(entry)
 
 
@@ -204,7 +204,7 @@ async def test_a_server_that_keeps_ending_is_started_less_often(world: World) ->
     entry = world.entry({"start": [{"stderr": "no licence"}, {"die": 1}]})
     for _ in range(2):
         with pytest.raises(
-            ToolFailed, match=r"notes\d+ ended as soon as it was started\. Its last words: 'no licence'"
+            ToolFailed, match=r"notes\d+ ended as soon as it was started\. It last printed: 'no licence'"
         ):
             await world.servers.tools(entry)
     with pytest.raises(ToolFailed, match=r"has ended 2 times; it is started again in 1 s\..*no licence"):
@@ -243,7 +243,7 @@ async def test_a_server_that_starts_slowly_is_waited_for_up_to_the_limit_and_the
     entry = world.entry({}, command="sh", args=["-c", script, json.dumps(_ECHO)], sandbox=False)
     told: list[str] = []
     impatient = McpServers(world.workspace, SystemClock(), world.servers.configuration, world.servers.pins, start_s=0.2)
-    with pytest.raises(ToolFailed, match=r"still starting after 0\.2 s.*chat\.server_start_s"):
+    with pytest.raises(ToolFailed, match=r"had not started after 0\.2 s.*chat\.server_start_s"):
         await impatient.tools(entry)
     await until(lambda: not psutil.pid_exists(int(pid.read_text())))
     await impatient.close()
@@ -258,7 +258,7 @@ async def test_a_silent_server_is_given_up_and_stays_usable(world: World) -> Non
     calls = {"act": [{"silent": True}], "other": [{"echo": True}]}
     entry = world.entry({"tools": [{"name": "act"}, {"name": "other"}], "calls": calls}, timeout_s=1)
     await world.servers.tools(entry)
-    with pytest.raises(ToolFailed, match="did not answer within 1 s, and was told to stop"):
+    with pytest.raises(ToolFailed, match="did not answer within 1 s, so Wisp told it to stop"):
         await world.servers.use(entry, "act", {}, lambda *_: None)
     assert (await world.servers.use(entry, "other", {}, lambda *_: None)).text == "{}"
 
@@ -271,7 +271,7 @@ async def test_a_server_that_ends_at_an_unknown_question_is_asked_the_old_way(wo
 async def test_a_line_without_end_stops_the_server_and_nothing_else(world: World) -> None:
     entry = world.entry({**_ECHO, "calls": {"act": [{"line": 50_000_000}]}})
     await world.servers.tools(entry)
-    with pytest.raises(ToolFailed, match="ended while it was asked"):
+    with pytest.raises(ToolFailed, match="ended before it answered"):
         await world.servers.use(entry, "act", {}, lambda *_: None)
     assert world.state(entry).log[-1] == "It sent more than 16 MB on one line and was stopped."
     other = world.entry(_ECHO)
@@ -430,7 +430,7 @@ async def test_a_worker_that_is_killed_takes_its_servers_along_and_comes_back(wo
     call = asyncio.ensure_future(world.servers.use(entry, "act", {}, lambda *_: None))
     await asyncio.sleep(0)
     worker.kill()
-    with pytest.raises(ToolFailed, match="ended while it was asked"):
+    with pytest.raises(ToolFailed, match="ended before it answered"):
         await call
     await until(lambda: not any(map(_is_alive, below)))
     assert [tool.name for tool in (await world.servers.tools(entry)).usable] == ["act"]

@@ -84,7 +84,7 @@ async def test_a_stall_counts_as_a_lost_connection(tmp_path: Path) -> None:
     ended = await stage.send()
     assert ended.text == "lo."
     assert [str(event.sentence)[:44] for event in stage.of(Notice) if isinstance(event, Notice)] == [
-        "The model was silent for 0.1 seconds. Try ag"
+        "The model was silent for 0.1 seconds. Wisp t"
     ]
 
 

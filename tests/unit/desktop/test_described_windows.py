@@ -79,7 +79,7 @@ def test_the_overview_takes_the_keyboard(windows: described.DescribedWindows, bu
 
 
 def test_what_needs_a_place_is_refused_with_the_way_to_get_it(windows: described.DescribedWindows) -> None:
-    with pytest.raises(NeedsPerson, match=r"what a click at a place would reach.*wisp extension"):
+    with pytest.raises(NeedsPerson, match=r"cannot click at a place.*wisp extension"):
         windows.at(Point(1, 1))
     with pytest.raises(NeedsPerson, match=r"closes the windows of others.*wisp extension"):
         windows.close("w1")

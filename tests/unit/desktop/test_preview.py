@@ -198,7 +198,7 @@ async def test_an_element_is_acted_on_as_it_was_judged(names: tuple[str, ...], *
     if is_pressed:
         assert (await preview.element("c1", "e1")).name == names[-1]
         return
-    with pytest.raises(ToolFailed, match="not what was there when this was allowed"):
+    with pytest.raises(ToolFailed, match="than when you allowed this"):
         await preview.element("c1", "e1")
 
 
