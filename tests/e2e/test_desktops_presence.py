@@ -152,4 +152,4 @@ def test_the_stop_key_stops_a_typing(screen: Screen, person: DesktopPerson, edit
         assert f"line {_LINES - 1}" not in _text(screen)
     finally:
         typing.kill()
-    assert screen.wisp("stop").stdout == "No Wisp works on this display.\n"
+    assert screen.wisp("stop").stdout == "Nothing was stopped: no Wisp works on this display.\n"

@@ -151,4 +151,4 @@ def test_the_stop_key_of_the_compositor_stops_a_typing(screen: Screen, person: W
             assert f"line {_LINES - 1}" not in text()
         finally:
             typing.kill()
-    assert screen.wisp("stop").stdout == "No Wisp works on this display.\n"
+    assert screen.wisp("stop").stdout == "Nothing was stopped: no Wisp works on this display.\n"

@@ -125,7 +125,7 @@ def test_a_server_is_added_trusted_and_removed(wisp: Path, capsys: pytest.Captur
     assert cli.main(["mcp", "add", "--network", "notes", "--", "notes-server", "--all"]) == 0
     assert "Added notes: notes-server --all" in capsys.readouterr().out
     assert cli.main(["mcp", "trust", "notes"]) == 1
-    assert "Nothing was agreed about notes yet" in capsys.readouterr().err
+    assert "You have not used the tool server notes yet" in capsys.readouterr().err
     standard_pins().agree("notes", "fingerprint", "sandboxed")
     assert cli.main(["mcp", "trust", "notes"]) == 0
     assert standard_pins().is_trusted("notes")

@@ -267,7 +267,7 @@ def test_a_schedule_for_once_is_over_after_its_run(tmp_path: Path) -> None:
     assert run and not run.is_late
     agenda.finish(run, "done", "")
     assert (agenda.all(), agenda.claim()) == ([], None)
-    with pytest.raises(ToolFailed, match="no schedule"):
+    with pytest.raises(ToolFailed, match="no planned task"):
         agenda.remove(job.id)
 
 

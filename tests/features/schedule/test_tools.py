@@ -110,7 +110,7 @@ async def test_it_is_kept_listed_and_removed(tools: ScheduleTools) -> None:
     assert re.fullmatch(rf"1\. {TASK}: at 08:30 on .* \[may: web search\]", listed)
     assert (await _call(tools, action="remove", id=1)).ok
     assert (await _call(tools, action="list")).llm_echo == "Nothing is scheduled."
-    with pytest.raises(ToolFailed, match="no schedule 1"):
+    with pytest.raises(ToolFailed, match="no planned task 1"):
         await _call(tools, action="remove", id=1)
 
 
