@@ -62,7 +62,7 @@ def _verify() -> int:
     for finding in findings:
         print(f"entry {finding.number}: {finding.sentence}")
     if findings:
-        shared.say("{faults} of {count} entries are not as Wisp wrote them.", faults=len(findings), count=count)
+        shared.say("Not as Wisp wrote them: {faults} of {count} entries.", faults=len(findings), count=count)
     else:
         shared.say("All {count} entries are as Wisp wrote them.", count=count)
     return int(bool(findings))

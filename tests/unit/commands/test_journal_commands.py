@@ -113,7 +113,7 @@ def test_the_audit_is_shown_and_exported(journal: Path, capsys: pytest.CaptureFi
 
 def test_an_audit_that_is_whole_verifies(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "verify"]) == 0
-    assert capsys.readouterr().out == "4 entries, all as they were written.\n"
+    assert capsys.readouterr().out == "All 4 entries are as Wisp wrote them.\n"
 
 
 def test_a_changed_audit_is_told_by_its_entry(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,7 +122,7 @@ def test_a_changed_audit_is_told_by_its_entry(journal: Path, capsys: pytest.Capt
         db.execute("update audit set kind = 'harmless' where number = 2")
     db.close()
     assert main(["audit", "verify"]) == 1
-    assert capsys.readouterr().out == "entry 2: It was changed after it was written.\n4 entries, 1 faults.\n"
+    assert capsys.readouterr().out == "entry 2: It was changed after it was written.\nNot as Wisp wrote them: 1 of 4 entries.\n"
 
 
 def test_a_note_with_something_else_in_it_is_told(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
