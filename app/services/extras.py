@@ -103,6 +103,20 @@ def lock_of(extra: Extra) -> str:
     return resources.text(f"extras/{extra.lock}.lock")
 
 
+def way_to_add(name: str, *, again: bool = False) -> str:
+    """Return what a person does to add an extra of pyproject.toml to this Wisp, or to install it again: a command, or
+    a sentence."""
+    if getattr(sys, "frozen", False):
+        return _table().says["frozen"]
+    pip = f"pip install{' --force-reinstall' * again}"
+    if (Path(__file__).parents[2] / "pyproject.toml").is_file():  # a checkout
+        by_setup = {"ocr": "./scripts/setup whole", "surfaces": "./scripts/setup surfaces"}
+        return by_setup.get(name, f'{pip} ".[{name}]"')
+    if (Path(sys.prefix) / "pipx_metadata.json").is_file():  # https://pipx.pypa.io/stable/how-pipx-works/
+        return f'pipx inject {"--force " * again}wisp-desktop "wisp-desktop[{name}]"'
+    return f'{pip} "wisp-desktop[{name}]"'
+
+
 def obstacle(extra: Extra, lock: str) -> Phrase | None:
     """Return the sentence on why an extra with this lock cannot be installed here; None if it can be tried."""
     folder = Path(sysconfig.get_path("purelib"))

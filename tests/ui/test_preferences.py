@@ -268,6 +268,7 @@ def test_findings_show_what_is_to_be_mended_first_with_its_fix(
         ("sudo apt-get install at-spi2-core", "sudo apt-get install at-spi2-core"),
         ("Install it and log in again: sudo apt-get install xdotool", "sudo apt-get install xdotool"),
         ("Run the setup again, or: pip install --force-reinstall x", "pip install --force-reinstall x"),
+        ("For more: pipx inject wisp-desktop x", "pipx inject wisp-desktop x"),
         ("Choose another key: ./scripts/setup whole", "./scripts/setup whole"),
     ],
 )

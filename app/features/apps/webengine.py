@@ -33,7 +33,7 @@ from app.features.apps.chromium import (
     settings,
 )
 from app.features.apps.settings import SURFACE_ENGINE
-from app.services.extras import is_there
+from app.services.extras import is_there, way_to_add
 from app.settings import store as settings_store
 
 _ANSWER_S, _START_S, _END_S = 10.0, 30.0, 5.0
@@ -235,7 +235,7 @@ def check_engines() -> Finding:
         if not (why := why_unusable()):
             return ok(name, "shown by the small window engine")
         instead = f"; {program()} shows them" if len(engines) > 1 else ""
-        return note(name, f"the small window engine does not load ({why}){instead}", "./scripts/setup surfaces")
+        return note(name, f"the small window engine does not load ({why}){instead}", way_to_add("surfaces", again=True))
     if engines:
         return ok(name, f"shown by {program()}")
     return note(name, "nothing here shows them", "Wisp's page Apps has a line that gets the small window engine.")

@@ -20,6 +20,7 @@ from app.base.findings import Finding, note, ok
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.services import fact_search
+from app.services.extras import way_to_add
 from app.services.fact_search import Question, ranked, read, scored, stems_of
 from app.services.journal.database import open_private, transaction
 
@@ -332,7 +333,7 @@ def check_memory() -> Finding:
     name = "Memory"
     if fact_search.is_installed() and (why := fact_search.why_unusable()):
         told = f"facts are found by their words alone, because the extra for their meaning does not load ({why})"
-        return note(name, told, 'Set it up again: pip install --force-reinstall ".[memory]"')
+        return note(name, told, f"Set it up again: {way_to_add('memory', again=True)}")
     if fact_search.is_installed():
         return ok(name, "facts are found by their words and by their meaning")
-    return note(name, "facts are found by their words", f'For more ({fact_search.SIZE_MB} MB): pip install ".[memory]"')
+    return note(name, "facts are found by their words", f"For more ({fact_search.SIZE_MB} MB): {way_to_add('memory')}")

@@ -176,7 +176,7 @@ class FindingsList(QWidget):
         return made
 
 
-_COMMAND = re.compile(r"(?:^|: )((?:sudo|pip|wisp|dbus-run-session|\./scripts/setup) .+)$")
+_COMMAND = re.compile(r"(?:^|: )((?:sudo|pipx?|wisp|dbus-run-session|\./scripts/setup) .+)$")
 """The command at the end of what a finding says to do."""
 
 
