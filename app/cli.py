@@ -14,7 +14,7 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -66,15 +66,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     paths.settle_presence()
-    known = _commands()
+    known = known_commands()
     if (pair := " ".join(words[:2])) in known or _owner(pair):
         words = [pair, *words[2:]]
     if not words[0].startswith("-") and words[0] not in known:
-        _parser(None, known).error(_unknown(words, known))
+        parser_for((), known).error(_unknown(words, known))
     was_collecting = gc.isenabled()
     gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start
     try:
-        options = _parser(words[0], known).parse_args(words)
+        options = parser_for(words[:1], known).parse_args(words)
     finally:
         if was_collecting:
             gc.enable()
@@ -99,7 +99,7 @@ class _Command(NamedTuple):
     load: Callable[[], Any]
 
 
-def _commands() -> dict[str, _Command]:
+def known_commands() -> dict[str, _Command]:
     """Return all commands by name. Of two with one name, Wisp's own counts, then that of the first feature."""
     from app.features import loading
 
@@ -145,13 +145,14 @@ def _unknown(words: Sequence[str], known: Mapping[str, _Command]) -> str:
     return f"there is no command {words[0]!r}. Did you mean: {meant}"
 
 
-def _parser(chosen: str | None, known: Mapping[str, _Command]) -> argparse.ArgumentParser:
+def parser_for(chosen: Collection[str], known: Mapping[str, _Command]) -> argparse.ArgumentParser:
+    """Return the parser of all known commands. Only the chosen ones are loaded and have their arguments."""
     parser = argparse.ArgumentParser(prog="wisp", description="Say it, and it happens on the real desktop.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, one in known.items():
         command = commands.add_parser(name, help=one.about.replace("%", "%%"), description=one.about)
-        if name == chosen:
+        if name in chosen:
             module = _loaded(name, one)
             module.add_arguments(command)
             below = [f"wisp {other}" for other in known if other.startswith(f"{name} ")]
