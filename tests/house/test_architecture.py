@@ -1,4 +1,4 @@
-"""What the documents for developers name is there, so that a move of a module does not leave a wrong map behind."""
+"""What the documents for developers name is there, so that a moved module does not leave a wrong map behind."""
 
 from __future__ import annotations
 
