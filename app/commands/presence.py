@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
 def _list() -> int:
     for own, name in store.names().items():
         start = f"wisp presence start {own}" if own else "wisp"
-        shown = "runs" if _is_running(paths.runtime_dir(own)) else ""
+        shown = "runs" if is_running(paths.runtime_dir(own)) else ""
         settings = store.load(of=own)
         look = f"{settings[catalog.THEME]} {settings[catalog.SCHEME]}"
         print(f"{name:<{_NAME_CHARS}} {look:<24} {shown:<4} {start}")
@@ -200,7 +200,7 @@ def _delete(options: argparse.Namespace) -> int:
     if options.name.casefold() not in (own, name.casefold()):  # what only resembles a name deletes nothing
         raise NeedsPerson(f"There is no presence {options.name!r}. Do you mean {own}?")
     runtime = paths.runtime_dir(own)
-    if _is_running(runtime):
+    if is_running(runtime):
         raise NeedsPerson(f"{options.name} is running. Quit it in the menu of its orb, then delete it.")
     if not shared.is_agreed(f"Delete {options.name} with its conversations, memories and files, for good?", options):
         print("Nothing was deleted.")
@@ -222,7 +222,7 @@ def _hold() -> int:
     return held
 
 
-def _is_running(folder: Path) -> bool:
+def is_running(folder: Path) -> bool:
     """Return whether a process holds this runtime folder. Always False on Windows, which deletes no file in use."""
     held = os.open(folder / _RUNNING, os.O_RDWR | os.O_CREAT, 0o600)
     try:
