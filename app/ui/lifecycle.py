@@ -119,6 +119,7 @@ class Dialogs(QObject):
             made.changed.connect(self._changed)
             made.key_kept.connect(lambda _: self.agent_wanted.emit())
             made.welcome_wanted.connect(self.welcome)
+            made.answerer_wanted.connect(self.ask_who)
             self._settings = made
         self._presence.stage.show_beside(self._settings)
 

@@ -54,6 +54,7 @@ class SettingsWindow(QWidget):
     changed = Signal(str)
     key_kept = Signal(str)
     welcome_wanted = Signal()
+    answerer_wanted = Signal()
 
     def __init__(self, theme: Theme, settings: Settings, machine: Machine | None = None) -> None:
         super().__init__()
@@ -228,7 +229,15 @@ class SettingsWindow(QWidget):
             return [findings]
         if page.extra == "folders":
             return [Folders(self._theme)]
-        return [self._key(name.removeprefix(_KEY)) for name in _keys(page)]
+        keys: list[QWidget] = [self._key(name.removeprefix(_KEY)) for name in _keys(page)]
+        return [self._answerer_button(), *keys] if page.extra == "keys" else keys
+
+    def _answerer_button(self) -> QWidget:
+        made = PushButton(QCoreApplication.translate("Settings", "Find models on this computer"))
+        made.clicked.connect(self.answerer_wanted)
+        row = QWidget()
+        drawing.spaced(QHBoxLayout(row), 0).addWidget(made, 0, Qt.AlignmentFlag.AlignLeading)
+        return row
 
     def _key(self, provider: str) -> KeyRow:
         row = KeyRow(self._theme, provider, self._machine)
