@@ -43,6 +43,7 @@ COMMANDS = {
     "keys": "on Wayland: bind the stop key and the summon key in the compositor's configuration",
     "extension": "on GNOME: install the extension of the Shell that tells Wisp where windows lie",
     "help": "`help words`: the sentences that are understood without a model",
+    "uninstall": "remove all that Wisp keeps on this computer: conversations, settings, keys, its entries elsewhere",
     "features": "abilities that can be left out: `list`, `on NAME`, `off NAME`, and `allow` those of other packages",
 }
 _FORMER = {"surface": "apps"}

@@ -24,7 +24,7 @@ from app.ui import eventloop, garbage, translation
 from app.ui.approvals.devices import WITNESS, InputFilter
 from app.ui.bridge import Agent
 from app.ui.buttons import BarChoice
-from app.ui.machine import Outside
+from app.ui.machine import ModelServer, Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
 from app.ui.presenter import offers
@@ -65,6 +65,9 @@ class Dialogs(QObject):
         self._settings: SettingsWindow | None = None
         self._welcome: WelcomeWindow | None = None
         self._first_words = ""
+        self._servers: list[ModelServer] = []
+        self._advice = ""
+        self._provider = "offline"
         # Tools, other programs of Wisp and the person's editor change the settings' file as well.
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -99,6 +102,7 @@ class Dialogs(QObject):
         self._watch()
         settings = self._reload()
         self._system.follow(settings)
+        self._presence.in_background(self._show_choices(settings))
         if self._settings is not None:
             self._settings.show_settings(settings)
 
@@ -115,6 +119,7 @@ class Dialogs(QObject):
             made.changed.connect(self._changed)
             made.key_kept.connect(lambda _: self.agent_wanted.emit())
             made.welcome_wanted.connect(self.welcome)
+            made.answerer_wanted.connect(self.ask_who)
             self._settings = made
         self._presence.stage.show_beside(self._settings)
 
@@ -154,11 +159,17 @@ class Dialogs(QObject):
         found, wish = autostart.welcome()
         self._propose(found.sentence, wish.text, wish.label)
         self._presence.unfold()
+        self._presence.in_background(self._look_around())
         self._presence.inbox.events_shown.connect(self._watch_first)
         try:
             autostart.note_done()
         except OSError as error:
             _log.warning("The welcome will come again: %s", error)
+
+    async def _look_around(self) -> None:
+        """Find out what is to be told after the first task."""
+        self._advice = await self._machine.advice()
+        self._servers = [server for server in await self._machine.servers() if server.models]
 
     def _propose(self, sentence: str, wish: str, label: str, remedy: Remedy = Remedy.AGAIN) -> None:
         tr = QCoreApplication.translate
@@ -185,7 +196,23 @@ class Dialogs(QObject):
         is_suggested = self._first_words == QCoreApplication.translate("Welcome", wish.text)
         undo, label = (wish.undo, wish.undo_label) if is_suggested else ("", "")
         self._propose(found.again, undo, label)
-        self._propose(found.who, "", found.who_label, Remedy.PROVIDER)
+        if self._advice:
+            self._presence.tell("info", self._advice)
+        tr = QCoreApplication.translate
+        offered = tuple(tr("Welcome", text) for text in autostart.proposals(self._first_words))
+        self._propose(found.more, "", "")
+        self._presence.inbox.change(lambda view: offers.offer_answers(view, offered))
+        self._propose(self._who_could_answer(found), "", found.who_label, Remedy.PROVIDER)
+
+    def _who_could_answer(self, welcome: autostart.Welcome) -> str:
+        """Return the sentence about who answers now, or who could."""
+        tr = QCoreApplication.translate
+        if self._provider != "offline":
+            return tr("Welcome", welcome.answering).format(program=providers()[self._provider].label)
+        if not self._servers:
+            return welcome.who
+        server = self._servers[0]
+        return tr("Welcome", welcome.found).format(model=server.models[0], program=server.name)
 
     def ask_who(self) -> None:
         """Open the window to choose a provider, or bring it to the front."""
@@ -220,16 +247,18 @@ class Dialogs(QObject):
         """Show two settings in the bar: the provider, and which calls run without an approval."""
         tr = QCoreApplication.translate
         key = "" if settings[catalog.PROVIDER] else await asyncio.to_thread(store.key_of, "anthropic")
-        provider = settings[catalog.PROVIDER] or ("anthropic" if key else "offline")
+        self._provider = provider = settings[catalog.PROVIDER] or ("anthropic" if key else "offline")
         rows = [row for row in providers().values() if row.id == provider or row.id != "scripted"]
+        labels = {row.id: tr("Settings", row.label) for row in rows}
+        if settings[catalog.MODEL] and provider != "offline":
+            labels[provider] = settings[catalog.MODEL]
         modes = {
             "ask": tr("Bubble", "Asks first"),
             "auto": tr("Bubble", "Asks if in doubt"),
             "plan": tr("Bubble", "Only looks"),
             "yolo": tr("Bubble", "Never asks for {count} min").format(count=round(settings[catalog.YOLO_MINUTES])),
         }
-        names = tuple((row.id, row.label) for row in rows)
-        who = BarChoice(catalog.PROVIDER.key, tr("Bubble", "Who answers"), provider, names)
+        who = BarChoice(catalog.PROVIDER.key, tr("Bubble", "Who answers"), provider, tuple(labels.items()))
         about = tr("Bubble", "What runs without asking")
         mode = BarChoice(catalog.MODE.key, about, settings[catalog.MODE], tuple(modes.items()))
         self._presence.stage.show_choices((who, mode))

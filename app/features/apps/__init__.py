@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from app.base.findings import Finding
+    from app.base.remains import Remains
     from app.tools.registry import Family
     from app.ui.cards.kinds import CardKind
     from app.ui.machine import Ask, Collection, ListPage
@@ -79,6 +80,11 @@ class AppsFeature(Feature):
         from app.services.files.checkpoints import standard_checkpoints
 
         return [(one.id, one.name) for one in SurfaceStore(standard_folder(), standard_checkpoints()).all()]
+
+    def remains(self) -> Sequence[Remains]:
+        from app.features.apps.menu import remains
+
+        return remains()
 
     async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
         import asyncio

@@ -11,9 +11,20 @@ from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLi
 from app.base import resources
 from app.base.translation import languages
 from app.base.values import dataclass
-from app.settings.catalog import VOICE, Setting, every
+from app.settings.catalog import Setting, every
 from app.settings.providers import providers
-from app.ui.preferences.editors import Broken, Choice, KeyField, Radio, RadioGroup, Switch, Unit, VoiceField, Whole
+from app.ui.preferences.editors import (
+    Broken,
+    Choice,
+    KeyField,
+    LookUp,
+    OfferingField,
+    Radio,
+    RadioGroup,
+    Switch,
+    Unit,
+    Whole,
+)
 from app.ui.preferences.themes import ThemeTile
 from app.ui.theme import drawing
 from app.ui.theme.theme import Theme
@@ -112,14 +123,18 @@ class Editor:
 
 
 class SettingField(QWidget):
-    """The field of one setting. `chosen` carries the new value once the person has finished the change."""
+    """The field of one setting. `chosen` carries the new value once the person has finished the change.
+
+    `look_up` finds what a text may be, for the person to choose from.
+    """
 
     chosen = Signal(object)
 
-    def __init__(self, theme: Theme, setting: Setting[Any], current: Any) -> None:
+    def __init__(self, theme: Theme, setting: Setting[Any], current: Any, look_up: LookUp | None = None) -> None:
         super().__init__()
         self._theme = theme
         self._shown = current
+        self._look_up = look_up
         self._made = self._made_for(setting, current)
         self.editor = self._made.widget
         self.editor.setObjectName(setting.key)
@@ -179,8 +194,8 @@ class SettingField(QWidget):
             spin.editingFinished.connect(self._tell)
             return Editor(spin, spin.value, spin.setValue)
         is_key = setting.key in forms["keys"]
-        kind = KeyField if is_key else VoiceField if setting.key == VOICE.key else QLineEdit
-        line = kind(str(current))
+        plain = KeyField if is_key else QLineEdit
+        line = OfferingField(str(current), self._look_up) if self._look_up else plain(str(current))
         if not is_key:
             line.setPlaceholderText(str(setting.default))
         line.editingFinished.connect(self._tell)

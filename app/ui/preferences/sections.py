@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from app.base.errors import WispError
 from app.settings import store
 from app.settings.providers import key_holders, providers
 from app.ui.buttons import PushButton
-from app.ui.machine import Machine, MachineFinding
+from app.ui.machine import Machine, MachineFinding, Trial
 from app.ui.theme import drawing
 from app.ui.theme.drawing import words_label
 from app.ui.theme.theme import Theme
@@ -207,10 +208,13 @@ def _copyable(theme: Theme, words: str) -> QLabel:
 
 
 class KeyRow(QWidget):
-    """A row to enter a key, which is never shown again. `kept`: a new key is stored; `works`: a test succeeded."""
+    """A row to enter a key, which is never shown again. A key that its service refuses is not stored.
+
+    Signals: `kept`, a key was stored; `tried`, the end of a test, with what is wrong or "".
+    """
 
     kept = Signal(str)
-    works = Signal(str)
+    tried = Signal(str)
 
     def __init__(self, theme: Theme, provider: str, machine: Machine) -> None:
         super().__init__()
@@ -218,7 +222,8 @@ class KeyRow(QWidget):
         self._machine = machine
         self._questions = Questions()
         tr = QCoreApplication.translate
-        name = tr("Settings", "Key for {provider}").format(provider=key_holders()[provider][0])
+        self._holder = key_holders()[provider][0]
+        name = tr("Settings", "Key for {provider}").format(provider=self._holder)
         self.field = QLineEdit()
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setObjectName(f"key.{provider}")
@@ -244,42 +249,54 @@ class KeyRow(QWidget):
         self.answer.hide()
         self._show_whether_known()
 
+    @property
+    def typed(self) -> str:
+        """The key that is typed and not yet stored."""
+        return self.field.text().strip()
+
     def forget(self) -> None:
         """Wait for no answer of the service any more."""
         self._questions.forget()
 
-    def keep(self) -> bool:
-        """Store the typed key in the keyring, or in a file if there is none. Returns False if nothing was typed."""
-        key = self.field.text().strip()
-        if not key:
-            return False
+    def keep(self) -> None:
+        """Store the typed key. That of a model's provider is tried first."""
+        if self.typed and self._provider in providers():
+            self.test()
+        elif self.typed:
+            self._say(self._store(self.typed))
+
+    def test(self) -> None:
+        """Let the model say hello with the typed key, else with the stored one. A key that works is stored."""
+        asking = QCoreApplication.translate("Settings", "Asking {provider}…")
+        self._say(asking.format(provider=self._holder))
+        self._let_press(may_press=False)
+        key = self.typed
+        self._questions.ask(self._machine.tried(self._provider, key), lambda trial: self._answered(key, trial))
+
+    def _answered(self, key: str, trial: Trial) -> None:
+        self._let_press(may_press=True)
+        where = self._store(key) if key and not trial.is_refused else ""
+        self._say(" ".join(filter(None, (trial_words(self._holder, trial), where))))
+        self.tried.emit(trial.problem if trial.is_refused else "")
+
+    def _let_press(self, *, may_press: bool) -> None:
+        self.keep_button.setEnabled(may_press)
+        self.test_button.setEnabled(may_press)
+
+    def _store(self, key: str) -> str:
+        """Store the key in the keyring, or in a file if there is none. Return a sentence that says where."""
         tr = QCoreApplication.translate
         try:
             where = store.keep(self._provider, key)
         except OSError as error:
-            self._say(str(error))
-            return False
+            return tr("Settings", "The key could not be saved: {why}").format(why=error)
         self.field.clear()
         self._show_whether_known()
-        in_keyring = tr("Settings", "The key is in the system's keyring.")
-        in_file = tr("Settings", "The key is in a file that only you can read.")
-        self._say(in_keyring if where == "keyring" else in_file)
         self.kept.emit(self._provider)
-        return True
-
-    def test(self) -> None:
-        """Ask the service whether the typed key works, else the stored one. A typed key that works is stored."""
-        typed = self.field.text().strip()
-        self._say(QCoreApplication.translate("Settings", "Asking…"))
-        self.test_button.setEnabled(False)
-        self._questions.ask(self._machine.tried(self._provider, typed), self._answered)
-
-    def _answered(self, problem: str) -> None:
-        self.test_button.setEnabled(True)
-        self._say(problem or QCoreApplication.translate("Settings", "It works."))
-        if not problem:
-            self.keep()
-            self.works.emit(self._provider)
+        in_keyring = tr("Settings", "The key is saved in the system's keyring.")
+        return (
+            in_keyring if where == "keyring" else tr("Settings", "The key is saved in a file that only you can read.")
+        )
 
     def _say(self, words: str) -> None:
         self.answer.setText(words)
@@ -287,8 +304,18 @@ class KeyRow(QWidget):
 
     def _show_whether_known(self) -> None:
         tr = QCoreApplication.translate
-        known = bool(store.key_of(self._provider))
-        self.field.setPlaceholderText(tr("Settings", "a key is saved") if known else tr("Settings", "no key yet"))
+        variable = key_holders()[self._provider][1]
+        from_outside = tr("Settings", "a key is in {variable}").format(variable=variable)
+        known = tr("Settings", "a key is saved") if store.key_of(self._provider) else tr("Settings", "no key yet")
+        self.field.setPlaceholderText(from_outside if os.environ.get(variable) else known)
+
+
+def trial_words(who: str, trial: Trial) -> str:
+    """Return a sentence for the person that tells what came of trying a model."""
+    if trial.problem:
+        return trial.problem
+    works = QCoreApplication.translate("Settings", "It works. {provider} says: “{words}”")
+    return works.format(provider=who, words=trial.said)
 
 
 class GrantsList(QWidget):
