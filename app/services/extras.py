@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.base import own_files, paths, resources
-from app.base.errors import ToolFailed
+from app.base.errors import NeedsPerson, ToolFailed
 from app.base.phrases import Phrase
 from app.base.values import dataclass
 
@@ -115,6 +115,12 @@ def way_to_add(name: str, *, again: bool = False) -> str:
     if (Path(sys.prefix) / "pipx_metadata.json").is_file():  # https://pipx.pypa.io/stable/how-pipx-works/
         return f'pipx inject {"--force " * again}wisp-desktop "wisp-desktop[{name}]"'
     return f'{pip} "wisp-desktop[{name}]"'
+
+
+def require(module: str, name: str) -> None:
+    """Raise NeedsPerson, with the way to add the extra of this name, if its module is missing."""
+    if not is_there(module):
+        raise NeedsPerson(Phrase("This needs one more part of Wisp: {way}", {"way": way_to_add(name)}))
 
 
 def obstacle(extra: Extra, lock: str) -> Phrase | None:

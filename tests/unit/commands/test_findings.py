@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app import cli
 from app.base import paths
 from app.base.findings import CheckVerdict
 from app.commands import findings
@@ -103,3 +104,13 @@ def test_the_doctor_names_where_notifications_go(
     monkeypatch.setenv("WISP_NTFY", topic)
     found = notifications()
     assert (found.verdict, detail in found.detail, fix in found.fix) == (CheckVerdict.NOTE, True, True), found
+
+
+@pytest.mark.feature("serve")
+def test_a_command_whose_extra_is_missing_says_what_adds_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mcp" else there(name))
+    assert cli.main(["mcp", "install", "codex", "--yes"]) == 1
+    assert extras.way_to_add("mcp") in capsys.readouterr().err
