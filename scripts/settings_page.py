@@ -92,8 +92,8 @@ def _default(setting: Setting[Any]) -> str:
     if isinstance(value, bool | str):
         return f"`{str(value).lower() if isinstance(value, bool) else value}`" if value != "" else ""
     unit = resources.table("preferences.toml", resources.Table)["units"].get(setting.key, {"text": "", "holds": 1})
-    shown = f"{value / unit['holds']:,.10g} {unit['text']}" if unit["holds"] != 1 else unit["text"]
-    return f"`{value:.10g}`" + (f"<br>({shown})" if shown else "")
+    shown = f"({value / unit['holds']:,.10g} {unit['text']})" if unit["holds"] != 1 else unit["text"]
+    return f"`{value:.10g}` {shown}".rstrip()
 
 
 def main() -> int:

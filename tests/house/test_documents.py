@@ -3,7 +3,7 @@
 The language of a block says what is done with it, and there is no other language:
 
 - `console`: each line after `$ ` is run as it stands, in order, in one world a page: an empty home, no display, no key.
-  It must end with 0, and what stands below it must be in what it prints.
+  It must end with 0, or as its comment says (`# exit code 1`), and what stands below it must be in what it prints.
 - `sh`: what needs the network, a key, a screen or an installation. Bash reads it, the parsers of Wisp's commands take
   its words, and what it names of the source is there. Nothing is run.
 - `toml`: the comment in its first line names the file. The reader of that file takes it without a complaint.
@@ -44,6 +44,7 @@ _LIMIT_S = 120
 
 _LINK = re.compile(r"\]\((?!\w+:)([^)\s]*)\)")
 _ASSIGNMENT = re.compile(r"\w+=")
+_EXIT_CODE = re.compile(r"# exit code (\d+)")
 _EXTRAS = re.compile(r"\.\[(.+)\]")
 
 
@@ -111,7 +112,8 @@ def test_what_a_page_shows_at_a_terminal_happens(page: Path, tmp_path: Path) -> 
                 timeout=_LIMIT_S,
                 check=False,
             )
-            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+            wanted = found[1] if (found := _EXIT_CODE.search(command)) else "0"
+            assert str(done.returncode) == wanted, f"{command}\n{done.stdout}{done.stderr}"
             assert [line for line in shown if line not in done.stdout] == [], f"{command}\n{done.stdout}"
 
 
