@@ -127,7 +127,8 @@ def _commands(block: str) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("page", [page for page in SHOWS_CODE if _blocks(page, "sh")], ids=_name)
-def test_what_a_page_tells_to_run_is_understood(page: Path) -> None:
+def test_what_a_page_tells_to_run_is_understood(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WISP_FEATURES_OFF", raising=False)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     for fence in _blocks(page, "sh"):
         read = subprocess.run(["bash", "-n"], input=fence.text, capture_output=True, text=True, check=False)
