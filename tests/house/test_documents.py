@@ -35,11 +35,11 @@ from app.settings import store
 from scripts import settings_page
 
 ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
-SHOWS_CODE = DOCS
+SHOWS_CODE = [README, *DOCS]
 LINKS = [*ROOT.glob("*.md"), *DOCS, *ROOT.glob("examples/**/*.md")]
 _MOST_BYTES = {"README.md": 7_000, "ARCHITECTURE.md": 9_000, "docs/settings.md": 100_000}
-_LONG = pytest.mark.xfail(strict=True, reason="its short form is still to come")
 _LIMIT_S = 120
 
 _LINK = re.compile(r"\]\((?!\w+:)([^)\s]*)\)")
@@ -190,9 +190,14 @@ def _headings(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
-@pytest.mark.parametrize(
-    "page", [*DOCS, *(pytest.param(ROOT / name, marks=_LONG) for name in _MOST_BYTES if "/" not in name)]
-)
+def test_the_readme_leads_to_every_page() -> None:
+    assert {_name(page) for page in DOCS} <= set(_LINK.findall(_prose(README)))
+
+
+_TOO_LONG = pytest.mark.xfail(strict=True, reason="its short form is still to come")
+
+
+@pytest.mark.parametrize("page", [README, *DOCS, pytest.param(ROOT / "ARCHITECTURE.md", marks=_TOO_LONG)], ids=_name)
 def test_a_page_is_read_in_minutes(page: Path) -> None:
     assert page.stat().st_size <= _MOST_BYTES.get(_name(page), 6_000)
 
