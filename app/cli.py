@@ -67,6 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     paths.settle_presence()
+    options = options_of(words)
+    code: int = options.run(options)
+    sys.stdout.flush()
+    return code
+
+
+def options_of(words: Sequence[str]) -> argparse.Namespace:
+    """Return what the words of one command ask for. Raises SystemExit(2) for wrong usage."""
     known = known_commands()
     if (pair := " ".join(words[:2])) in known or _owner(pair):
         words = [pair, *words[2:]]
@@ -75,13 +83,10 @@ def _run(words: Sequence[str]) -> int:
     was_collecting = gc.isenabled()
     gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start
     try:
-        options = parser_for(words[:1], known).parse_args(words)
+        return parser_for(words[:1], known).parse_args(words)
     finally:
         if was_collecting:
             gc.enable()
-    code: int = options.run(options)
-    sys.stdout.flush()
-    return code
 
 
 def _is_text(word: str) -> bool:

@@ -31,7 +31,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     add_mode_option(parser)
     add_workspace_option(parser)
     parser.add_argument(
-        "--script", type=Path, help="replies for the scripted provider: TOML or JSON, in the form that the README shows"
+        "--script", type=Path, help="replies for the scripted provider: TOML or JSON, as docs/command-line.md shows"
     )
 
 
