@@ -14,7 +14,7 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -75,15 +75,15 @@ def _run(words: Sequence[str]) -> int:
 
 def options_of(words: Sequence[str]) -> argparse.Namespace:
     """Return what the words of one command ask for. Raises SystemExit(2) for wrong usage."""
-    known = known_commands()
+    known = _commands()
     if (pair := " ".join(words[:2])) in known or _owner(pair):
         words = [pair, *words[2:]]
     if not words[0].startswith("-") and words[0] not in known:
-        parser_for((), known).error(_unknown(words, known))
+        _parser(None, known).error(_unknown(words, known))
     was_collecting = gc.isenabled()
     gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start
     try:
-        return parser_for(words[:1], known).parse_args(words)
+        return _parser(words[0], known).parse_args(words)
     finally:
         if was_collecting:
             gc.enable()
@@ -105,7 +105,7 @@ class _Command(NamedTuple):
     load: Callable[[], Any]
 
 
-def known_commands() -> dict[str, _Command]:
+def _commands() -> dict[str, _Command]:
     """Return all commands by name. Of two with one name, Wisp's own counts, then that of the first feature."""
     from app.features import loading
 
@@ -151,14 +151,13 @@ def _unknown(words: Sequence[str], known: Mapping[str, _Command]) -> str:
     return f"there is no command {words[0]!r}. Did you mean: {meant}"
 
 
-def parser_for(chosen: Collection[str], known: Mapping[str, _Command]) -> argparse.ArgumentParser:
-    """Return the parser of all known commands. Only the chosen ones are loaded and have their arguments."""
+def _parser(chosen: str | None, known: Mapping[str, _Command]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="wisp", description="Say it, and it happens on the real desktop.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, one in known.items():
         command = commands.add_parser(name, help=one.about.replace("%", "%%"), description=one.about)
-        if name in chosen:
+        if name == chosen:
             module = _loaded(name, one)
             module.add_arguments(command)
             below = [f"wisp {other}" for other in known if other.startswith(f"{name} ")]

@@ -41,14 +41,14 @@ def project() -> dict[str, Any]:
 
 def whole_parser() -> argparse.ArgumentParser:
     """Return the parser of `wisp` with all arguments of all commands. `mcp serve` and its kin stand below `mcp`."""
-    known = cli.known_commands()
-    above = {name: one for name, one in known.items() if " " not in name}
-    parser = cli.parser_for(above, above)
-    commands = _below(parser).choices
-    for name in known.keys() - above.keys():
-        first, second = name.split(" ")
-        below = _below(commands[first]).add_parser(second, help=known[name].about, description=known[name].about)
-        known[name].load().add_arguments(below)
+    parser = argparse.ArgumentParser(prog="wisp", description=project()["description"])
+    parser.add_argument("--version", action="store_true", help="print Wisp's version")
+    parser.add_subparsers(metavar="COMMAND", title="commands")
+    for name, one in sorted(cli._commands().items()):
+        *above, last = name.split(" ")
+        about = one.about.replace("%", "%%")
+        of = _below(parser).choices[above[0]] if above else parser
+        one.load().add_arguments(_below(of).add_parser(last, help=about, description=about))
     return parser
 
 
