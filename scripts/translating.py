@@ -41,7 +41,10 @@ _IN_TABLES = {
     "prompts/rewriting.toml": ("*.name",),
     "suggestions.toml": ("suggestions.*", "fitting.*.plain.*", "fitting.*.more.*"),
     "surfaces/engine.toml": ("frame.*", "answers.question"),
-    "welcome.toml": ("sentence", "again", "more", "found", "answering", "who*", "wish.*.label", "wish.*.text", "wish.*.undo*", "offer.*.text"),
+    "welcome.toml": (
+        *("sentence", "again", "more", "found", "answering", "who*"),
+        *("wish.*.label", "wish.*.text", "wish.*.undo*", "offer.*.text"),
+    ),
 }
 """Where the texts that people read stand in the tables of `resources`."""
 _BRACES = re.compile(r"\{(\w*)[^}]*\}")
