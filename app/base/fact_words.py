@@ -266,7 +266,7 @@ def _fields(facts: Sequence[Fact]) -> Iterator[Phrase]:
                     yield Phrase("the program took it back")
                 yield Phrase(_OF_FIELDS[fact.how], _held(fact))
             case KeyboardIn():
-                yield Phrase("the keyboard is in it")
+                yield Phrase("you can type into it now")
 
 
 def _held(fact: FieldHolds) -> Mapping[str, str]:

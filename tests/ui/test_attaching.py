@@ -247,7 +247,7 @@ def test_marking_is_left_by_esc_and_a_slip_of_the_hand_marks_nothing(
         assert names(composer) == []
         agent.screen = b"no picture"
         composer.region_wanted.emit()
-        await until(lambda: composer.note.text() == "The screen could not be captured.")
+        await until(lambda: composer.note.text() == "Wisp could not take a picture of the screen.")
         assert not is_marking()
 
     drive(person())

@@ -171,11 +171,11 @@ def test_a_tool_server_is_trusted_and_removed(qtbot: QtBot, presence: Presence, 
 
     async def person() -> None:
         page = await opened(presence, "Tool servers", "notes")
-        press(page, "notes", "Let tools that only read run without a question")
-        await until(lambda: page.note.text() == "Its tools that only read run without a question.")
+        press(page, "notes", "Do not ask before tools that only read")
+        await until(lambda: page.note.text() == "Wisp now uses those of its tools that only read without asking.")
         assert standard_pins().is_trusted("notes")
         press(page, "notes", "Ask again")
-        await until(lambda: page.note.text() == "Each of its tools asks again.")
+        await until(lambda: page.note.text() == "Wisp now asks again before it uses one of its tools.")
         press(page, "notes", "Delete…")
         qtbot.mouseClick(page.question.delete, Qt.MouseButton.LeftButton)
         await until(lambda: titles(page) == [] and not page.empty.isHidden())
@@ -212,7 +212,7 @@ def test_a_running_server_shows_its_tools_and_its_last_words_and_is_switched_off
                 page.pick("notes")
                 assert "It last printed: out of paper" in page.note.text()
                 press(page, "notes", "Switch off")
-                await until(lambda: page.note.text() == "It is switched off, and its tools are not offered.")
+                await until(lambda: page.note.text() == "It is switched off. Wisp does not use its tools.")
                 with pytest.raises(NeedsPerson):
                     world.servers.configuration.named("notes")
                 page.searched.emit("")
@@ -261,7 +261,7 @@ def test_a_server_of_the_workspace_says_its_state_and_where_it_is_taken_out(
         assert below(page) == ["switched off · of this workspace · no known tools · a program in the sandbox"]
         assert "Delete…" not in [action.text() for action in page.menu_of("notes").actions()]
         page.list.delete_wanted.emit("notes")
-        assert page.note.text() == f"It stands in {file} and is only taken out there."
+        assert page.note.text() == f"It is written in {file}. Remove it there."
         assert page.question.isHidden()
 
     drive(person())

@@ -312,6 +312,7 @@ class VoiceField(QLineEdit):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.setPlaceholderText(QCoreApplication.translate("Settings", "Click here to choose one"))
         self._offered: QCompleter | None = None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

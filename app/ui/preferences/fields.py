@@ -76,7 +76,7 @@ def choice_label(name: str) -> str:
 def english_choice(name: str) -> str:
     if name in providers():
         return providers()[name].label
-    found: str = _table()["choices"].get(name, "") if name else "automatic"
+    found: str = _table()["choices"].get(name, "") if name else "Automatic"
     return found or (_own_name(name) if name in languages() else name)
 
 
@@ -88,13 +88,7 @@ def _own_name(language: str) -> str:
 
 def about(setting: Setting[Any]) -> str:
     """Return what a setting does, translated."""
-    return QCoreApplication.translate("Settings", english_about(setting))
-
-
-def english_about(setting: Setting[Any]) -> str:
-    """Return what a setting does, in a person's words from the table; without them, the catalog's description."""
-    found: str = _table()["abouts"].get(setting.key, setting.description)
-    return found
+    return QCoreApplication.translate("Settings", setting.description)
 
 
 _MOST = 2_000_000_000
@@ -181,7 +175,7 @@ class SettingField(QWidget):
         is_key = setting.key in forms["keys"]
         kind = KeyField if is_key else VoiceField if setting.key == VOICE.key else QLineEdit
         line = kind(str(current))
-        if not is_key:
+        if kind is QLineEdit:
             line.setPlaceholderText(str(setting.default))
         line.editingFinished.connect(self._tell)
         return Editor(line, line.text, line.setText, is_wide=True)

@@ -85,7 +85,7 @@ def worth_telling(before: View, after: View) -> Note | None:
     tr = QCoreApplication.translate
     asked = after.open_approval
     if asked is not None and before.open_approval is None and not before.attended:
-        return Note(tr("Notifications", "Wisp needs your word"), clip_line(asked.sentence, _CHARS), urgent=True)
+        return Note(tr("Notifications", "Wisp needs your answer"), clip_line(asked.sentence, _CHARS), urgent=True)
     if after.attended or not (before.running and not after.running):
         return None
     words = _last_words(after)
