@@ -259,7 +259,7 @@ def test_findings_show_what_is_to_be_mended_first_with_its_fix(
         "sudo apt-get install at-spi2-core",
         "Works: Display, Input",
     ]
-    assert shown.note.text() == "1 to mend before Wisp can work here."
+    assert shown.note.text() == "To solve before Wisp can work here: 1."
 
 
 @pytest.mark.parametrize(
