@@ -124,14 +124,14 @@ def test_run_now_says_whether_it_has_begun(presence: Presence, planned: Agenda, 
     async def person() -> None:
         page = await opened(presence, "Planned", *(job.title for job in planned.all()))
         press(page, str(greeting.id), "Run now")
-        await until(lambda: page.note.text().startswith("Another task is at work, so this one was not begun."))
+        await until(lambda: page.note.text().startswith("Another task is running"))
         planned.finish(at_work, "done", "")
         press(page, str(greeting.id), "Run now")
         await until(lambda: page.note.text().startswith("It has begun."))
         await until(lambda: any(item.title.startswith("Greeting") for item in planned.inbox()))
         planned.remove(greeting.id)
         press(page, str(greeting.id), "Run now")
-        await until(lambda: page.note.text().startswith("It was not begun."))
+        await until(lambda: page.note.text().startswith("It did not start."))
 
     drive(person())
     assert [item.title for item in reversed(planned.inbox())] == ["Other: done", "Greeting: done"]
@@ -366,7 +366,7 @@ async def test_apps_stand_with_their_pictures_and_are_renamed_and_taken_out_of_t
         await until(lambda: "menu of programs" in page.note.text())
         assert not entry.exists()
         press(page, "app-meals", "Delete…")
-        asked = "Delete “Dinners” with all that it keeps? “wisp undo” in a terminal brings it back."
+        asked = "Delete “Dinners” with all that is saved in it? “wisp undo” in a terminal brings it back."
         assert asked in [label.text() for label in page.question.findChildren(QLabel)]
     finally:
         presence.close()
@@ -441,7 +441,7 @@ def test_one_press_after_a_failure_begins_to_get_what_shows_apps_and_its_line_sa
         page = presence.bubble.page
         assert isinstance(page, CollectionPage)
         await until(lambda: titles(page) == ["Get the small window engine (175 MB)"])
-        await until(lambda: "a package that cannot take anything in" in below(page)[0])
+        await until(lambda: "finished package" in below(page)[0])
         assert [action.text() for action in page.menu_of("surfaces").actions()] == ["Get it"]
 
     drive(person())
