@@ -71,8 +71,8 @@ MAX_TOKENS = Setting(
 CONTEXT_TOKENS = Setting(
     "model.context_tokens",
     0,
-    "How much the model can read and write together. 0: what Wisp knows of the model. Set it if your own server "
-    "holds less. A token is about four characters of text.",
+    "How much the model can read and write together. 0: Wisp takes what it knows of the model. Set it if your own "
+    "server holds less. A token is about four characters of text.",
     minimum=0,
     maximum=10_000_000,
 )
@@ -155,7 +155,7 @@ THEME = Setting(
 SCHEME = Setting(
     "presence.scheme",
     SYSTEM,
-    "Whether Wisp's windows are light or dark. If you set a colour of your own for paper, that decides instead.",
+    "Whether Wisp's windows are light or dark. If you set a colour of your own for paper, Wisp follows that instead.",
     choices=(SYSTEM, *SCHEMES),
 )
 PALETTE = Setting(
@@ -229,7 +229,7 @@ MODE = Setting(
 YOLO_MINUTES = Setting(
     "trust.yolo_minutes",
     30.0,
-    "If you choose “Never asks”, your choice before it counts again after this time.",
+    "How long “Never asks” lasts. After that, Wisp asks as it did before.",
     minimum=1,
     maximum=480,
 )
@@ -278,8 +278,8 @@ IMAGES_MODEL = Setting("images.model", "", "The model's name, as its service wri
 IMAGES_URL = Setting(
     "images.base_url",
     "",
-    "Only if a server of your own draws: its address. The server must understand what OpenAI's does "
-    "(/images/generations). The variable WISP_IMAGES_KEY may hold its key.",
+    "Only for a server of your own that draws: its address. It must work like OpenAI's (/images/generations). The "
+    "variable WISP_IMAGES_KEY may hold its key.",
 )
 WORKSPACE = Setting(
     "files.workspace",
