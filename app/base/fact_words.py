@@ -61,8 +61,8 @@ _OF_STATES = {
     ("expanded", False): "folded",
 }
 _OF_FIELDS = {
-    Holding.TYPED: "the text stands in the field",
-    Holding.EXACT: "the text stands in the field",
+    Holding.TYPED: "the text is in the field",
+    Holding.EXACT: "the text is in the field",
     Holding.ENDS: "the field ends in {held!r}",
     Holding.OTHER: "the field holds {held!r}",
     Holding.EMPTY: "the field is empty",

@@ -105,7 +105,7 @@ def test_what_is_planned_is_listed_and_removed_after_a_question(
         qtbot.keyClick(page.list, Qt.Key.Key_F2)
         assert page.list.findChild(QLineEdit) is None
         page.pick("1")
-        assert page.note.text() == "tell me to water the plants. It may do without asking: web_search."
+        assert page.note.text() == "tell me to water the plants. It may do this without asking you: web_search."
         press(page, "1", "Delete…")
         qtbot.mouseClick(page.question.keep, Qt.MouseButton.LeftButton)
         assert len(planned.all()) == 2

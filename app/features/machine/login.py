@@ -51,7 +51,7 @@ _UNLOCKED = (
     "Set up a screen locker in your desktop's settings."
 )
 _NO_BACKLIGHT = Phrase("This computer has no screen whose brightness can be set.")
-_OUTSIDE = Phrase("A screen that stands by itself has its own buttons.")
+_OUTSIDE = Phrase("An external screen has buttons of its own for that.")
 
 
 @dataclass(frozen=True, slots=True)

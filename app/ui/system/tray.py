@@ -58,7 +58,7 @@ def _add_presences(menu: QMenu, presences: Presences) -> None:
     entries = presences.entries()
     if len(entries) < 2:
         return
-    title = QCoreApplication.translate("Menu", "Presences")
+    title = QCoreApplication.translate("Menu", "Wisps")
     switch = menu.submenu(title) if isinstance(menu, Menu) else menu.addMenu(title)
     for entry in entries:
         action = switch.addAction(entry.name.replace("&", "&&"), partial(presences.show, entry.id))
