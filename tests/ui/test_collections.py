@@ -281,7 +281,7 @@ def test_in_german_what_is_planned_is_german(
         said = " ".join(sorted(line.rpartition(" · ")[0] for line in below(page)))
         assert said == "alle 2 Stunden von Montag bis Freitag um 08:30"
         page.pick("1")
-        assert page.note.text() == "suche das Wetter. Das darf es, ohne dich zu fragen: web_search; write_file (path: *.md)."
+        assert page.note.text().endswith("ohne dich zu fragen: web_search; write_file (path: *.md).")
 
     try:
         drive(person())
