@@ -286,7 +286,7 @@ def test_the_next_start_tells_of_a_crash_until_it_is_dismissed(qtbot: QtBot, qap
     async def story() -> int:
         with closing(System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))):
             (note,) = [window for window in qapp.topLevelWidgets() if isinstance(window, NoteWindow)]
-            assert "A report was saved" in note.accessibleName()
+            assert "A report of that is on this computer" in note.accessibleName()
             assert not note.isActiveWindow()
             qtbot.waitExposed(note)
             qtbot.mouseClick(note.buttons[1], Qt.MouseButton.LeftButton)
