@@ -86,7 +86,7 @@ class Texts:
             # A language is called by its own name everywhere.
             shown = () if setting is catalog.LANGUAGE else setting.choices
             choices = (fields.english_choice(one) for one in shown)
-            for text in (fields.english_label(setting), fields.english_about(setting), *choices):
+            for text in (fields.english_label(setting), setting.description, *choices):
                 self._add((text, ""), "app/settings/catalog.py")
         for page in fields.pages():
             self._add((page.title, ""), "resources/preferences.toml")

@@ -150,7 +150,7 @@ class Dialogs(QObject):
             return
         WITNESS.prepare()
         self._presence.inbox.change(offers.withdrawn)
-        words = "Saved. Keys and presses of remote desktops, on-screen keyboards and other programs count from now on."
+        words = "Saved. From now on, keys and presses of remote desktops, on-screen keyboards and other programs count."
         self._presence.tell("info", QCoreApplication.translate("Presence", words))
 
     def welcome(self) -> None:
@@ -259,7 +259,7 @@ class Dialogs(QObject):
             "yolo": tr("Bubble", "Never asks for {count} min").format(count=round(settings[catalog.YOLO_MINUTES])),
         }
         who = BarChoice(catalog.PROVIDER.key, tr("Bubble", "Who answers"), provider, tuple(labels.items()))
-        about = tr("Bubble", "What runs without asking")
+        about = tr("Bubble", "When Wisp asks you")
         mode = BarChoice(catalog.MODE.key, about, settings[catalog.MODE], tuple(modes.items()))
         self._presence.stage.show_choices((who, mode))
 
@@ -274,7 +274,7 @@ class Dialogs(QObject):
         self._presence.in_background(self._show_choices(settings))
         tr = QCoreApplication.translate
         if key in _AT_THE_NEXT_START:
-            self._say(tr("Settings", "Saved. It counts from the next start."))
+            self._say(tr("Settings", "Saved. It takes effect when you start Wisp again."))
             return
         if key == catalog.AUTOSTART.key:
             self._say(autostart.switched(on=settings[catalog.AUTOSTART]) or tr("Settings", "Saved."))
@@ -282,7 +282,7 @@ class Dialogs(QObject):
             self._system.apply(settings)
             self._presence.in_background(self._say_what_is_unshown(key))
         if key in _NEED_AN_AGENT or not key.startswith(f"{_OURS}."):
-            self._say(tr("Settings", "Saved. It counts from the next wish."))
+            self._say(tr("Settings", "Saved. It takes effect with your next message."))
             self.agent_wanted.emit()
 
     async def _say_what_is_unshown(self, key: str) -> None:
@@ -361,9 +361,10 @@ class _Life:
         self._ignored_at = now
         sentence = QCoreApplication.translate(
             "Presence",
-            "Wisp ignored keys or presses of a program, such as a remote desktop or an on-screen keyboard. While a "
-            "task runs, and for answers and settings, only devices of this computer count. To change that, press the "
-            "button with one of them, or write assistive_presses = true below [trust] in {file}.",
+            "Wisp ignored a key or a press that came from a program, such as a remote desktop or an on-screen "
+            "keyboard. While a task runs, and for answers and settings, only the mouse and keyboard of this computer "
+            "count. To allow such programs, press the button with that mouse or keyboard, or write "
+            "assistive_presses = true below [trust] in {file}.",
         ).format(file=paths.config_dir() / "settings.toml")
         self._presence.tell("warning", sentence, beside=True, remedy=Remedy.PRESSES)
 

@@ -120,7 +120,7 @@ def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(wind
     for setting in catalog.every():
         editor = window.editor(setting.key)
         assert editor.accessibleName()
-        assert editor.accessibleDescription() == fields.english_about(setting)
+        assert editor.accessibleDescription() == setting.description
 
 
 def test_who_is_sent_to_add_a_key_can_type_it_at_once(qtbot: QtBot, window: SettingsWindow) -> None:
@@ -141,7 +141,7 @@ def test_what_is_always_allowed_is_listed_and_can_be_taken_back(qtbot: QtBot, st
     qtbot.addWidget(made)
     made.show()
     assert [text for text in _texts(made) if "since" not in text] == [
-        "Inside these programs Wisp can do what you can, without asking.",
+        "Wisp uses these without asking. Inside a program it can do all that you can.",
         "Thunderbird",
         "example.com",
     ]
@@ -149,7 +149,7 @@ def test_what_is_always_allowed_is_listed_and_can_be_taken_back(qtbot: QtBot, st
         qtbot.waitUntil(lambda: bool(_removing(made)))
         _removing(made)[0].click()
         assert [one.name for one in saved.all()] == left
-    assert made.note.text() == "None yet. “Always” in a question of Wisp adds one."
+    assert made.note.text() == "None yet. When you answer a question of Wisp with “Always”, it is listed here."
 
 
 def test_every_setting_stands_on_exactly_one_page() -> None:
@@ -315,7 +315,7 @@ def test_findings_show_what_is_to_be_mended_first_with_its_fix(
         "sudo apt-get install at-spi2-core",
         "Works: Display, Input",
     ]
-    assert shown.note.text() == "1 to mend before Wisp can work here."
+    assert shown.note.text() == "To solve before Wisp can work here: 1."
 
 
 @pytest.mark.parametrize(
@@ -443,10 +443,10 @@ def test_choices_count_at_once_where_they_can(
             autostart.click()
             assert not DesktopFile([]).is_there()
             _chosen(window, "presence.language", "de")
-            assert window.note.text() == "Saved. It counts from the next start."
+            assert window.note.text() == "Saved. It takes effect when you start Wisp again."
             assert wanted == []
             _chosen(window, "model.provider", "offline")
-            assert (window.note.text(), wanted) == ("Saved. It counts from the next wish.", ["agent"])
+            assert (window.note.text(), wanted) == ("Saved. It takes effect with your next message.", ["agent"])
             window.close()
             window.deleteLater()
             presence.close()

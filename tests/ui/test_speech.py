@@ -139,7 +139,7 @@ def test_without_the_extra_package_the_person_is_told_what_to_install(
 
     eventloop.run_until(qapp, within(story()))
     (told,) = [item for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
-    assert "pip install “pyside6-addons<6.12”" in told.sentence
+    assert "“Speaking aloud”" in told.sentence
 
 
 class _SpokenVoice:

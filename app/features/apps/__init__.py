@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 class AppsFeature(Feature):
     name = "apps"
-    about = Phrase("Small apps that it writes")
+    about = Phrase("Small apps that Wisp makes")
     words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
         "apps": "the apps that Wisp has made: `list`, `open NAME`, `rename NAME NEW`, `pin NAME`, `delete NAME` …"
@@ -59,7 +59,7 @@ class AppsFeature(Feature):
             library,
             nothing=Phrase("There are no apps yet. Say “make a timer”."),
             change=Phrase("Rename"),
-            delete=Phrase("Delete “{title}” with all that it keeps? “wisp undo” in a terminal brings it back."),
+            delete=Phrase("Delete “{title}” with all that is saved in it? “wisp undo” in a terminal brings it back."),
             extra="surfaces",
             rank=10,
         )

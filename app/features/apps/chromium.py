@@ -306,7 +306,7 @@ class _Pipe:
             async with asyncio.timeout(_ANSWER_S):
                 return await answer
         except (OSError, TimeoutError) as error:
-            raise ToolFailed("The browser of the surfaces does not answer.") from error
+            raise ToolFailed("The browser that shows the apps does not answer.") from error
         finally:
             self._waiting.pop(number, None)
 
@@ -320,7 +320,7 @@ class _Pipe:
             gone.set()
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(ToolFailed("The browser of the surfaces has ended."))
+                answer.set_exception(ToolFailed("The browser that shows the apps has ended."))
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):  # because it has ended

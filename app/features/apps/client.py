@@ -166,9 +166,9 @@ class SurfaceEngine:
                 return _sent(found, request)
             except (OSError, ValueError, http.client.HTTPException) as error:
                 if not may_start:
-                    raise ToolFailed("No surface is open.") from error
+                    raise ToolFailed("No app is open.") from error
                 self._start()
-        raise ToolFailed("The process that shows surfaces does not answer. Try again.", transient=True)
+        raise ToolFailed("The program that shows the apps does not answer. Try again.", transient=True)
 
     def _start(self) -> None:
         """Start the worker and wait until it listens. Another Wisp may have started it meanwhile."""

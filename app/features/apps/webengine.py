@@ -188,7 +188,7 @@ class WebEngine:
         self.ended.set()
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(ToolFailed("The engine of the surfaces has ended."))
+                answer.set_exception(ToolFailed("The window engine that shows the apps has ended."))
 
     async def _ask(self, op: str, url: str, *, limit_s: float = _ANSWER_S, **given: Any) -> Any:
         if not (self._process and self._process.stdin and self.is_running):
@@ -201,7 +201,7 @@ class WebEngine:
             async with asyncio.timeout(limit_s):
                 return await answer
         except (OSError, TimeoutError) as error:
-            raise ToolFailed("The engine of the surfaces does not answer.") from error
+            raise ToolFailed("The window engine that shows the apps does not answer.") from error
         finally:
             self._waiting.pop(number, None)
 
@@ -238,4 +238,6 @@ def check_engines() -> Finding:
         return note(name, f"the small window engine does not load ({why}){instead}", way_to_add("surfaces", again=True))
     if engines:
         return ok(name, f"shown by {program()}")
-    return note(name, "nothing here shows them", "Wisp's page Apps has a line that gets the small window engine.")
+    return note(
+        name, "nothing on this computer can show them", "Open Wisp's page Apps and press “Get the small window engine”."
+    )

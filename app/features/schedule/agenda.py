@@ -220,8 +220,8 @@ class Agenda:
         with self._writing() as db:
             found = _jobs(db, "where id = ? and next is not null", (job_id,))
             if not found or self._is_running(db):
-                why = "Another run is at work." if found else f"There is no schedule {job_id}."
-                raise ToolFailed(f"{why} Nothing was run.")
+                why = "Another planned task is running." if found else f"There is no schedule {job_id}."
+                raise ToolFailed(f"{why} Nothing was started.")
             return self._begun(db, found[0], now, now)
 
     def is_at_work(self) -> bool:

@@ -29,8 +29,8 @@ _START_S = 30.0
 _LOOK_S = 0.1
 _STARTING = asyncio.Lock()
 """Two presences that start at once would both believe to be the only one."""
-_NO_QUESTION = Phrase("The presence does not understand the question. Quit Wisp and start it again.")
-_NO_ANSWER = Phrase("The presence has ended or could not be asked, so nothing was allowed. Start Wisp, and try again.")
+_NO_QUESTION = Phrase("Wisp does not understand the question. Quit Wisp and start it again.")
+_NO_ANSWER = Phrase("Wisp has ended or could not be asked, so nothing was allowed. Start Wisp, and try again.")
 
 
 async def ask_in_presence(wanted: ApprovalWanted) -> ApprovalAnswer | None:

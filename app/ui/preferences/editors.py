@@ -317,6 +317,7 @@ class OfferingField(QLineEdit):
 
     def __init__(self, text: str, look_up: LookUp) -> None:
         super().__init__(text)
+        self.setPlaceholderText(QCoreApplication.translate("Settings", "Click here to choose one"))
         self._look_up = look_up
         self._offered: QCompleter | None = None
 

@@ -87,7 +87,7 @@ def choice_label(name: str) -> str:
 def english_choice(name: str) -> str:
     if name in providers():
         return providers()[name].label
-    found: str = _table()["choices"].get(name, "") if name else "automatic"
+    found: str = _table()["choices"].get(name, "") if name else "Automatic"
     return found or (_own_name(name) if name in languages() else name)
 
 
@@ -99,13 +99,7 @@ def _own_name(language: str) -> str:
 
 def about(setting: Setting[Any]) -> str:
     """Return what a setting does, translated."""
-    return QCoreApplication.translate("Settings", english_about(setting))
-
-
-def english_about(setting: Setting[Any]) -> str:
-    """Return what a setting does, in a person's words from the table; without them, the catalog's description."""
-    found: str = _table()["abouts"].get(setting.key, setting.description)
-    return found
+    return QCoreApplication.translate("Settings", setting.description)
 
 
 _MOST = 2_000_000_000
@@ -193,10 +187,12 @@ class SettingField(QWidget):
             spin.setMinimumWidth(theme.size("field_width"))
             spin.editingFinished.connect(self._tell)
             return Editor(spin, spin.value, spin.setValue)
-        is_key = setting.key in forms["keys"]
-        plain = KeyField if is_key else QLineEdit
-        line = OfferingField(str(current), self._look_up) if self._look_up else plain(str(current))
-        if not is_key:
+        if self._look_up is not None:
+            line: QLineEdit = OfferingField(str(current), self._look_up)
+        elif setting.key in forms["keys"]:
+            line = KeyField(str(current))
+        else:
+            line = QLineEdit(str(current))
             line.setPlaceholderText(str(setting.default))
         line.editingFinished.connect(self._tell)
         return Editor(line, line.text, line.setText, is_wide=True)

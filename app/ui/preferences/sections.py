@@ -110,7 +110,7 @@ class FindingsList(QWidget):
         """Run all checks in the background, and show the results."""
         self._asked = True
         self.again.setEnabled(False)
-        self.note.setText(QCoreApplication.translate("Settings", "Trying what works here…"))
+        self.note.setText(QCoreApplication.translate("Settings", "Checking what works here…"))
         self._questions.ask(self._machine.findings(), self.show_findings)
 
     def ask_once(self) -> None:
@@ -137,7 +137,7 @@ class FindingsList(QWidget):
         bad = sum(finding.verdict == "fail" for finding in findings)
         tr = QCoreApplication.translate
         fine = tr("Settings", "Everything that is needed works.")
-        count = tr("Settings", "{count} to mend before Wisp can work here.").format(count=bad)
+        count = tr("Settings", "To solve before Wisp can work here: {count}.").format(count=bad)
         self.note.setText(count if bad else fine)
         self.again.setEnabled(True)
         self.found.emit(findings)
@@ -330,7 +330,9 @@ class GrantsList(QWidget):
         self._rows = drawing.spaced(QVBoxLayout(), theme.size("gap"))
         box = drawing.spaced(QVBoxLayout(self), theme.size("padding"))
         box.addWidget(
-            words_label(theme, tr("Settings", "Inside these programs Wisp can do what you can, without asking."))
+            words_label(
+                theme, tr("Settings", "Wisp uses these without asking. Inside a program it can do all that you can.")
+            )
         )
         box.addLayout(self._rows)
         box.addWidget(self.note)
@@ -348,7 +350,9 @@ class GrantsList(QWidget):
         grants = self._saved.all()
         for one in grants:
             self._rows.addWidget(self._row(one))
-        none = QCoreApplication.translate("Settings", "None yet. “Always” in a question of Wisp adds one.")
+        none = QCoreApplication.translate(
+            "Settings", "None yet. When you answer a question of Wisp with “Always”, it is listed here."
+        )
         self._say(self._saved.problem or ("" if grants else none))
 
     def _row(self, grant: SavedGrant) -> QWidget:
@@ -411,18 +415,18 @@ class Folders(QWidget):
         box = drawing.spaced(QVBoxLayout(self), theme.size("gap"))
         box.addWidget(words_label(theme, tr("Settings", "Data folder"), strong=True))
         for words, folder in (
-            (tr("Settings", "Conversations, memories, files it made"), paths.data_dir()),
+            (tr("Settings", "Conversations, what Wisp remembers, files that it made"), paths.data_dir()),
             (tr("Settings", "Settings and rules"), paths.config_dir()),
-            (tr("Settings", "Log, crash reports, window places: may be deleted"), paths.state_dir()),
+            (tr("Settings", "Log, crash reports, places of windows; you may delete them"), paths.state_dir()),
         ):
             box.addLayout(self._line(words, folder))
-        moved = tr("Settings", "To move all of it, start Wisp with WISP_DATA_DIR=/another/folder.")
+        moved = tr("Settings", "To keep all of it elsewhere, start Wisp with WISP_DATA_DIR=/another/folder.")
         box.addWidget(words_label(theme, moved, quiet=True))
         box.addSpacing(theme.size("padding"))
         box.addWidget(words_label(theme, tr("Settings", "Privacy"), strong=True))
         for promise in (
             tr("Settings", "What you say and the pictures of the screen go to the model you chose, and nowhere else."),
-            tr("Settings", "The offline provider and models on this computer send nothing to anybody."),
+            tr("Settings", "Without a model, or with a model on this computer, nothing is sent to anybody."),
             tr("Settings", "There is no telemetry. Crash reports stay here until you send one yourself."),
         ):
             box.addWidget(words_label(theme, promise, quiet=True))

@@ -15,7 +15,7 @@ from app.features.apps import webengine
         (("chromium", "webengine"), "no libnss3", CheckVerdict.OK, "chromium"),
         (("webengine", "chromium"), "no libnss3", CheckVerdict.NOTE, "(no libnss3); /usr/bin/chromium shows them"),
         (("webengine",), "no libnss3", CheckVerdict.NOTE, "(no libnss3)"),
-        ((), "", CheckVerdict.NOTE, "nothing here"),
+        ((), "", CheckVerdict.NOTE, "nothing on this computer"),
     ],
 )
 def test_the_doctor_names_what_shows_small_apps_and_an_engine_that_does_not_load(
