@@ -79,11 +79,17 @@ def _section(group: fields.PreferencesPage) -> Iterator[str]:
 
 def _row(setting: Setting[Any]) -> str:
     names = [f"`{setting.key}`", *([f"`{setting.env}`"] if setting.env else [])]
-    about = fields.english_about(setting)
-    if told := ", ".join(f"`{choice}`" for choice in setting.choices if choice):
+    about = setting.description
+    if told := ", ".join(_choice(name) for name in setting.choices if name):
         about += f" One of {told}."
     cells = (f"**{fields.english_label(setting)}**<br>{'<br>'.join(names)}", _default(setting), about)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _choice(name: str) -> str:
+    """Return a value as the file has it, and as the window calls it if that is another word."""
+    label = fields.english_choice(name)
+    return f"`{name}`" if label.casefold() in (name, name.replace("-", " ")) else f"`{name}` ({label})"
 
 
 def _default(setting: Setting[Any]) -> str:

@@ -253,6 +253,28 @@ def test_a_wrong_key_is_told_before_it_is_kept_and_one_that_works_lets_the_model
     assert store.key_of("anthropic") == "sk-good"
 
 
+def test_a_key_for_a_server_of_ones_own_is_tried_there(
+    qtbot: QtBot, qapp: QApplication, machine: SomeMachine, window: SettingsWindow
+) -> None:
+    for setting, value in (
+        (catalog.PROVIDER, "openai"),
+        (catalog.BASE_URL, "https://models.example/v1"),
+        (catalog.MODEL, "gem"),
+    ):
+        store.save(setting, value)
+    field = window.editor("key.openai")
+    assert isinstance(field, QLineEdit)
+
+    async def story() -> int:
+        field.setText("sk-theirs")
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        await until(lambda: any("“Hello from gem.”" in text for text in _texts(window)))
+        return 0
+
+    eventloop.run_until(qapp, within(story()))
+    assert store.key_of("openai") == "sk-theirs"
+
+
 def test_a_key_that_cannot_be_tried_is_kept_and_that_is_said(
     qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
 ) -> None:

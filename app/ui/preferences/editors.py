@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
@@ -336,7 +335,7 @@ class OfferingField(QLineEdit):
 
     def _offer(self, names: Sequence[str]) -> None:
         self._take(names)
-        if self._offered is not None and self.hasFocus():
+        if self._offered is not None and self.window().focusWidget() is self:
             self._offered.setCompletionPrefix("")
             self._offered.complete()
 
@@ -358,17 +357,12 @@ class OfferingField(QLineEdit):
 
 def look_up_voices(found: Callable[[Sequence[str]], None]) -> None:
     """Look up the voices of the system. If nothing can speak here, there are none."""
-    found(_voices())
-
-
-@functools.cache
-def _voices() -> Sequence[str]:
     from app.ui.system.speech import QtEngine
 
     try:
-        return QtEngine().voices()
-    except ValueError:  # because nothing can speak here, which is told when it is to speak
-        return ()
+        found(QtEngine().voices())
+    except ValueError:  # because that is told when it is to speak
+        found(())
 
 
 def paint_focus(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:

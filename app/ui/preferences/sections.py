@@ -207,8 +207,14 @@ def _copyable(theme: Theme, words: str) -> QLabel:
     return made
 
 
+Where = Callable[[], tuple[str, str]]
+"""Returns an address and a model."""
+
+
 class KeyRow(QWidget):
     """A row to enter a key, which is never shown again. A key that its service refuses is not stored.
+
+    `where` says at which address and with which model the key is tried; "" for the usual ones.
 
     Signals: `kept`, a key was stored; `tried`, the end of a test, with what is wrong or "".
     """
@@ -216,10 +222,11 @@ class KeyRow(QWidget):
     kept = Signal(str)
     tried = Signal(str)
 
-    def __init__(self, theme: Theme, provider: str, machine: Machine) -> None:
+    def __init__(self, theme: Theme, provider: str, machine: Machine, where: Where = lambda: ("", "")) -> None:
         super().__init__()
         self._provider = provider
         self._machine = machine
+        self._where = where
         self._questions = Questions()
         tr = QCoreApplication.translate
         self._holder = key_holders()[provider][0]
@@ -271,7 +278,8 @@ class KeyRow(QWidget):
         self._say(asking.format(provider=self._holder))
         self._let_press(may_press=False)
         key = self.typed
-        self._questions.ask(self._machine.tried(self._provider, key), lambda trial: self._answered(key, trial))
+        trying = self._machine.tried(self._provider, key, *self._where())
+        self._questions.ask(trying, lambda trial: self._answered(key, trial))
 
     def _answered(self, key: str, trial: Trial) -> None:
         self._let_press(may_press=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, Signal
@@ -20,8 +21,8 @@ from PySide6.QtWidgets import (
 
 from app.base.values import dataclass
 from app.settings import store
-from app.settings.catalog import MODEL, VOICE, Setting
-from app.settings.providers import NTFY, searchers, with_keys
+from app.settings.catalog import BASE_URL, MODEL, PROVIDER, VOICE, Setting
+from app.settings.providers import NTFY, OWN_IMAGES, image_makers, searchers, with_keys
 from app.settings.store import Settings
 from app.ui.buttons import PushButton
 from app.ui.machine import Machine, MachineFinding, NoMachine
@@ -240,10 +241,15 @@ class SettingsWindow(QWidget):
         return row
 
     def _key(self, provider: str) -> KeyRow:
-        row = KeyRow(self._theme, provider, self._machine)
+        row = KeyRow(self._theme, provider, self._machine, partial(self._where, provider))
         row.kept.connect(self.key_kept)
         self._editors[f"{_KEY}{provider}"] = row.field
         return row
+
+    def _where(self, provider: str) -> tuple[str, str]:
+        """The address and the model that are chosen, if they are this provider's."""
+        chosen = store.load()
+        return (chosen[BASE_URL], chosen[MODEL]) if chosen[PROVIDER] == provider else ("", "")
 
     def _field(self, setting: Setting[Any]) -> SettingField:
         field = SettingField(self._theme, setting, self._settings[setting], self._offered.get(setting.key))
@@ -288,6 +294,7 @@ def _keys(page: PreferencesPage) -> list[str]:
     ids = {
         "keys": [row.id for row in with_keys()],
         "engines": [row.id for row in searchers().values() if row.key],
+        "painters": [*(name for name in image_makers() if name not in {row.id for row in with_keys()}), OWN_IMAGES],
         "devices": [NTFY],
     }
     return [f"{_KEY}{each}" for each in ids.get(page.extra, ())]
