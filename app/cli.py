@@ -44,6 +44,7 @@ COMMANDS = {
     "features": "list Wisp's abilities, and switch them on or off",
     "keys": "on Wayland: let your desktop run Wisp when you press the summon key or the stop key",
     "extension": "on GNOME: install what tells Wisp where windows are",
+    "uninstall": "remove all that Wisp keeps on this computer: conversations, settings, keys and its entries elsewhere",
     "tool": "run tool calls and print their results as JSON",
     "parse": "read a model's answer and print its parts as JSON",
     "tools": "print the description of the tools that a model gets",
@@ -59,7 +60,7 @@ _FIRST = {
 """What somebody needs first."""
 _GROUPS = {
     "What Wisp may do, and did": ("grants", "policy", "running", "history", "audit"),
-    "How Wisp is set up": ("presence", "features", "keys", "extension"),
+    "How Wisp is set up": ("presence", "features", "keys", "extension", "uninstall"),
     "For programs": ("tool", "parse", "tools"),
 }
 _ABILITIES = "What Wisp can do besides"
@@ -91,19 +92,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     paths.settle_presence()
+    options = options_of(words)
+    code: int = options.run(options)
+    sys.stdout.flush()
+    return code
+
+
+def options_of(words: Sequence[str]) -> argparse.Namespace:
+    """Return what the words of one command ask for. Raises SystemExit(2) for wrong usage."""
     known = _commands()
     match words:
         case ["--version", *_]:
-            from app.base.version import version
-
-            print(f"wisp {version()}")
-            return 0
+            return argparse.Namespace(run=_print_version)
         case ["-h" | "--help", *_] | ["help"]:
-            print("\n".join(_overview(known, words_here())))
-            return 0
+            return argparse.Namespace(run=partial(_print_help, _overview, known))
         case ["help", "commands"]:
-            print("\n".join(_all(known, words_here())))
-            return 0
+            return argparse.Namespace(run=partial(_print_help, _all, known))
         case ["help", *named] if named[0] != "words" and not named[0].startswith("-"):
             words = [*named, "--help"]
     if (pair := " ".join(words[:2])) in known or _owner(pair):
@@ -115,13 +119,26 @@ def _run(words: Sequence[str]) -> int:
     was_collecting = gc.isenabled()
     gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start
     try:
-        options = _parser(words[0], known).parse_args(words[1:])
+        return _parser(words[0], known).parse_args(words[1:])
     finally:
         if was_collecting:
             gc.enable()
-    code: int = options.run(options)
-    sys.stdout.flush()
-    return code
+
+
+def _print_version(_options: argparse.Namespace) -> int:
+    from app.base.version import version  # here, because finding it out takes long
+
+    print(f"wisp {version()}")
+    return 0
+
+
+def _print_help(
+    lines: Callable[[Mapping[str, _Command], Translations], Iterator[str]],
+    known: Mapping[str, _Command],
+    _options: argparse.Namespace,
+) -> int:
+    print("\n".join(lines(known, words_here())))
+    return 0
 
 
 def _overview(known: Mapping[str, _Command], words: Translations) -> Iterator[str]:

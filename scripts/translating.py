@@ -48,7 +48,10 @@ _IN_TABLES = {
     "prompts/rewriting.toml": ("*.name",),
     "suggestions.toml": ("suggestions.*", "fitting.*.plain.*", "fitting.*.more.*"),
     "surfaces/engine.toml": ("frame.*", "answers.question"),
-    "welcome.toml": ("sentence", "again", "who*", "wish.*.label", "wish.*.text", "wish.*.undo*"),
+    "welcome.toml": (
+        *("sentence", "again", "more", "found", "answering", "who*"),
+        *("wish.*.label", "wish.*.text", "wish.*.undo*", "offer.*.text"),
+    ),
 }
 """Where the texts that people read stand in the tables of `resources`."""
 _BRACES = re.compile(r"\{(\w*)[^}]*\}")
@@ -92,7 +95,7 @@ class Texts:
             # A language is called by its own name everywhere.
             shown = () if setting is catalog.LANGUAGE else setting.choices
             choices = (fields.english_choice(one) for one in shown)
-            for text in (fields.english_label(setting), fields.english_about(setting), *choices):
+            for text in (fields.english_label(setting), setting.description, *choices):
                 self._add((text, ""), "app/settings/catalog.py")
         for page in fields.pages():
             self._add((page.title, ""), "resources/preferences.toml")

@@ -61,8 +61,8 @@ _OF_STATES = {
     ("expanded", False): "folded",
 }
 _OF_FIELDS = {
-    Holding.TYPED: "the text stands in the field",
-    Holding.EXACT: "the text stands in the field",
+    Holding.TYPED: "the text is in the field",
+    Holding.EXACT: "the text is in the field",
     Holding.ENDS: "the field ends in {held!r}",
     Holding.OTHER: "the field holds {held!r}",
     Holding.EMPTY: "the field is empty",
@@ -266,7 +266,7 @@ def _fields(facts: Sequence[Fact]) -> Iterator[Phrase]:
                     yield Phrase("the program took it back")
                 yield Phrase(_OF_FIELDS[fact.how], _held(fact))
             case KeyboardIn():
-                yield Phrase("the keyboard is in it")
+                yield Phrase("you can type into it now")
 
 
 def _held(fact: FieldHolds) -> Mapping[str, str]:

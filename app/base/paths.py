@@ -99,6 +99,11 @@ def own_dirs() -> tuple[Path, ...]:
     return tuple(_private(_root(kind)) for kind in _KEPT)
 
 
+def roots() -> tuple[Path, ...]:
+    """Return the folders that hold all that Wisp keeps, of all presences, as far as they are there."""
+    return tuple(root for kind in _DEFAULTS if (root := _root(kind)).is_dir())
+
+
 def data_dir() -> Path:
     """Return the folder of conversations, memories and made files: worth a backup. Only the owner can read it."""
     return _place("data")

@@ -32,6 +32,7 @@ from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
 from app.features import loading
 from app.options import on_a_display, words_here
+from app.services.extras import way_to_add
 from app.services.files import parsing
 from app.services.themes import font_families
 from app.services.watchdog import WatchdogWord
@@ -134,7 +135,7 @@ def ocr() -> Finding:
 
     name = "Text in pictures"
     if importlib.util.find_spec("rapidocr") is None:
-        return note(name, "Wisp cannot read it: the small set-up leaves that out.", "./scripts/setup whole")
+        return note(name, "Wisp cannot read it, because what reads it is not installed.", way_to_add("ocr"))
     try:
         lines = asyncio.run(_read_off_a_picture())
     except WispError as error:

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    return _remove() if options.remove else _install(options)
+    return remove() if options.remove else _install(options)
 
 
 def _install(options: argparse.Namespace) -> int:
@@ -69,7 +69,12 @@ def _install(options: argparse.Namespace) -> int:
     return 0
 
 
-def _remove() -> int:
+def is_installed() -> bool:
+    return _folder().exists()
+
+
+def remove() -> int:
+    """Remove the extension, and give GNOME its keys back. Raises NeedsPerson."""
     folder = _folder()
     for one in _taken_before(folder):
         change(one.schema, one.name, with_=one.key)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from app import options as shared
 from app.base import paths
-from app.base.errors import NeedsPerson, WispError
+from app.base.errors import KeyRefused, NeedsPerson, WispError
 from app.base.phrases import Phrase
 from app.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings import catalog, store
-from app.settings.catalog import PROVIDER
+from app.settings.catalog import LANGUAGE, PROVIDER
 from app.settings.store import Settings
 from app.ui.machine import (
     Ask,
@@ -31,6 +31,7 @@ from app.ui.machine import (
     MachineFinding,
     ModelServer,
     PresenceEntry,
+    Trial,
     hear_no_key,
 )
 
@@ -87,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
 def _list() -> int:
     for own, name in store.names().items():
         start = f"wisp presence start {own}" if own else "wisp"
-        shown = "runs" if _is_running(paths.runtime_dir(own)) else ""
+        shown = "runs" if is_running(paths.runtime_dir(own)) else ""
         settings = store.load(of=own)
         look = f"{settings[catalog.THEME]} {settings[catalog.SCHEME]}"
         print(f"{name:<{_NAME_CHARS}} {look:<24} {shown:<4} {start}")
@@ -201,7 +202,7 @@ def _delete(options: argparse.Namespace) -> int:
     if options.name.casefold() not in (own, name.casefold()):  # what only resembles a name deletes nothing
         raise NeedsPerson(f"There is no Wisp {options.name!r}. Did you mean: wisp presence delete {own}")
     runtime = paths.runtime_dir(own)
-    if _is_running(runtime):
+    if is_running(runtime):
         raise NeedsPerson(f"{options.name} is open. Quit it in the menu of its orb, then delete it.")
     if not shared.is_agreed(
         "Delete {name} with its conversations, memory and files for good?", options, name=options.name
@@ -224,7 +225,7 @@ def _hold() -> int:
     return held
 
 
-def _is_running(folder: Path) -> bool:
+def is_running(folder: Path) -> bool:
     """Return whether a process holds this runtime folder. Always False on Windows, which deletes no file in use."""
     held = os.open(folder / _RUNNING, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -251,9 +252,9 @@ def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
     return _show(settings, lambda: shared.settings_of(options), welcome=welcome or is_new)
 
 
-_EXTENSION = (
-    "GNOME does not tell Wisp where windows are, or that you press its keys. Wisp's extension does. Run “wisp "
-    "extension” once in a terminal, then log out and in."
+_EXTENSION = Phrase(
+    "On GNOME I can click, move windows and hear my keys only with a small extension. Run “wisp extension” once in a "
+    "terminal, then log out and in."
 )
 
 
@@ -271,15 +272,9 @@ def _lacks_extension() -> bool:
         return False
 
 
-async def _tell_what_goes_on(
-    settings: Settings, connected: list[Assistant], presence: Presence, *, welcome: bool
-) -> None:
-    import asyncio
-
+async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], presence: Presence) -> None:
     from app.services.files.workspace import why_moved
 
-    if welcome and await asyncio.to_thread(_lacks_extension):
-        presence.tell("info", _EXTENSION)
     if moved := why_moved(settings):
         presence.tell("info", moved)
     for sentence in await connected[0].from_before() if connected else ():
@@ -429,7 +424,7 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
     def go_on(presence: Presence) -> None:
         import asyncio
 
-        running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence, welcome=welcome)))
+        running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence)))
         running.extend(
             asyncio.ensure_future(work)
             for _, work in loading.each(lambda feature: feature.accompany(presence.tell, ask))
@@ -459,6 +454,13 @@ def _hear_key(keys: str, pressed: Callable[[], None], lost: Callable[[str], None
     return HeardKey(os.environ, "summon", chord(keys), pressed, lost).close
 
 
+def _language() -> str:
+    """Return the two letters of the language that the presence speaks."""
+    from app.base import resources
+
+    return store.load()[LANGUAGE] or resources.system_language()
+
+
 class ThisMachine:
     """Runs the doctor's checks, finds local model servers, and tries keys."""
 
@@ -485,17 +487,33 @@ class ThisMachine:
 
         return [ModelServer(found.name, found.base_url, found.models) for found in await local_endpoints()]
 
-    async def tried(self, provider: str, key: str, base_url: str = "") -> str:
-        from app.providers import profiles
-        from app.settings import store
+    async def advice(self) -> str:
+        import asyncio
 
-        settings = store.load().with_values(model__base_url=base_url)
+        from app.base.translation import words_in
+
+        if not await asyncio.to_thread(_lacks_extension):
+            return ""
+        return _EXTENSION.said(words_in(_language()))
+
+    async def models(self) -> Sequence[str]:
+        from app.providers import profiles
+
         try:
-            made = profiles.make(provider, settings, lambda name: key or store.key_of(name))
+            provider = profiles.choose(store.load()).provider
             try:
-                await made.models()
+                return await provider.models()
             finally:
-                await made.close()
+                await provider.close()
+        except WispError:  # because the list only helps to choose; a task says what is wrong
+            return ()
+
+    async def tried(self, provider: str, key: str = "", base_url: str = "", model: str = "") -> Trial:
+        from app.providers import profiles
+        from app.providers.trial import first_words
+
+        tried = store.load().with_values(model__provider=provider, model__base_url=base_url, model__id=model)
+        try:
+            return Trial(await first_words(profiles.choose(tried, lambda name: key or store.key_of(name)), _language()))
         except WispError as error:
-            return error.for_people(shared.words_here())
-        return ""
+            return Trial(problem=error.for_people(shared.words_here()), is_refused=isinstance(error, KeyRefused))

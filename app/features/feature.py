@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from app.base.clock import Clock
     from app.base.findings import Finding
     from app.base.phrases import Phrase
+    from app.base.remains import Remains
     from app.desktop.desktop import Desktop
     from app.providers.api import Provider
     from app.services.files.changes import Changes
@@ -222,6 +223,10 @@ class Feature:
 
     def named(self) -> Sequence[tuple[str, str]]:
         """Return the ids and names of things of its own that a sentence such as “open NAME” may mean. Blocks."""
+        return ()
+
+    def remains(self) -> Sequence[Remains]:
+        """Return what it has put on this computer outside of Wisp's own folders. Blocks."""
         return ()
 
     async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:

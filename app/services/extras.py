@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.base import own_files, paths, resources
-from app.base.errors import ToolFailed
+from app.base.errors import NeedsPerson, ToolFailed
 from app.base.phrases import Phrase
 from app.base.values import dataclass
 
@@ -101,6 +101,26 @@ def named(name: str) -> Extra:
 def lock_of(extra: Extra) -> str:
     """Return the packages that belong to an extra, in their exact versions and with their hashes, as pip reads them."""
     return resources.text(f"extras/{extra.lock}.lock")
+
+
+def way_to_add(name: str, *, again: bool = False) -> str:
+    """Return what a person does to add an extra of pyproject.toml to this Wisp, or to install it again: a command, or
+    a sentence."""
+    if getattr(sys, "frozen", False):
+        return _table().says["frozen"]
+    pip = f"pip install{' --force-reinstall' * again}"
+    if (Path(__file__).parents[2] / "pyproject.toml").is_file():  # a checkout
+        by_setup = {"ocr": "./scripts/setup whole", "surfaces": "./scripts/setup surfaces"}
+        return by_setup.get(name, f'{pip} ".[{name}]"')
+    if (Path(sys.prefix) / "pipx_metadata.json").is_file():  # https://pipx.pypa.io/stable/how-pipx-works/
+        return f'pipx inject {"--force " * again}wisp-desktop "wisp-desktop[{name}]"'
+    return f'{pip} "wisp-desktop[{name}]"'
+
+
+def require(module: str, name: str) -> None:
+    """Raise NeedsPerson, with the way to add the extra of this name, if its module is missing."""
+    if not is_there(module):
+        raise NeedsPerson(Phrase("This needs one more part of Wisp: {way}", {"way": way_to_add(name)}))
 
 
 def obstacle(extra: Extra, lock: str) -> Phrase | None:

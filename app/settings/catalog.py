@@ -35,47 +35,65 @@ AnySetting = Setting[bool] | Setting[int] | Setting[float] | Setting[str]
 PROVIDER = Setting(
     "model.provider",
     "",
-    "Who answers. Without a choice it is Claude where a key is saved, otherwise the offline provider.",
+    "Automatic: Claude answers if you saved a key for it, otherwise Wisp answers without a model.",
     env="WISP_PROVIDER",
     choices=("", *providers()),
 )
-SCRIPT = Setting("model.script", "", "The file of replies that the scripted provider plays.", env="WISP_SCRIPT")
-MODEL = Setting(
-    "model.id", "", "The model's name, as its provider writes it; empty takes the usual one.", env="WISP_MODEL"
+SCRIPT = Setting(
+    "model.script",
+    "",
+    "Only for “Scripted”: the file with the answers that Wisp plays instead of asking a model.",
+    env="WISP_SCRIPT",
 )
+MODEL = Setting("model.id", "", "The model's name, as its service writes it. Empty: the usual one.", env="WISP_MODEL")
 BASE_URL = Setting(
     "model.base_url",
     "",
-    "The address of a server of your own, such as http://127.0.0.1:11434/v1; empty takes the provider's.",
+    "Only for a server of your own: its address, such as http://127.0.0.1:11434/v1. Empty: the usual one.",
     env="WISP_BASE_URL",
 )
 DIALECT = Setting(
     "model.dialect",
     "",
-    "How the model writes calls; empty takes what suits the model.",
+    "The form in which the model writes its steps. Automatic: the one that suits the model. Try another only if a "
+    "model keeps getting its steps wrong.",
     env="WISP_DIALECT",
     choices=("", "xml", "batch", "native"),
 )
-MAX_TOKENS = Setting("model.max_tokens", 8192, "Longest answer of one pass, in tokens.", minimum=256, maximum=128_000)
+MAX_TOKENS = Setting(
+    "model.max_tokens",
+    8192,
+    "How much the model writes at a time. If that is not enough, Wisp asks it to go on. A token is about four "
+    "characters of text.",
+    minimum=256,
+    maximum=128_000,
+)
 CONTEXT_TOKENS = Setting(
     "model.context_tokens",
     0,
-    "How much the model can read and write together, in tokens. 0 takes what is known of it; give it for a server of "
-    "your own that was started with less.",
+    "How much the model can read and write together. 0: Wisp takes what it knows of the model. Set it if your own "
+    "server holds less. A token is about four characters of text.",
     minimum=0,
     maximum=10_000_000,
 )
 FALLBACK_FORMATS = Setting(
-    "model.fallback_formats", True, "Read calls written in another agent's format when a reply holds no call of ours."
+    "model.fallback_formats",
+    True,
+    "Some models write their steps in the form of another assistant. Wisp then carries those out.",
 )
 
 MAX_PASSES = Setting(
-    "chat.max_passes", 60, "Most model passes of one turn.", env="WISP_CHAT_MAX_PASSES", minimum=1, maximum=1000
+    "chat.max_passes",
+    60,
+    "How often Wisp may ask the model in one task. Then Wisp stops.",
+    env="WISP_CHAT_MAX_PASSES",
+    minimum=1,
+    maximum=1000,
 )
 STREAM_ATTEMPTS = Setting(
     "chat.stream_attempts",
     4,
-    "How often one pass is tried when the service fails, counting the first.",
+    "How often Wisp asks in all when the model's service does not answer. 1: only once.",
     env="WISP_CHAT_STREAM_ATTEMPTS",
     minimum=1,
     maximum=20,
@@ -83,7 +101,8 @@ STREAM_ATTEMPTS = Setting(
 TOOL_ATTEMPTS = Setting(
     "chat.tool_attempts",
     3,
-    "How often a call is tried when it fails for a passing reason, counting the first.",
+    "How often Wisp tries a step in all if it fails for a reason that passes, such as a busy network. 1: only once. "
+    "Clicks and keys are never repeated.",
     env="WISP_TOOL_MAX_ATTEMPTS",
     minimum=1,
     maximum=10,
@@ -91,152 +110,195 @@ TOOL_ATTEMPTS = Setting(
 STREAM_IDLE_MS = Setting(
     "chat.stream_idle_timeout_ms",
     30_000,
-    "Silence after which a stream counts as stalled and is tried again, in milliseconds.",
+    "If the model sends nothing for this long, Wisp asks again.",
     env="WISP_STREAM_IDLE_TIMEOUT_MS",
     minimum=100,
     maximum=600_000,
 )
 FOCUS_CHAIN = Setting(
-    "chat.focus_chain", True, "The model keeps a checklist of longer tasks, which you see and may edit."
+    "chat.focus_chain", True, "For a longer task the model keeps a list of the steps. You see it and can change it."
 )
-MAX_SECONDS = Setting("chat.max_seconds", 1800.0, "Longest turn, in seconds.", minimum=1)
-MAX_TURN_TOKENS = Setting("chat.max_tokens", 2_000_000, "Most tokens of one turn, in and out.", minimum=1000)
-MAX_COST_USD = Setting("chat.max_cost_usd", 5.0, "Most money for one turn, in US dollars.", minimum=0)
+MAX_SECONDS = Setting(
+    "chat.max_seconds",
+    1800.0,
+    "How long a task may take. Then Wisp stops. Time in which it waits for you does not count.",
+    minimum=1,
+)
+MAX_TURN_TOKENS = Setting(
+    "chat.max_tokens",
+    2_000_000,
+    "How much the model may read and write in one task. Then Wisp stops. A token is about four characters of text.",
+    minimum=1000,
+)
+MAX_COST_USD = Setting(
+    "chat.max_cost_usd",
+    5.0,
+    "How much a task may cost. Then Wisp stops. It counts only models whose price it knows.",
+    minimum=0,
+)
 
-NAME = Setting("presence.name", "Wisp", "What the assistant is called.")
+NAME = Setting("presence.name", "Wisp", "What the assistant calls itself.")
 PERSONALITY = Setting(
-    "presence.personality", "warm, exact, slightly understated; brief; first person", "How it speaks."
+    "presence.personality",
+    "warm, exact, slightly understated; brief; first person",
+    "How Wisp talks to you, in a few words.",
 )
-AVATAR = Setting("presence.avatar", "", "Any word: the colours of its resting orb are made from it.")
+AVATAR = Setting(
+    "presence.avatar", "", "Type any word: Wisp makes the colours of the resting orb from it. Empty: the theme's."
+)
 THEME = Setting(
     "presence.theme",
     PLAIN,
-    "How it looks. Colours and fonts of your own go before those of the theme.",
+    "How Wisp looks. Colours and fonts that you set yourself replace those of the theme.",
     choices=(PLAIN, *THEMES),
 )
 SCHEME = Setting(
     "presence.scheme",
     SYSTEM,
-    "Light, dark, or as the system. A colour of your own for paper decides it instead.",
+    "Whether Wisp's windows are light or dark. If you set a colour of your own for paper, Wisp follows that instead.",
     choices=(SYSTEM, *SCHEMES),
 )
 PALETTE = Setting(
     "presence.palette",
     "",
-    "Colours of your own for paper, ink, accent, muted, raised and hairline, as in accent: #B3541E.",
+    "Your own colours, such as accent: #B3541E; ink: #2B2118. You can set paper (the background), ink (the text), "
+    "accent, muted, raised and hairline.",
 )
 FONTS = Setting(
-    "presence.fonts", "", "Fonts of your own: display, system and mono, as in display: Lora; mono: Fira Code."
+    "presence.fonts",
+    "",
+    "Your own fonts, such as display: Lora; mono: Fira Code. display is for headings, system for text, mono for code.",
 )
 BACKDROP = Setting(
     "presence.backdrop",
     "",
-    "Background of the apps that Wisp makes: a CSS gradient or colour, or the file of a picture.",
+    "What is behind the apps that Wisp makes: the path of a picture, or a colour or gradient as CSS writes it.",
 )
 ATMOSPHERE = Setting(
-    "presence.atmosphere", "", "The mood in which Wisp makes apps and pictures, in a few words of your own."
+    "presence.atmosphere",
+    "",
+    "How the apps and pictures that Wisp makes should feel, in a few words, such as “quiet autumn morning”.",
 )
-REDUCED_MOTION = Setting("presence.reduced_motion", False, "Fades only, no movement.", env="WISP_REDUCED_MOTION")
-POINTER_RING = Setting("presence.pointer_ring", True, "Show a ring, the name of what it clicks, and the way there.")
-SUMMON_KEY = Setting(
-    "presence.summon_key", "ctrl+alt+space", "The key that opens Wisp from any program; empty for none."
+REDUCED_MOTION = Setting(
+    "presence.reduced_motion", False, "Things fade in and out instead of moving.", env="WISP_REDUCED_MOTION"
 )
+POINTER_RING = Setting(
+    "presence.pointer_ring", True, "A ring shows where Wisp clicks, the way there, and the name of what it clicks."
+)
+SUMMON_KEY = Setting("presence.summon_key", "ctrl+alt+space", "Press it in any program, and Wisp opens. Empty: no key.")
 NOTIFICATIONS = Setting(
-    "presence.notifications", True, "Notify on the desktop when it is done or needs you while you look elsewhere."
+    "presence.notifications",
+    True,
+    "A message on the desktop when Wisp is done or needs you and you are looking elsewhere.",
 )
 NTFY_TOPIC = Setting(
     "presence.ntfy",
     "",
-    "The address of a topic of ntfy, such as https://ntfy.example/wisp, to which notifications are sent as well, after "
-    "a question; reminders, and the title and outcome of a scheduled task, without one. It may be in your network. "
-    "Empty: they stay on this machine.",
+    "Sends notifications to your phone as well. Type the address of your ntfy topic, such as "
+    "https://ntfy.example/wisp; it may be in your own network. Wisp asks you before it sends one; reminders and the "
+    "results of planned tasks go without a question. Empty: nothing is sent.",
     env="WISP_NTFY",
 )
-SPEAK = Setting("presence.speak", False, "Speak aloud what it says; needs pyside6-addons to be installed.")
+SPEAK = Setting(
+    "presence.speak", False, "Wisp reads its answers aloud. For that, get “Speaking aloud” on the page Extras."
+)
 VOICE = Setting(
     "presence.voice",
     "",
-    "The voice that speaks, by its name; wisp presence voices lists them. Empty takes the system's.",
+    "The voice that reads aloud: its name, or a part of it. “wisp presence voices” in a terminal lists all. Empty: "
+    "the system's.",
 )
-SOUNDS = Setting("presence.sounds", False, "Play a soft sound when it is done, and another when it needs you.")
-AUTOSTART = Setting("presence.autostart", False, "Open Wisp when you log in.")
+SOUNDS = Setting("presence.sounds", False, "A soft sound when Wisp is done, and another when it needs you.")
+AUTOSTART = Setting("presence.autostart", False, "Wisp opens when you log in.")
 LANGUAGE = Setting(
-    "presence.language", "", "The language of the presence; empty takes the system's.", choices=("", *languages())
+    "presence.language",
+    "",
+    "The language of Wisp's windows and questions. Automatic: the system's.",
+    choices=("", *languages()),
 )
 
 MODE = Setting(
     "trust.mode",
     "ask",
-    "What runs without asking: ask, auto, plan (look only) or yolo (everything that is not forbidden).",
+    "Asks first: about each program and website that you did not name. Asks if in doubt: only about risky ones, "
+    "such as terminals, browsers and mail. Only looks: changes nothing. Never asks: only for a while. What is "
+    "forbidden stays forbidden.",
     env="WISP_MODE",
     choices=("ask", "auto", "plan", "yolo"),
 )
 YOLO_MINUTES = Setting(
     "trust.yolo_minutes",
     30.0,
-    "How long yolo mode lasts before the mode of before counts again.",
+    "How long “Never asks” lasts. After that, Wisp asks as it did before.",
     minimum=1,
     maximum=480,
 )
 COMMAND_SANDBOX = Setting(
     "trust.commands",
     "sandbox",
-    "Where commands run: in the sandbox, or outside with everything you may do, asked for each time.",
+    "In the sandbox, a command has no internet and can change only Wisp's working folder. Outside, it can do all "
+    "that you can, so Wisp asks you each time.",
     env="WISP_COMMANDS",
     choices=("sandbox", "outside"),
 )
 PRIVATE_WINDOWS = Setting(
     "eyes.private_windows",
     "",
-    "Windows it never sees, besides those of password managers and of files with keys or passwords: programs or parts "
-    "of titles, separated by commas; with a minus before a password manager or a file's name that may be seen.",
+    "Windows that Wisp must not see: programs or parts of titles, with commas between them, such as Thunderbird, My "
+    "Bank. Password managers and files with keys or passwords are private anyway. A minus before a name lets Wisp "
+    "see it: -KeePassXC.",
     env="WISP_PRIVATE_WINDOWS",
 )
 ASSISTIVE_PRESSES = Setting(
     "trust.assistive_presses",
     False,
-    "Let on-screen keyboards and remote desktops press while a task runs, too, and answer questions; other programs "
-    "then could as well.",
+    "Turn this on if you use an on-screen keyboard or a remote desktop: its presses then count while a task runs, "
+    "and as answers to questions. Other programs could then answer for you as well.",
 )
-STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
+STOP_KEY = Setting(
+    "hands.stop_key", "ctrl+alt+escape", "Press it in any program, at any moment, and Wisp stops at once."
+)
 BACKEND = Setting(
     "hands.backend",
     "native",
-    "How it sees and drives an X11 screen: by itself, or with pyautogui, pynput and mss, as on Windows and macOS.",
+    "How Wisp sees an X11 screen and moves the mouse there. Native: by itself. Portable: with pyautogui, pynput and "
+    "mss, as on Windows and macOS.",
     choices=("native", "portable"),
 )
-KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine, to search and to go on with.")
+KEEP_HISTORY = Setting(
+    "history.keep", True, "Wisp keeps them on this computer. You can search them and go on with them."
+)
 HISTORY_DAYS = Setting(
-    "history.days", 90, "Days after which a conversation is deleted; 0 keeps all.", minimum=0, maximum=36_500
+    "history.days", 90, "Wisp deletes a conversation that is older. 0: it deletes none.", minimum=0, maximum=36_500
 )
 IMAGES_MAKER = Setting(
-    "images.maker", "", "Who draws pictures. Empty: the first one with a key.", choices=("", *image_makers())
+    "images.maker", "", "Automatic: the first service for which you saved a key.", choices=("", *image_makers())
 )
-IMAGES_MODEL = Setting("images.model", "", "The model that draws, as its maker writes it; empty takes the usual one.")
+IMAGES_MODEL = Setting("images.model", "", "The model's name, as its service writes it. Empty: the usual one.")
 IMAGES_URL = Setting(
     "images.base_url",
     "",
-    (
-        "The address of your own server that draws pictures as OpenAI's does (/images/generations). "
-        "WISP_IMAGES_KEY may hold its key."
-    ),
+    "Only for a server of your own that draws: its address. It must work like OpenAI's (/images/generations). The "
+    "variable WISP_IMAGES_KEY may hold its key.",
 )
 WORKSPACE = Setting(
     "files.workspace",
     "",
-    "The folder it works in; empty takes the folder it was started from, or ~/Wisp where that is a home folder.",
+    "Wisp may write files in this folder without asking. Empty: the folder from which you start Wisp, or ~/Wisp if "
+    "that is your home folder.",
 )
 
 FEATURES_OFF = Setting(
     "features.off",
     "",
-    "Abilities that are left out: their tools, commands and pages are not there. wisp features lists their names.",
+    "What Wisp should do without, such as browser, schedule. “wisp features” in a terminal lists the names; the "
+    "page Extras switches them, too.",
     env="WISP_FEATURES_OFF",
 )
 FEATURES_AGREED = Setting(
     "features.agreed",
     "",
-    "Packages of other people that may add abilities, because you said yes to them: wisp features allow NAME.",
+    "Packages of other people that you allowed. “wisp features allow NAME” in a terminal adds one.",
 )
 
 _CORE: tuple[AnySetting, ...] = (

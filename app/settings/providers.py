@@ -24,6 +24,7 @@ class ProviderRow:
     maker: str = ""
     key: str = ""
     host: str = ""
+    keys_from: str = ""
     model: str = ""
     is_first_choice: bool = False
 

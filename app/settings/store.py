@@ -215,6 +215,11 @@ def keep(provider: str, key: str) -> str:
     return "keyring"
 
 
+def kept_keys() -> tuple[str, ...]:
+    """Return whose keys are stored, in the keyring or the file."""
+    return tuple(name for name in key_holders() if _from_keyring(name) or _from_file(name))
+
+
 def forget(provider: str) -> None:
     """Delete a key from the keyring and the file."""
     import keyring

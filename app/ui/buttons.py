@@ -421,7 +421,7 @@ def state_words(orb: Orb) -> str:
         Orb.BUSY: tr("State", "Working…"),
         Orb.LISTENING: tr("State", "Listening…"),
         Orb.NEEDS_YOU: tr("State", "Waiting for you"),
-        Orb.DRIVING: tr("State", "Paused: you are driving"),
+        Orb.DRIVING: tr("State", "Paused while you work"),
         Orb.ERROR: tr("State", "Something went wrong"),
     }
     return words.get(orb, "")

@@ -24,7 +24,7 @@ from app.ui import eventloop, garbage, translation
 from app.ui.approvals.devices import WITNESS, InputFilter
 from app.ui.bridge import Agent
 from app.ui.buttons import BarChoice
-from app.ui.machine import Outside
+from app.ui.machine import ModelServer, Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
 from app.ui.presenter import offers
@@ -65,6 +65,9 @@ class Dialogs(QObject):
         self._settings: SettingsWindow | None = None
         self._welcome: WelcomeWindow | None = None
         self._first_words = ""
+        self._servers: list[ModelServer] = []
+        self._advice = ""
+        self._provider = "offline"
         # Tools, other programs of Wisp and the person's editor change the settings' file as well.
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -99,6 +102,7 @@ class Dialogs(QObject):
         self._watch()
         settings = self._reload()
         self._system.follow(settings)
+        self._presence.in_background(self._show_choices(settings))
         if self._settings is not None:
             self._settings.show_settings(settings)
 
@@ -115,6 +119,7 @@ class Dialogs(QObject):
             made.changed.connect(self._changed)
             made.key_kept.connect(lambda _: self.agent_wanted.emit())
             made.welcome_wanted.connect(self.welcome)
+            made.answerer_wanted.connect(self.ask_who)
             self._settings = made
         self._presence.stage.show_beside(self._settings)
 
@@ -145,7 +150,7 @@ class Dialogs(QObject):
             return
         WITNESS.prepare()
         self._presence.inbox.change(offers.withdrawn)
-        words = "Saved. Keys and presses of remote desktops, on-screen keyboards and other programs count from now on."
+        words = "Saved. From now on, keys and presses of remote desktops, on-screen keyboards and other programs count."
         self._presence.tell("info", QCoreApplication.translate("Presence", words))
 
     def welcome(self) -> None:
@@ -154,11 +159,17 @@ class Dialogs(QObject):
         found, wish = autostart.welcome()
         self._propose(found.sentence, wish.text, wish.label)
         self._presence.unfold()
+        self._presence.in_background(self._look_around())
         self._presence.inbox.events_shown.connect(self._watch_first)
         try:
             autostart.note_done()
         except OSError as error:
             _log.warning("The welcome will come again: %s", error)
+
+    async def _look_around(self) -> None:
+        """Find out what is to be told after the first task."""
+        self._advice = await self._machine.advice()
+        self._servers = [server for server in await self._machine.servers() if server.models]
 
     def _propose(self, sentence: str, wish: str, label: str, remedy: Remedy = Remedy.AGAIN) -> None:
         tr = QCoreApplication.translate
@@ -185,7 +196,23 @@ class Dialogs(QObject):
         is_suggested = self._first_words == QCoreApplication.translate("Welcome", wish.text)
         undo, label = (wish.undo, wish.undo_label) if is_suggested else ("", "")
         self._propose(found.again, undo, label)
-        self._propose(found.who, "", found.who_label, Remedy.PROVIDER)
+        if self._advice:
+            self._presence.tell("info", self._advice)
+        tr = QCoreApplication.translate
+        offered = tuple(tr("Welcome", text) for text in autostart.proposals(self._first_words))
+        self._propose(found.more, "", "")
+        self._presence.inbox.change(lambda view: offers.offer_answers(view, offered))
+        self._propose(self._who_could_answer(found), "", found.who_label, Remedy.PROVIDER)
+
+    def _who_could_answer(self, welcome: autostart.Welcome) -> str:
+        """Return the sentence about who answers now, or who could."""
+        tr = QCoreApplication.translate
+        if self._provider != "offline":
+            return tr("Welcome", welcome.answering).format(program=providers()[self._provider].label)
+        if not self._servers:
+            return welcome.who
+        server = self._servers[0]
+        return tr("Welcome", welcome.found).format(model=server.models[0], program=server.name)
 
     def ask_who(self) -> None:
         """Open the window to choose a provider, or bring it to the front."""
@@ -220,17 +247,19 @@ class Dialogs(QObject):
         """Show two settings in the bar: the provider, and which calls run without an approval."""
         tr = QCoreApplication.translate
         key = "" if settings[catalog.PROVIDER] else await asyncio.to_thread(store.key_of, "anthropic")
-        provider = settings[catalog.PROVIDER] or ("anthropic" if key else "offline")
+        self._provider = provider = settings[catalog.PROVIDER] or ("anthropic" if key else "offline")
         rows = [row for row in providers().values() if row.id == provider or row.id != "scripted"]
+        labels = {row.id: tr("Settings", row.label) for row in rows}
+        if settings[catalog.MODEL] and provider != "offline":
+            labels[provider] = settings[catalog.MODEL]
         modes = {
             "ask": tr("Bubble", "Asks first"),
             "auto": tr("Bubble", "Asks if in doubt"),
             "plan": tr("Bubble", "Only looks"),
             "yolo": tr("Bubble", "Never asks for {count} min").format(count=round(settings[catalog.YOLO_MINUTES])),
         }
-        names = tuple((row.id, row.label) for row in rows)
-        who = BarChoice(catalog.PROVIDER.key, tr("Bubble", "Who answers"), provider, names)
-        about = tr("Bubble", "What runs without asking")
+        who = BarChoice(catalog.PROVIDER.key, tr("Bubble", "Who answers"), provider, tuple(labels.items()))
+        about = tr("Bubble", "When Wisp asks you")
         mode = BarChoice(catalog.MODE.key, about, settings[catalog.MODE], tuple(modes.items()))
         self._presence.stage.show_choices((who, mode))
 
@@ -245,7 +274,7 @@ class Dialogs(QObject):
         self._presence.in_background(self._show_choices(settings))
         tr = QCoreApplication.translate
         if key in _AT_THE_NEXT_START:
-            self._say(tr("Settings", "Saved. It counts from the next start."))
+            self._say(tr("Settings", "Saved. It takes effect when you start Wisp again."))
             return
         if key == catalog.AUTOSTART.key:
             self._say(autostart.switched(on=settings[catalog.AUTOSTART]) or tr("Settings", "Saved."))
@@ -253,7 +282,7 @@ class Dialogs(QObject):
             self._system.apply(settings)
             self._presence.in_background(self._say_what_is_unshown(key))
         if key in _NEED_AN_AGENT or not key.startswith(f"{_OURS}."):
-            self._say(tr("Settings", "Saved. It counts from the next wish."))
+            self._say(tr("Settings", "Saved. It takes effect with your next message."))
             self.agent_wanted.emit()
 
     async def _say_what_is_unshown(self, key: str) -> None:
@@ -332,9 +361,10 @@ class _Life:
         self._ignored_at = now
         sentence = QCoreApplication.translate(
             "Presence",
-            "Wisp ignored keys or presses of a program, such as a remote desktop or an on-screen keyboard. While a "
-            "task runs, and for answers and settings, only devices of this computer count. To change that, press the "
-            "button with one of them, or write assistive_presses = true below [trust] in {file}.",
+            "Wisp ignored a key or a press that came from a program, such as a remote desktop or an on-screen "
+            "keyboard. While a task runs, and for answers and settings, only the mouse and keyboard of this computer "
+            "count. To allow such programs, press the button with that mouse or keyboard, or write "
+            "assistive_presses = true below [trust] in {file}.",
         ).format(file=paths.config_dir() / "settings.toml")
         self._presence.tell("warning", sentence, beside=True, remedy=Remedy.PRESSES)
 

@@ -35,6 +35,15 @@ class ModelServer:
     models: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of asking a model for a few words: what it said, or what is wrong. `is_refused`: the key is wrong."""
+
+    said: str = ""
+    problem: str = ""
+    is_refused: bool = False
+
+
 class Machine(Protocol):
     """Checks of this machine. Every call may take seconds; no call raises an error."""
 
@@ -46,8 +55,16 @@ class Machine(Protocol):
         """Return the model servers that answer."""
         ...
 
-    async def tried(self, provider: str, key: str, base_url: str = "") -> str:
-        """Try a key or a server. Return what is wrong, or "" if it works. An empty `key` means the stored key."""
+    async def advice(self) -> str:
+        """Return what the person should do once so that Wisp can do more here, or ""."""
+        ...
+
+    async def models(self) -> Sequence[str]:
+        """Return the models that the chosen provider lists; none if it does not answer."""
+        ...
+
+    async def tried(self, provider: str, key: str = "", base_url: str = "", model: str = "") -> Trial:
+        """Ask a model to say hello. An empty `key` means the stored one, an empty `model` the usual one."""
         ...
 
     async def unshown(self, setting: str) -> str:
@@ -166,8 +183,14 @@ class NoMachine:
     async def servers(self) -> Sequence[ModelServer]:
         return ()
 
-    async def tried(self, provider: str, key: str, base_url: str = "") -> str:
+    async def advice(self) -> str:
         return ""
+
+    async def models(self) -> Sequence[str]:
+        return ()
+
+    async def tried(self, provider: str, key: str = "", base_url: str = "", model: str = "") -> Trial:
+        return Trial()
 
     async def unshown(self, setting: str) -> str:
         return ""

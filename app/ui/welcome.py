@@ -19,21 +19,26 @@ from PySide6.QtWidgets import (
 
 from app.settings import store
 from app.settings.catalog import BASE_URL, MODEL, PROVIDER
+from app.settings.providers import with_keys
 from app.ui.buttons import PushButton
-from app.ui.machine import Machine, ModelServer
+from app.ui.machine import Machine, ModelServer, Trial
 from app.ui.orb import painting
 from app.ui.orb.state import Orb
 from app.ui.preferences.editors import Choice, Radio
-from app.ui.preferences.sections import FindingsList, KeyRow, Questions
+from app.ui.preferences.sections import FindingsList, KeyRow, Questions, trial_words
 from app.ui.theme.drawing import font, place_window, spaced, words_label
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Accepts
 
 
 class AnswererPage(QWidget):
-    """The page to choose which provider answers. `chosen` is emitted after the choice was saved in the settings."""
+    """The page to choose who answers: a service by its key, a model on this computer, or nobody.
+
+    Signals: `chosen`, the choice was saved in the settings; `settled`, the end of `keep`, with what is wrong or "".
+    """
 
     chosen = Signal()
+    settled = Signal(str)
 
     def __init__(self, theme: Theme, machine: Machine) -> None:
         super().__init__()
@@ -41,32 +46,41 @@ class AnswererPage(QWidget):
         self._machine = machine
         self._questions = Questions()
         tr = QCoreApplication.translate
-        self.claude = self._choice(tr("Welcome", "Claude, with a key from the Claude Console"))
+        self.services = {row.id: self._choice(row.maker) for row in with_keys()}
+        self.keys = {name: KeyRow(theme, name, machine) for name in self.services}
         self.local = self._choice(tr("Welcome", "A model on this computer"))
         self.offline = self._choice(tr("Welcome", "Nobody: plain commands, without any model or network"))
         self._group = QButtonGroup(self)
-        for button in (self.claude, self.local, self.offline):
+        for button in (self.local, *self.services.values(), self.offline):
             self._group.addButton(button)
-        self.key = KeyRow(theme, "anthropic", machine)
-        self.key.kept.connect(lambda _: self.claude.setChecked(True))
+        self._group.buttonClicked.connect(self._note_choice)
+        self._has_chosen = False
+        for name, row in self.keys.items():
+            row.kept.connect(lambda _, name=name: self.services[name].setChecked(True))
+            row.tried.connect(self._after_key)
         self.models = Choice(theme)
         self.models.setAccessibleName(self.local.text())
+        self.test = PushButton(tr("Welcome", "Test"))
+        self.test.clicked.connect(self._test)
         self.again = PushButton(tr("Welcome", "Look again"))
         self.again.clicked.connect(self.look)
         self.found = words_label(theme, "", quiet=True)
         self.found.setBuddy(self.models)
+        self.answer = words_label(theme, "", quiet=True)
+        self.answer.hide()
+        self._is_keeping = False
         self._lay_out()
-        (self.claude if store.key_of("anthropic") else self.offline).setChecked(True)
+        with_key = next((name for name in self.services if store.key_of(name)), "")
+        (self.services[with_key] if with_key else self.offline).setChecked(True)
 
     def look(self) -> None:
         """Search for model servers on this computer."""
         self.again.setEnabled(False)
-        self.found.setVisible(True)
         self.found.setText(QCoreApplication.translate("Welcome", "Looking for models…"))
         self._questions.ask(self._machine.servers(), self.show_servers)
 
     def show_servers(self, servers: Sequence[ModelServer]) -> None:
-        """List the models of these servers to choose from."""
+        """List the models of these servers. The first is chosen unless there is a key or the person chose before."""
         tr = QCoreApplication.translate
         self.again.setEnabled(True)
         self.models.clear()
@@ -75,29 +89,71 @@ class AnswererPage(QWidget):
                 self.models.addItem(f"{model} ({server.name})", (server.base_url, model))
         has_any = self.models.count() > 0
         self.local.setEnabled(has_any)
-        self.models.setVisible(has_any)
+        for widget in (self.models, self.test):
+            widget.setVisible(has_any)
         none = tr("Welcome", "None found. Start Ollama, LM Studio or llama.cpp with a model, then look again.")
-        self.found.setText(tr("Welcome", "Models on this computer") if has_any else none)
+        names = ", ".join(server.name for server in servers if server.models)
+        self.found.setText(tr("Welcome", "Found in {programs}.").format(programs=names) if has_any else none)
+        if has_any and not self._has_chosen and self.offline.isChecked():
+            self.local.setChecked(True)
 
-    def keep(self) -> str:
-        """Save the choice in the settings. Returns a sentence if something is missing or wrong, else ""."""
+    def keep(self) -> None:
+        """Save the choice in the settings. A key that was just typed is tried first."""
+        key = self._key()
+        if key is not None and key.typed:
+            self._is_keeping = True
+            key.keep()
+        else:
+            self._save()
+
+    def _after_key(self, problem: str) -> None:
+        if self._is_keeping:
+            self._is_keeping = False
+            self.settled.emit(problem) if problem else self._save()
+
+    def _key(self) -> KeyRow | None:
+        """Return the row with the key of the chosen service; None if no key is needed."""
+        return next((self.keys[name] for name, button in self.services.items() if button.isChecked()), None)
+
+    def _save(self) -> None:
         tr = QCoreApplication.translate
-        provider, base_url, model = "offline", "", ""
-        if self.claude.isChecked():
-            self.key.keep()
-            if not store.key_of("anthropic"):
-                return tr("Welcome", "Enter a key for Claude, or choose another answer.")
-            provider = "anthropic"
-        elif self.local.isChecked():
+        provider = next((name for name, button in self.services.items() if button.isChecked()), "offline")
+        base_url, model = "", ""
+        if provider in self.services and not store.key_of(provider):
+            self.settled.emit(tr("Welcome", "Enter a key, or choose another answer."))
+            return
+        if self.local.isChecked():
             provider = "openai"
             base_url, model = self.models.currentData()
         try:
             for setting, value in ((PROVIDER, provider), (BASE_URL, base_url), (MODEL, model)):
                 store.save(setting, value)
         except OSError as error:
-            return str(error)
+            self.settled.emit(str(error))
+            return
         self.chosen.emit()
-        return ""
+        self.settled.emit("")
+
+    def _test(self) -> None:
+        """Let the chosen model on this computer say hello."""
+        tr = QCoreApplication.translate
+        base_url, model = self.models.currentData()
+        self.test.setEnabled(False)
+        asking = tr("Welcome", "Asking {model}. It may take a minute to wake up…")
+        self._tell(asking.format(model=model))
+        trial = self._machine.tried("openai", "", base_url, model)
+        self._questions.ask(trial, lambda came: self._show_trial(model, came))
+
+    def _show_trial(self, model: str, trial: Trial) -> None:
+        self.test.setEnabled(True)
+        self._tell(trial_words(model, trial))
+
+    def _tell(self, words: str) -> None:
+        self.answer.setText(words)
+        self.answer.show()
+
+    def _note_choice(self) -> None:
+        self._has_chosen = True
 
     def _choice(self, words: str) -> Radio:
         made = Radio(self._theme, words)
@@ -108,14 +164,20 @@ class AnswererPage(QWidget):
         theme, tr = self._theme, QCoreApplication.translate
         box = spaced(QVBoxLayout(self), theme.size("gap"))
         understands = tr("Welcome", "Understands everyday language, sees the screen, plans by itself.")
+        needs = tr("Welcome", "It needs a key from {place}.")
         private = tr("Welcome", "Nothing leaves the computer. How well it works depends on the model.")
         simple = tr("Welcome", "Opens programs, types, clicks by name, and says what it cannot read.")
-        models = spaced(QHBoxLayout(), theme.size("gap"))
-        models.addWidget(self.models, 1)
-        models.addWidget(self.again, 0, Qt.AlignmentFlag.AlignLeading)
-        choices: tuple[tuple[QRadioButton, str, tuple[QWidget | QHBoxLayout, ...]], ...] = (
-            (self.claude, understands, (self.key,)),
-            (self.local, private, (self.found, models)),
+        models = QWidget()
+        row = spaced(QHBoxLayout(models), theme.size("gap"))
+        row.addWidget(self.models, 1)
+        row.addWidget(self.test)
+        row.addWidget(self.again, 0, Qt.AlignmentFlag.AlignLeading)
+        choices: tuple[tuple[QRadioButton, str, tuple[QWidget, ...]], ...] = (
+            (self.local, private, (self.found, models, self.answer)),
+            *(
+                (self.services[row.id], f"{understands} {needs.format(place=row.keys_from)}", (self.keys[row.id],))
+                for row in with_keys()
+            ),
             (self.offline, simple, ()),
         )
         for choice, about, below in choices:
@@ -125,11 +187,11 @@ class AnswererPage(QWidget):
             inner.setSpacing(theme.count("grid"))
             inner.addWidget(words_label(theme, about, quiet=True))
             for each in below:
-                if isinstance(each, QWidget):
-                    inner.addWidget(each)
-                else:
-                    inner.addLayout(each)
+                inner.addWidget(each)
             box.addLayout(inner)
+        for name, button in self.services.items():
+            self.keys[name].hide()
+            button.toggled.connect(self.keys[name].setVisible)
         box.addStretch()
 
 
@@ -153,6 +215,7 @@ class WelcomeWindow(QWidget):
         self.findings = FindingsList(theme, machine, only_bad=True)
         self.answerer = AnswererPage(theme, machine)
         self.answerer.chosen.connect(self.chosen)
+        self.answerer.settled.connect(self._end)
         self._heading = words_label(theme, tr("Welcome", "Who answers"))
         self._heading.setFont(font(theme, "heading", strong=True))
         self._about = words_label(theme, tr("Welcome", "You can change this at any time in the settings."), quiet=True)
@@ -207,7 +270,11 @@ class WelcomeWindow(QWidget):
         box.addLayout(foot)
 
     def _keep(self) -> None:
-        problem = self.answerer.keep()
+        self.done.setEnabled(False)
+        self.answerer.keep()
+
+    def _end(self, problem: str) -> None:
+        self.done.setEnabled(True)
         self.note.setText(problem)
         if not problem:
             self.close()

@@ -9,8 +9,11 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+
+from scripts import packaging
 
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = ROOT / "installer" / "linux"
@@ -43,6 +46,22 @@ def test_the_menu_entry_starts_the_program_by_its_name() -> None:
     entry = (LINUX / "wisp.desktop").read_text(encoding="utf-8")
     assert {"Exec=wisp", "Icon=wisp", "Type=Application"} <= set(entry.splitlines())
     assert (LINUX / "wisp.svg").is_file()
+
+
+def test_the_first_release_of_the_changelog_is_this_version_and_what_software_centres_read() -> None:
+    version, date, points = packaging.releases()[0]
+    release = ElementTree.fromstring(packaging.metainfo()).find("releases/release")
+    assert release is not None
+    assert release.attrib == {"version": version, "date": date}
+    assert [point.text for point in release.iter("li")] == points
+    assert 0 < len(points) <= 10
+    assert version == tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def test_the_man_page_and_the_completion_know_all_arguments_of_commands_and_of_those_below_them() -> None:
+    parser = packaging.whole_parser()
+    assert parser.parse_args(["mcp", "serve", "--desktop", "private"]).desktop == "private"
+    assert parser.parse_args(["do", "--mode", "plan", "a task"]).task == "a task"
 
 
 def test_the_locks_pin_and_hash_everything_and_hold_no_address() -> None:

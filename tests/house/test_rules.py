@@ -11,7 +11,6 @@ from pathlib import Path
 
 from app.assembly import registry
 from app.features import loading
-from app.settings.catalog import every
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
@@ -53,12 +52,6 @@ def test_no_module_outside_the_tools_names_one() -> None:
             if isinstance(node, ast.Constant) and node.value in names and not _name(path).startswith(_NAMES_TOOLS):
                 found.append(f"{_name(path)}:{node.lineno}: {node.value}")
     assert found == []
-
-
-def test_every_setting_is_documented_in_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    names = [name for setting in every() for name in (setting.key, setting.env) if name]
-    assert [name for name in names if f"`{name}`" not in readme] == []
 
 
 def test_every_setting_is_used_somewhere() -> None:

@@ -62,10 +62,10 @@ def test_it_shows_who_and_what_and_why_and_what_can_be_undone(
         row = await _asked(presence, agent, samples.click_approval())
         assert row.accessibleDescription().splitlines() == [
             "Let Wisp use Thunderbird? Wisp wants to press “Send” in “Inbox”.",
-            "You have not named Thunderbird. It can do there what you are signed in to.",
+            "You did not name Thunderbird. There, Wisp can do all that you can while you are signed in.",
             "Inbox (Thunderbird)",
-            "Wisp cannot undo it; the program may.",
-            "Asked by the rule “mode ask”.",
+            "Wisp cannot undo it. Perhaps the program can.",
+            "The rule “mode ask” says that Wisp must ask.",
         ]
         assert all(row.rect().contains(part.geometry()) for part, _ in row._parts())
 

@@ -247,7 +247,7 @@ def test_marking_is_left_by_esc_and_a_slip_of_the_hand_marks_nothing(
         assert names(composer) == []
         agent.screen = b"no picture"
         composer.region_wanted.emit()
-        await until(lambda: composer.note.text() == "The screen could not be captured.")
+        await until(lambda: composer.note.text() == "Wisp could not take a picture of the screen.")
         assert not is_marking()
 
     drive(person())
@@ -290,7 +290,7 @@ def test_a_broken_picture_is_a_file_and_an_unreadable_one_a_picture_without_a_vi
     cut.write_bytes(cut.read_bytes()[:60])
     found = intake.of_path(cut)
     assert (found.kind, found.media) == ("unseen", None)
-    assert found.note == "“cut.png” (60 B) cannot be shown to the model; it gets the path."
+    assert found.note == "The model cannot see “cut.png” (60 B). Wisp tells it where the file is."
 
 
 def test_an_empty_clipboard_picture_is_refused_with_a_sentence() -> None:

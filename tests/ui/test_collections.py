@@ -105,7 +105,7 @@ def test_what_is_planned_is_listed_and_removed_after_a_question(
         qtbot.keyClick(page.list, Qt.Key.Key_F2)
         assert page.list.findChild(QLineEdit) is None
         page.pick("1")
-        assert page.note.text() == "tell me to water the plants. It may do without asking: web_search."
+        assert page.note.text() == "tell me to water the plants. It may do this without asking you: web_search."
         press(page, "1", "Delete…")
         qtbot.mouseClick(page.question.keep, Qt.MouseButton.LeftButton)
         assert len(planned.all()) == 2
@@ -124,14 +124,14 @@ def test_run_now_says_whether_it_has_begun(presence: Presence, planned: Agenda, 
     async def person() -> None:
         page = await opened(presence, "Planned", *(job.title for job in planned.all()))
         press(page, str(greeting.id), "Run now")
-        await until(lambda: page.note.text().startswith("Another task is at work, so this one was not begun."))
+        await until(lambda: page.note.text().startswith("Another task is running"))
         planned.finish(at_work, "done", "")
         press(page, str(greeting.id), "Run now")
         await until(lambda: page.note.text().startswith("It has begun."))
         await until(lambda: any(item.title.startswith("Greeting") for item in planned.inbox()))
         planned.remove(greeting.id)
         press(page, str(greeting.id), "Run now")
-        await until(lambda: page.note.text().startswith("It was not begun."))
+        await until(lambda: page.note.text().startswith("It did not start."))
 
     drive(person())
     assert [item.title for item in reversed(planned.inbox())] == ["Other: done", "Greeting: done"]
@@ -171,11 +171,11 @@ def test_a_tool_server_is_trusted_and_removed(qtbot: QtBot, presence: Presence, 
 
     async def person() -> None:
         page = await opened(presence, "Tool servers", "notes")
-        press(page, "notes", "Let tools that only read run without a question")
-        await until(lambda: page.note.text() == "Its tools that only read run without a question.")
+        press(page, "notes", "Do not ask before tools that only read")
+        await until(lambda: page.note.text() == "Wisp now uses those of its tools that only read without asking.")
         assert standard_pins().is_trusted("notes")
         press(page, "notes", "Ask again")
-        await until(lambda: page.note.text() == "Each of its tools asks again.")
+        await until(lambda: page.note.text() == "Wisp now asks again before it uses one of its tools.")
         press(page, "notes", "Delete…")
         qtbot.mouseClick(page.question.delete, Qt.MouseButton.LeftButton)
         await until(lambda: titles(page) == [] and not page.empty.isHidden())
@@ -212,7 +212,7 @@ def test_a_running_server_shows_its_tools_and_its_last_words_and_is_switched_off
                 page.pick("notes")
                 assert "It last printed: out of paper" in page.note.text()
                 press(page, "notes", "Switch off")
-                await until(lambda: page.note.text() == "It is switched off, and its tools are not offered.")
+                await until(lambda: page.note.text() == "It is switched off. Wisp does not use its tools.")
                 with pytest.raises(NeedsPerson):
                     world.servers.configuration.named("notes")
                 page.searched.emit("")
@@ -261,7 +261,7 @@ def test_a_server_of_the_workspace_says_its_state_and_where_it_is_taken_out(
         assert below(page) == ["switched off · of this workspace · no known tools · a program in the sandbox"]
         assert "Delete…" not in [action.text() for action in page.menu_of("notes").actions()]
         page.list.delete_wanted.emit("notes")
-        assert page.note.text() == f"It stands in {file} and is only taken out there."
+        assert page.note.text() == f"It is written in {file}. Remove it there."
         assert page.question.isHidden()
 
     drive(person())
@@ -281,7 +281,7 @@ def test_in_german_what_is_planned_is_german(
         said = " ".join(sorted(line.rpartition(" · ")[0] for line in below(page)))
         assert said == "alle 2 Stunden von Montag bis Freitag um 08:30"
         page.pick("1")
-        assert page.note.text() == "suche das Wetter. Ohne Rückfrage darf es: web_search; write_file (path: *.md)."
+        assert page.note.text().endswith("ohne dich zu fragen: web_search; write_file (path: *.md).")
 
     try:
         drive(person())
@@ -366,7 +366,7 @@ async def test_apps_stand_with_their_pictures_and_are_renamed_and_taken_out_of_t
         await until(lambda: "menu of programs" in page.note.text())
         assert not entry.exists()
         press(page, "app-meals", "Delete…")
-        asked = "Delete “Dinners” with all that it keeps? “wisp undo” in a terminal brings it back."
+        asked = "Delete “Dinners” with all that is saved in it? “wisp undo” in a terminal brings it back."
         assert asked in [label.text() for label in page.question.findChildren(QLabel)]
     finally:
         presence.close()
@@ -441,7 +441,7 @@ def test_one_press_after_a_failure_begins_to_get_what_shows_apps_and_its_line_sa
         page = presence.bubble.page
         assert isinstance(page, CollectionPage)
         await until(lambda: titles(page) == ["Get the small window engine (175 MB)"])
-        await until(lambda: "a package that cannot take anything in" in below(page)[0])
+        await until(lambda: "finished package" in below(page)[0])
         assert [action.text() for action in page.menu_of("surfaces").actions()] == ["Get it"]
 
     drive(person())

@@ -131,7 +131,7 @@ def test_an_answer_by_a_program_is_no_answer_even_while_no_task_runs(
 def test_what_runs_without_asking_is_changed_by_the_persons_devices_alone(
     presence: Presence, drive: Drive, person: PersonsDevices, ignored: list[bool]
 ) -> None:
-    modes = BarChoice(MODE.key, "What runs without asking", "ask", (("ask", "Asks first"), ("yolo", "Never asks")))
+    modes = BarChoice(MODE.key, "When Wisp asks you", "ask", (("ask", "Asks first"), ("yolo", "Never asks")))
 
     async def script() -> None:
         presence.stage.show_choices((modes,))

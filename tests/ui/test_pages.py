@@ -277,7 +277,7 @@ def test_moments_and_money_are_words() -> None:
         "2 days ago",
     ]
     assert [pages.money(cost) for cost in (None, 0.0, 0.004, 1234.5)] == ["–", "$0.00", "< $0.01", "$1,234.50"]
-    assert [pages.turns(count) for count in (1, 3)] == ["1 turn", "3 turns"]
+    assert [pages.turns(count) for count in (1, 3)] == ["1 task", "3 tasks"]
     day = 86400.0
     assert pages.moment(20_000 * day, 20_001 * day).startswith("Yesterday, ")
     assert pages.moment(20_000 * day, 20_000 * day) == pages.moment(20_000 * day, 20_000 * day + 60)

@@ -23,6 +23,7 @@ from app.base import paths
 from app.settings.catalog import VOICE
 from app.settings.store import Settings
 from app.ui import eventloop
+from app.ui.preferences.editors import look_up_voices
 from app.ui.preferences.fields import SettingField
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import NoticeItem
@@ -139,7 +140,7 @@ def test_without_the_extra_package_the_person_is_told_what_to_install(
 
     eventloop.run_until(qapp, within(story()))
     (told,) = [item for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
-    assert "pip install “pyside6-addons<6.12”" in told.sentence
+    assert "“Speaking aloud”" in told.sentence
 
 
 class _SpokenVoice:
@@ -220,7 +221,7 @@ def test_a_voice_of_any_language_speaks_a_change_is_followed_and_a_missing_one_i
 
 @pytest.mark.usefixtures("service")
 def test_the_settings_offer_the_voices_and_complete_a_part_of_a_name(qtbot: QtBot, still: Look) -> None:
-    field = SettingField(still.theme, VOICE, "")
+    field = SettingField(still.theme, VOICE, "", look_up_voices)
     qtbot.addWidget(field)
     field.show()
     chosen: list[str] = []

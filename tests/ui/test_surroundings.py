@@ -173,7 +173,7 @@ def test_errors_of_the_persons_own_theme_file_are_told_once(
     eventloop.run_until(qapp, within(story()))
     told = [(item.level, item.sentence) for item in followed.inbox.view.items if isinstance(item, NoticeItem)]
     first = "theme.toml: colors.accent: 'red' is not a colour like #1A2B3C."
-    assert told == [("info", f"{first} It has more errors: “wisp theme” names all of them.")]
+    assert told == [("info", f"{first} There are more mistakes in it: “wisp theme” in a terminal lists all.")]
 
 
 def test_a_chosen_scheme_stays_whatever_the_system_does(qapp: QApplication) -> None:

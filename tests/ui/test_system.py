@@ -77,7 +77,7 @@ def test_who_looks_is_not_notified() -> None:
 def test_a_question_of_trust_is_news() -> None:
     wanted = agent_events.ApprovalWanted("a", "1", "execute_command", "Wisp wants to delete a file.", "rm a")
     before, after = _views(STARTED, wanted)
-    assert worth_telling(before, after) == Note("Wisp needs your word", "Wisp wants to delete a file.", True)
+    assert worth_telling(before, after) == Note("Wisp needs your answer", "Wisp wants to delete a file.", True)
 
 
 def test_what_happens_in_the_middle_is_no_news() -> None:
@@ -286,7 +286,7 @@ def test_the_next_start_tells_of_a_crash_until_it_is_dismissed(qtbot: QtBot, qap
     async def story() -> int:
         with closing(System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))):
             (note,) = [window for window in qapp.topLevelWidgets() if isinstance(window, NoteWindow)]
-            assert "A report was saved" in note.accessibleName()
+            assert "A report of that is on this computer" in note.accessibleName()
             assert not note.isActiveWindow()
             qtbot.waitExposed(note)
             qtbot.mouseClick(note.buttons[1], Qt.MouseButton.LeftButton)

@@ -38,7 +38,7 @@ def _engine() -> Any:
     try:
         from rapidocr import RapidOCR
     except ImportError as error:
-        raise ImportError(f"{error}. `scripts/setup whole` installs it.") from None
+        raise ImportError(f"{error}. `wisp doctor` says what installs it.") from None
 
     # `max` keeps small crops as they are; the default `min` blows them up to 736 pixels and takes three times as long.
     wanted = {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from app.base.findings import Finding
+    from app.base.remains import Remains
     from app.tools.registry import Family
     from app.ui.cards.kinds import CardKind
     from app.ui.machine import Ask, Collection, ListPage
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 class AppsFeature(Feature):
     name = "apps"
-    about = Phrase("Small apps that it writes")
+    about = Phrase("Small apps that Wisp makes")
     words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
         "apps": "list, open, rename, pin, export or delete the apps that Wisp made for you"
@@ -58,7 +59,7 @@ class AppsFeature(Feature):
             library,
             nothing=Phrase("There are no apps yet. Say “make a timer”."),
             change=Phrase("Rename"),
-            delete=Phrase("Delete “{title}” with all that it keeps? “wisp undo” in a terminal brings it back."),
+            delete=Phrase("Delete “{title}” with all that is saved in it? “wisp undo” in a terminal brings it back."),
             extra="surfaces",
             rank=10,
         )
@@ -79,6 +80,11 @@ class AppsFeature(Feature):
         from app.services.files.checkpoints import standard_checkpoints
 
         return [(one.id, one.name) for one in SurfaceStore(standard_folder(), standard_checkpoints()).all()]
+
+    def remains(self) -> Sequence[Remains]:
+        from app.features.apps.menu import remains
+
+        return remains()
 
     async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
         import asyncio

@@ -51,8 +51,8 @@ class AppCard(CardKind):
         )
 
     def rested(self, content: CardContent, /) -> CardContent:
-        buttons = {REVIVE: Phrase("Revive"), **_PIN}
-        return CardContent(Phrase("Tap to revive"), buttons, on_picture=REVIVE, about=content.about)
+        buttons = {REVIVE: Phrase("Open again"), **_PIN}
+        return CardContent(Phrase("Tap to open it again"), buttons, on_picture=REVIVE, about=content.about)
 
 
 def _live(surface: str, line: Phrase) -> CardContent:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.base import paths
 from app.base.desktop_entries import SURFACE_CLASS, exec_line, own_command
+from app.base.remains import Remains
 
 HAS_MENU = sys.platform.startswith("linux")
 """Whether the desktops of this system have such a menu."""
+_COMMENT = "Comment=An app that Wisp made"
 _NAME = re.compile(r"^Name=.*$", re.MULTILINE)
 _SIGNS = str.maketrans({"\\": "\\\\", "\n": " ", "\r": " ", "\t": " "})
 _PLACES = (paths.PRESENCE, "WISP_DATA_DIR")
@@ -20,8 +23,12 @@ _PLACES = (paths.PRESENCE, "WISP_DATA_DIR")
 
 def menu_entry(surface_id: str) -> Path:
     """Return the file of a surface's entry in the menu of programs. Each presence has files of its own."""
+    return _folder() / f"{_prefix()}{surface_id}.desktop"
+
+
+def _folder() -> Path:
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return data / "applications" / f"{_prefix()}{surface_id}.desktop"
+    return data / "applications"
 
 
 def surface_of(entry: Path) -> str:
@@ -37,7 +44,7 @@ def entry_text(surface_id: str, name: str, picture: Path) -> str:
         "[Desktop Entry]",
         "Type=Application",
         f"Name={_escaped(name)}",
-        "Comment=An app that Wisp made",
+        _COMMENT,
         f"Exec={exec_line(command)}",
         f"Icon={picture if picture.is_file() else 'wisp'}",
         "Terminal=false",
@@ -45,6 +52,15 @@ def entry_text(surface_id: str, name: str, picture: Path) -> str:
         f"StartupWMClass={SURFACE_CLASS}",
     ]
     return "\n".join([*lines, ""])
+
+
+def remains() -> Sequence[Remains]:
+    """Return the entries of all presences' apps."""
+    return [
+        Remains(f"the app “{name[0].partition('=')[2]}” in the menu of programs", entry.unlink)
+        for entry in sorted(_folder().glob("wisp-*.desktop"))
+        if _COMMENT in (text := entry.read_text(encoding="utf-8", errors="replace")) and (name := _NAME.findall(text))
+    ]
 
 
 def renamed(text: str, name: str) -> str:

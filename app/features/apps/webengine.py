@@ -34,7 +34,7 @@ from app.features.apps.chromium import (
     settings,
 )
 from app.features.apps.settings import SURFACE_ENGINE
-from app.services.extras import is_there
+from app.services.extras import is_there, way_to_add
 from app.settings import store as settings_store
 
 _ANSWER_S, _START_S, _END_S = 10.0, 30.0, 5.0
@@ -239,7 +239,7 @@ def check_engines() -> Finding:
         if len(engines) > 1:
             told = "The small window engine does not load ({why}), so {program} shows them."
         values = {"why": why, "program": str(program())}
-        return note(name, Phrase(told, values), "./scripts/setup surfaces")
+        return note(name, Phrase(told, values), way_to_add("surfaces", again=True))
     if engines:
         return ok(name, Phrase("{program} shows them.", {"program": str(program())}))
     return note(

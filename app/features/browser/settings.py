@@ -7,17 +7,22 @@ from app.settings.catalog import Setting
 BROWSER_PROGRAM = Setting(
     "browser.program",
     "",
-    "The browser that pages are opened in: chromium, chrome, brave, edge, or the path of one. Empty: the first found.",
+    "Where Wisp opens web pages: chromium, chrome, brave, edge, or the path of such a browser. Empty: the first "
+    "that it finds.",
 )
-BROWSER_VISIBLE = Setting("browser.visible", False, "Show the window of the browser that pages are opened in.")
+BROWSER_VISIBLE = Setting(
+    "browser.visible", False, "Shows the window in which Wisp opens web pages. Off: it works unseen."
+)
 BROWSER_DOWNLOADS = Setting(
-    "browser.downloads", "downloads", "The folder of the workspace that pages' downloads go to."
+    "browser.downloads",
+    "downloads",
+    "A folder inside the working folder. What Wisp downloads from web pages goes there.",
 )
 BROWSER_ATTACH = Setting(
     "browser.attach",
     "",
-    "The address of your own running browser, such as http://127.0.0.1:9222, or its profile folder. It is used only "
-    "after a question, until the task ends.",
+    "Lets Wisp work in the browser that you use. Type its address, such as http://127.0.0.1:9222, or its profile "
+    "folder. Wisp asks you first, for each task.",
 )
 
 ALL = (BROWSER_PROGRAM, BROWSER_VISIBLE, BROWSER_DOWNLOADS, BROWSER_ATTACH)

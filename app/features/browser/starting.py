@@ -20,6 +20,7 @@ from app.base.phrases import Phrase
 from app.base.values import dataclass
 from app.features.browser.elements import settings as known_settings
 from app.features.browser.settings import BROWSER_ATTACH, BROWSER_DOWNLOADS, BROWSER_PROGRAM, BROWSER_VISIBLE
+from app.services.extras import way_to_add
 from app.services.web import addresses
 from app.settings.store import load
 
@@ -115,7 +116,7 @@ async def driver(*, is_dry: bool) -> Playwright:
         await asyncio.to_thread(importlib.import_module, "playwright.async_api")
         await asyncio.to_thread(importlib.import_module, "app.features.browser.proxy")
     except ImportError as error:
-        raise NeedsPerson(known_settings()["sentences"]["missing"]) from error
+        raise NeedsPerson(known_settings()["sentences"]["missing"].format(way=way_to_add("browser"))) from error
     from playwright.async_api import async_playwright
 
     return await async_playwright().start()
@@ -232,5 +233,5 @@ def check_browser() -> Finding:
         )
     if package is None:
         told = Phrase("{program} is here, but the package that drives it is missing.", {"program": found})
-        return note(name, told, 'pip install ".[browser]"')
+        return note(name, told, way_to_add("browser"))
     return ok(name, Phrase("Wisp uses {program}.", {"program": found}))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 class LooksFeature(Feature):
     name = "looks"
-    about = Phrase("Changing how it looks, drawing, and the picture behind all windows")
+    about = Phrase("Changing how Wisp looks, drawing, and changing the desktop's background")
     words = Path(__file__).parent / "words"
     commands = {"theme": "list the themes, choose how Wisp looks, or go back to the usual looks"}  # noqa: RUF012
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class MachineFeature(Feature):
     name = "machine"
-    about = Phrase("It sets the volume, brightness and wifi, and locks or shuts down the computer")
+    about = Phrase("Setting the volume, brightness and wifi, and locking or shutting down the computer")
     words = Path(__file__).parent / "words"
 
     def families(self) -> Sequence[Family]:

@@ -35,10 +35,10 @@ _FULL, _LEAST = 100, 1
 _WHY_CHARS = 200
 
 _TAKEN = {
-    "suspend": Phrase("The system has taken the order to go to sleep."),
-    "log_out": Phrase("The desktop has taken the order to log you out."),
-    "restart": Phrase("The system has taken the order to restart."),
-    "shut_down": Phrase("The system has taken the order to shut down."),
+    "suspend": Phrase("Wisp told the system to go to sleep."),
+    "log_out": Phrase("Wisp told the desktop to log you out."),
+    "restart": Phrase("Wisp told the system to restart."),
+    "shut_down": Phrase("Wisp told the system to shut down."),
 }
 _UNABLE = {
     "suspend": "This computer cannot go to sleep by itself.",
@@ -51,7 +51,7 @@ _UNLOCKED = (
     "Set up a screen locker in your desktop's settings."
 )
 _NO_BACKLIGHT = Phrase("This computer has no screen whose brightness can be set.")
-_OUTSIDE = Phrase("A screen that stands by itself has its own buttons.")
+_OUTSIDE = Phrase("An external screen has buttons of its own for that.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ class Login:
             if now.now == raw:
                 return _bright(now.percent)
             await asyncio.sleep(_BETWEEN_S)
-        raise ToolFailed(Phrase("It was asked for, but nothing has changed. {now}", {"now": _bright(now.percent)}))
+        raise ToolFailed(
+            Phrase("Wisp asked the system for it, but nothing has changed. {now}", {"now": _bright(now.percent)})
+        )
 
     async def lock(self) -> Phrase:
         """Lock the screen, by the desktop's own screen saver, or else by who listens to logind."""

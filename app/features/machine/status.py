@@ -22,7 +22,7 @@ _CHARGING, _FULL = 1, 4
 """States of UPower: https://upower.freedesktop.org/docs/Device.html#Device:State"""
 _ONLINE = {
     1: Phrase("This computer is not online."),
-    2: Phrase("A page to sign in stands before the internet: open your browser."),
+    2: Phrase("This network wants you to sign in first: open your browser."),
     3: Phrase("This computer has a network, but the internet does not answer."),
     4: Phrase("This computer is online."),
 }

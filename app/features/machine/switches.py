@@ -91,7 +91,7 @@ class Switches:
             if now.is_on is is_on:
                 return now
             await asyncio.sleep(_BETWEEN_S)
-        raise ToolFailed(Phrase("It was asked for, but nothing has changed. {now}", {"now": now.told}))
+        raise ToolFailed(Phrase("Wisp asked the system for it, but nothing has changed. {now}", {"now": now.told}))
 
     async def _wifi(self) -> SwitchState:
         try:

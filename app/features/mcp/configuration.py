@@ -26,6 +26,7 @@ from app.base.findings import Finding, note, ok
 from app.base.phrases import Phrase
 from app.base.signs import plain
 from app.base.values import dataclass, field
+from app.services.extras import way_to_add
 from app.settings import store
 
 OWN_FILE = "mcp.json"
@@ -426,7 +427,7 @@ def check_servers() -> Finding:
     if not configured.servers:
         return ok(name, "You have added none.")
     if importlib.util.find_spec("mcp") is None:
-        return note(name, "The package that talks to them is missing.", 'pip install ".[mcp]"')
+        return note(name, "The package that talks to them is missing.", way_to_add("mcp"))
     if not shutil.which("bwrap") and any(one.kind == "stdio" and one.sandbox for one in configured.servers.values()):
         return note(
             name,

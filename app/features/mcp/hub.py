@@ -25,6 +25,7 @@ from app.base.signs import plain
 from app.base.startup import worker_command
 from app.features.mcp import reach
 from app.features.mcp.configuration import ServerEntry
+from app.services.extras import require
 
 _KEPT = (
     *("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "LD_LIBRARY_PATH"),
@@ -139,6 +140,7 @@ def _unheard(_message: Message) -> None:
 
 
 def _started() -> subprocess.Popen[bytes]:
+    require("mcp", "mcp")
     return subprocess.Popen(
         worker_command("mcp"),
         stdin=subprocess.PIPE,

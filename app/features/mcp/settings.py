@@ -7,7 +7,7 @@ from app.settings.catalog import Setting
 SERVER_START_S = Setting(
     "chat.server_start_s",
     300,
-    "How long a tool server (MCP) may take to start, in seconds; it is waited for while its process lives.",
+    "How long a tool server (MCP) may take to start. Then Wisp gives up and ends it.",
     minimum=5,
     maximum=600,
 )

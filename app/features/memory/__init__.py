@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 class Memory(Feature):
     name = "memory"
-    about = Phrase("It remembers facts and rules about you")
+    about = Phrase("Remembering facts and rules about you")
     words = Path(__file__).parent / "words"
     commands = {"memory": "list, export or forget what Wisp remembers about you"}  # noqa: RUF012
 

@@ -20,6 +20,7 @@ from app.base.findings import Finding, note, ok
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.services import fact_search
+from app.services.extras import way_to_add
 from app.services.fact_search import Question, ranked, read, scored, stems_of
 from app.services.journal.database import open_private, transaction
 
@@ -334,11 +335,11 @@ def check_memory() -> Finding:
         told = Phrase(
             "Wisp finds facts by their words only: what finds them by meaning does not load ({why}).", {"why": why}
         )
-        return note(name, told, 'pip install --force-reinstall ".[memory]"')
+        return note(name, told, way_to_add("memory", again=True))
     if fact_search.is_installed():
         return ok(name, "Wisp finds facts by their words and by their meaning.")
     remedy = Phrase(
         "To find them by meaning, too ({size} MB): {command}",
-        {"size": fact_search.SIZE_MB, "command": 'pip install ".[memory]"'},
+        {"size": fact_search.SIZE_MB, "command": way_to_add("memory")},
     )
     return note(name, "Wisp finds facts by their words.", remedy)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from app.base.findings import Finding
+    from app.base.remains import Remains
     from app.tools.registry import Family
     from app.ui.machine import Ask, Collection, ListPage
 
@@ -65,6 +66,11 @@ class Schedule(Feature):
         from app.features.schedule.timer import check_timer
 
         return (check_timer,)
+
+    def remains(self) -> Sequence[Remains]:
+        from app.features.schedule.timer import remains
+
+        return remains()
 
     async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
         from app.features.schedule.watching import watch_schedules

@@ -68,7 +68,7 @@ def _planned(job: Job) -> CollectionEntry:
     zone = ZoneInfo(job.when.zone)
     at = [datetime.fromtimestamp(job.next_at, zone).strftime("%Y-%m-%d %H:%M")] if job.next_at is not None else []
     rules = "; ".join(map(_rule, job.allowed))
-    may = [Phrase("It may do without asking: {rules}.", {"rules": rules})] if rules else []
+    may = [Phrase("It may do this without asking you: {rules}.", {"rules": rules})] if rules else []
     return CollectionEntry(str(job.id), job.title, (phrase_of(job.when), *at), (f"{job.task}.", *may), ("run",))
 
 

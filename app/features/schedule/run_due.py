@@ -42,8 +42,8 @@ _OUTCOMES = {
 }
 _CODES = {"done": 0, "answered only": 4, "failed": 1, "stopped": STOPPED}
 _WAITING = 3
-_NOT_DONE = "Not done, because nobody was there to be asked:"
-_NEXT_TIME = "So that it is done without a question, plan it with what it may do:"
+_NOT_DONE = "Not done, because nobody was there to answer:"
+_NEXT_TIME = "To have it done without a question, plan it again and say what it may do:"
 _BODY_CHARS, _REMINDER_CHARS = 4_000, 80
 _SHOWN_CHARS, _TITLE_CHARS = 200, 120
 

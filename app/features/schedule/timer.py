@@ -7,11 +7,14 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from app.base import paths
 from app.base.errors import ToolFailed
 from app.base.findings import Finding, note, ok
+from app.base.remains import Remains
 from app.base.startup import own_command
 
 _NAME = "wisp-schedules"
@@ -84,6 +87,22 @@ def set_for(at: float | None) -> str:
         raise ToolFailed(f"The timer cannot be written ({error.strerror}): {folder()}") from error
     done = _systemctl("daemon-reload") and _systemctl("enable", "--now", f"{_unit()}.timer")
     return "" if done and _systemctl("restart", f"{_unit()}.timer") else NO_TIMER
+
+
+def remains() -> Sequence[Remains]:
+    """Return the timers of all presences."""
+    return [
+        Remains(f"the timer for what is planned: {timer}", partial(_remove, timer))
+        for name in (_NAME, *(f"{_NAME}-{one}" for one in paths.presences()))
+        if (timer := folder() / f"{name}.timer").is_file()
+    ]
+
+
+def _remove(timer: Path) -> None:
+    _systemctl("disable", "--now", timer.name)
+    timer.unlink()
+    timer.with_suffix(".service").unlink(missing_ok=True)
+    _systemctl("daemon-reload")
 
 
 def _ahead(at: float) -> float:

@@ -240,7 +240,7 @@ def _told(call: ToolCall) -> Phrase:
         "may": Phrase("; without asking it may use {names}", {"names": _all_of(names)}) if names else "",
         "task": clip_line(task, _SHOWN_CHARS),
         # The whole call stands below the question, which would push its answers off the screen.
-        "more": Phrase(" (all of it stands below)") if len(task) > _SHOWN_CHARS else "",
+        "more": Phrase(" (the whole text is below)") if len(task) > _SHOWN_CHARS else "",
     }
     if reminded:
         return Phrase("remind you {when}{wait}{may}: “{task}”{more}", parts)

@@ -7,7 +7,10 @@ install` enters Wisp into a client's configuration.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.base.phrases import Phrase
+from app.base.remains import Remains
 from app.features.feature import AskPerson, Feature, Tell
 from app.features.serve.settings import ALL
 
@@ -21,6 +24,11 @@ class ServeFeature(Feature):
         "mcp uninstall": "undo that, so that the agent can no longer use this desktop",
     }
     settings = ALL
+
+    def remains(self) -> Sequence[Remains]:
+        from app.features.serve.clients import remains
+
+        return remains()
 
     async def accompany(self, tell: Tell, ask: AskPerson, /) -> None:
         from app.features.serve.questions import hear_questions

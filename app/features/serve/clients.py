@@ -10,11 +10,14 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from app.base.desktop_entries import command_anywhere
 from app.base.errors import NeedsPerson
+from app.base.remains import Remains
 from app.base.signs import revealed
 from app.features.serve.client_files import ClientFile, JsonFile, TomlFile, YamlFile
 
@@ -218,3 +221,13 @@ def _goose_entry(command: Sequence[str]) -> dict[str, Any]:
         "env_keys": [],
         "timeout": _GOOSE_LIMIT_S,
     }
+
+
+def remains() -> Sequence[Remains]:
+    """Return the entries of Wisp's server in other agents, as far as their files can be read."""
+    found = []
+    for client in clients().values():
+        with suppress(NeedsPerson):
+            if is_wisps(client.entered()):
+                found.append(Remains(f"Wisp's tool server in {client.name}", partial(client.apply, None)))
+    return found

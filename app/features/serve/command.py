@@ -23,6 +23,7 @@ from app.features.serve.session import adopt_session
 from app.features.serve.settings import ASK_IN_CLIENT
 from app.options import OwnDisplay, on_a_display
 from app.providers import profiles
+from app.services.extras import require
 from app.settings.catalog import MODE
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if not is_piped():
         raise NeedsPerson(_NO_PIPE)
+    require("mcp", "mcp")
     check_names(options.allow)
     logs.to_file()
     given = argparse.Namespace(workspace=options.workspace, provider=profiles.OFFLINE)

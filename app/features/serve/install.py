@@ -8,6 +8,7 @@ from app import options as shared
 from app.agent.policy.unattended import check_names
 from app.base.errors import NeedsPerson
 from app.features.serve.clients import Client, clients, is_wisps, serve_command, shown
+from app.services.extras import require
 
 _MINE = "{name} can then see all windows and the clipboard. Wisp asks you before {name} does something in a program."
 _PRIVATE = "{name} then works on a desktop of its own. It neither sees nor changes yours."
@@ -41,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.client is None:
         list_clients()
         return 0
+    require("mcp", "mcp")
     client = clients()[options.client]
     check_names(options.allow)
     given = [

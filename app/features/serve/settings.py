@@ -7,8 +7,8 @@ from app.settings.catalog import Setting
 ASK_IN_CLIENT = Setting(
     "trust.ask_in_client",
     False,
-    "Whether another agent's own window may ask you for a permission where no presence runs. That agent shows the "
-    "question, and brings your answer: only for agents that you trust with it.",
+    "If another agent uses this desktop while Wisp itself is not open, the agent shows you Wisp's questions and "
+    "passes on your answers. Turn it on only for agents that you trust with that.",
 )
 
 ALL = (ASK_IN_CLIENT,)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class SkillFeature(Feature):
     name = "skills"
-    about = Phrase("Playbooks for kinds of work")
+    about = Phrase("Instructions for certain kinds of work (skills)")
     words = Path(__file__).parent / "words"
     commands = {"skills": "list, show or add skills: instructions for kinds of work, which the model follows"}  # noqa: RUF012
 

@@ -7,19 +7,19 @@ from app.settings.catalog import Setting
 SEARCHERS = Setting(
     "web.search",
     "",
-    "Which search engines it asks, in this order, by their names in search.toml: searxng, brave, tavily, exa, "
-    "anthropic, openai, gemini, ddgs. Empty: all that are set up.",
+    "Which search engines Wisp asks, in this order, with commas between them: searxng, brave, tavily, exa, "
+    "anthropic, openai, gemini, ddgs (DuckDuckGo). Empty: all that are set up.",
 )
 VENDOR_SEARCH = Setting(
     "web.vendor_search",
     False,
-    "Search the web also by Claude, OpenAI or Gemini, whichever has a key here, before DuckDuckGo is tried. It reads "
-    "what is searched for. Each search costs an answer of its model and the maker's fee, which no limit here counts.",
+    "Wisp also searches with Claude, OpenAI or Gemini if you saved a key for it, before it tries DuckDuckGo. The "
+    "maker reads what is searched for. Each search costs money that the limits here do not count.",
 )
 SEARXNG = Setting(
     "web.searxng",
     "",
-    "The address of your own SearXNG, such as http://127.0.0.1:8888; it may be in your network.",
+    "The address of a SearXNG search server, such as http://127.0.0.1:8888. It may be in your own network.",
     env="WISP_SEARXNG",
 )
 

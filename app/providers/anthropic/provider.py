@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from app.base.errors import ProviderError, Refused
+from app.base.errors import KeyRefused, ProviderError
 from app.providers import wire_errors
 from app.providers.anthropic.wire import (
     BINDING_BETA,
@@ -112,9 +112,9 @@ class AnthropicProvider:
 
     async def _connected(self) -> anthropic.AsyncAnthropic:
         if not self._key:
-            raise Refused(SERVICE.says("There is no key for Claude. {key_help}"))
+            raise KeyRefused(SERVICE.says("There is no key for Claude. {key_help}"))
         if not (self._key.isascii() and self._key.isprintable()):
-            raise Refused(SERVICE.says(ODD_KEY))
+            raise KeyRefused(SERVICE.says(ODD_KEY))
         if self._client is None:
             # On a thread, because the imports take long.
             self._client = await asyncio.to_thread(_client, self._key, self._base_url, self._idle_s)

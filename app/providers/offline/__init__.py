@@ -1,4 +1,9 @@
-"""The provider that needs no model, no key and no network: it reads plain commands and answers with XML calls."""
+"""The provider that needs no model, no key and no network: it reads plain commands and answers with XML calls.
+
+The templates of `resources/offline` are matched by hassil (`grammar.py`). `slots.py` and `timing.py` say what may stand
+at a slot, `world.py` what is there. `reading.py` cuts and chooses, `plans.py` makes the calls, `provider.py` goes on
+step after step. `conversation.py` reads what came of each, and `wording.py` has the answer's words.
+"""
 
 from __future__ import annotations
 

@@ -404,12 +404,12 @@ def _facts(row: Approval) -> Iterator[str]:
         yield row.who
     yield from row.reasons
     if row.sources:
-        words = QCoreApplication.translate("Approval", "Read before, in others' words: {sources}.")
+        words = QCoreApplication.translate("Approval", "Before this, Wisp read {sources}, which others wrote.")
         yield words.format(sources=", ".join(row.sources))
     if row.undo:
         yield row.undo
     if row.rule:
-        yield QCoreApplication.translate("Approval", "Asked by the rule “{rule}”.").format(rule=row.rule)
+        yield QCoreApplication.translate("Approval", "The rule “{rule}” says that Wisp must ask.").format(rule=row.rule)
 
 
 def _deed(row: Approval) -> str:

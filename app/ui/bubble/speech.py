@@ -160,7 +160,7 @@ class AskedRow(RowWidget):
         notes = [tr("Bubble", "With {names}").format(names=names)] if row.text.strip() and names else []
         self._waits = row.waits
         if row.waits:
-            notes.append(tr("Bubble", "Waits for its turn"))
+            notes.append(tr("Bubble", "Waits until Wisp is free"))
         self._text.show_text(row.said)
         self._note.show_text(" · ".join(notes))
         self._note.setVisible(bool(notes))

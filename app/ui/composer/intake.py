@@ -101,7 +101,9 @@ def _of_picture(reader: QImageReader, path: Path, count: int) -> Attached:
 
 
 def _unseen(path: Path, count: int) -> Attached:
-    words = QCoreApplication.translate("Attach", "“{name}” ({size}) cannot be shown to the model; it gets the path.")
+    words = QCoreApplication.translate(
+        "Attach", "The model cannot see “{name}” ({size}). Wisp tells it where the file is."
+    )
     return Attached("unseen", path.name, str(path), count, note=words.format(name=path.name, size=size(count)))
 
 
@@ -188,7 +190,7 @@ class Intake(QObject):
         taken = await self._known().picture(at_full_size=True)
         screen = await asyncio.to_thread(QImage.fromData, taken.data)
         if screen.isNull():
-            raise WispError(QCoreApplication.translate("Attach", "The screen could not be captured."))
+            raise WispError(QCoreApplication.translate("Attach", "Wisp could not take a picture of the screen."))
         self.region = RegionWindow(self._composer.theme, self._around, screen)
         self.region.marked.connect(lambda image, place: self._begin(self._take_region(image, place)))
         self.region.left.connect(self._composer.keyboard_wanted)

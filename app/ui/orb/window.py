@@ -135,7 +135,7 @@ class OrbWindow(Handle):
         self._settle_size()
         self.update()
         self.shape()
-        free = QCoreApplication.translate("Orb", "It asks for nothing just now.") if is_free else ""
+        free = QCoreApplication.translate("Orb", "Wisp does not ask before it acts just now.") if is_free else ""
         self.setToolTip(free)
         self.setAccessibleDescription(f"{QCoreApplication.translate('Orb', READ_OUT[state])} {free}".strip())
 

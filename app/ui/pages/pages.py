@@ -60,7 +60,7 @@ def ago(seconds: float) -> str:
 
 
 def turns(count: int) -> str:
-    return counted("{count} turn", "{count} turns", count)
+    return counted("{count} task", "{count} tasks", count)
 
 
 def _locale() -> QLocale:
@@ -289,7 +289,7 @@ def _words(level: str) -> str:
     known = {
         "done": tr("Inbox", "Done"),
         "question": tr("Inbox", "A question"),
-        "approval": tr("Inbox", "Your word is needed"),
+        "approval": tr("Inbox", "Wisp needs your answer"),
         "stopped": tr("Inbox", "Stopped"),
         "warning": tr("Inbox", "Warning"),
         "error": tr("Inbox", "It did not work"),
@@ -316,7 +316,7 @@ class UsagePage(Page):
         )
         for row, name in enumerate(rows):
             self._grid.addWidget(self.label(name, quiet=True), row, 0)
-        columns = (tr("Usage", "This turn"), tr("Usage", "Conversation"), tr("Usage", "Today"))
+        columns = (tr("Usage", "This task"), tr("Usage", "Conversation"), tr("Usage", "Today"))
         self.cells: list[list[QLabel]] = []
         for column, name in enumerate(columns, start=1):
             self._grid.addWidget(self._number(name, quiet=True), 0, column)
@@ -327,7 +327,7 @@ class UsagePage(Page):
         self.about = self.label(
             tr(
                 "Usage",
-                "A token is a piece of about four letters. Those that the model has read before cost less.",
+                "A token is about four characters of text. Those that the model has read before cost less.",
             ),
             "small",
             quiet=True,

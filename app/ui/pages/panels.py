@@ -312,25 +312,29 @@ def _done(outcome: str) -> str:
     words = {
         "delete": tr("Collection", "Deleted."),
         "change": tr("Collection", "Changed."),
-        "run": tr("Collection", "It has begun. What comes of it is said when it is over."),
-        "busy": tr("Collection", "Another task is at work, so this one was not begun. Try again when it is over."),
-        "unbegun": tr("Collection", "It was not begun. “wisp schedule run” with its number in a terminal says why."),
-        "trust": tr("Collection", "Its tools that only read run without a question."),
-        "ask": tr("Collection", "Each of its tools asks again."),
+        "run": tr("Collection", "It has begun. Wisp tells you the result when it is done."),
+        "busy": tr(
+            "Collection", "Another task is running, so this one did not start. Try again when that one is done."
+        ),
+        "unbegun": tr(
+            "Collection", "It did not start. To see why, type “wisp schedule run” with its number in a terminal."
+        ),
+        "trust": tr("Collection", "Wisp now uses those of its tools that only read without asking."),
+        "ask": tr("Collection", "Wisp now asks again before it uses one of its tools."),
         "switch_on": tr("Collection", "It is switched on."),
-        "switch_off": tr("Collection", "It is switched off, and its tools are not offered."),
+        "switch_off": tr("Collection", "It is switched off. Wisp does not use its tools."),
         "sign_in": tr("Collection", "You are signed in to it."),
         "open": tr("Collection", "Its window is open."),
         "pin": tr("Collection", "It stays on the desktop now, behind all other windows and after the next start."),
         "unpin": tr("Collection", "Its window is one like any other again."),
-        "menu": tr("Collection", "It stands in the menu of programs now."),
-        "unmenu": tr("Collection", "It no longer stands in the menu of programs."),
+        "menu": tr("Collection", "It is in the menu of programs now."),
+        "unmenu": tr("Collection", "It is no longer in the menu of programs."),
         "get": "",
         "late": tr("Collection", "That can no longer be stopped."),
         "stop": tr("Collection", "Stopped. Nothing was installed."),
-        "leave_out": tr("Collection", "It is left out from the next start of Wisp on."),
-        "take_in": tr("Collection", "It is there from the next start of Wisp on."),
-        "allow": tr("Collection", "It is there from the next start of Wisp on."),
+        "leave_out": tr("Collection", "When you start Wisp again, this is left out."),
+        "take_in": tr("Collection", "When you start Wisp again, this is there."),
+        "allow": tr("Collection", "When you start Wisp again, this is there."),
     }
     kind, _, path = outcome.partition(":")
     return tr("Panels", "Saved: {path}").format(path=path) if kind == "saved" else words[outcome]
@@ -405,7 +409,7 @@ class CollectionPage(SearchedPage):
         if not (file := self._entries[key].file):
             super().ask_to_delete(key)
             return
-        sentence = QCoreApplication.translate("Collection", "It stands in {file} and is only taken out there.")
+        sentence = QCoreApplication.translate("Collection", "It is written in {file}. Remove it there.")
         self.tell(sentence.format(file=file))
 
     def question_of(self) -> str:
@@ -415,7 +419,7 @@ class CollectionPage(SearchedPage):
         menu, tr = super().menu_of(key), QCoreApplication.translate
         names = {
             "run": tr("Collection", "Run now"),
-            "trust": tr("Collection", "Let tools that only read run without a question"),
+            "trust": tr("Collection", "Do not ask before tools that only read"),
             "ask": tr("Collection", "Ask again"),
             "switch_on": tr("Collection", "Switch on"),
             "switch_off": tr("Collection", "Switch off"),
@@ -429,8 +433,8 @@ class CollectionPage(SearchedPage):
             "get": tr("Collection", "Get it"),
             "stop": tr("Collection", "Stop"),
             "leave_out": tr("Collection", "Leave it out"),
-            "take_in": tr("Collection", "Take it in"),
-            "allow": tr("Collection", "Let it run as a part of Wisp, with all that you may do"),
+            "take_in": tr("Collection", "Add it again"),
+            "allow": tr("Collection", "Allow it: it runs as part of Wisp and can do all that you can"),
         }
         for action in self._entries[key].actions:
             menu.addAction(names[action], partial(self.acted.emit, action, key))

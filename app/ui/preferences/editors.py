@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -304,49 +304,65 @@ class KeyField(QLineEdit):
         self.editingFinished.emit()
 
 
-class VoiceField(QLineEdit):
-    """A field that offers the voices of the system, and completes a part of their names.
+LookUp = Callable[[Callable[[Sequence[str]], None]], None]
+"""Looks up what a field may hold, and calls the function with it, at once or later."""
 
-    They are looked up when the person first clicks or types here, because that may start the system's speech service.
+
+class OfferingField(QLineEdit):
+    """A field that offers what it may hold, and completes a part of it.
+
+    It is looked up at each click and when the person begins to type, because it may change, and take long.
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, text: str, look_up: LookUp) -> None:
+        super().__init__(text)
+        self.setPlaceholderText(QCoreApplication.translate("Settings", "Click here to choose one"))
+        self._look_up = look_up
         self._offered: QCompleter | None = None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         super().mousePressEvent(event)
-        self._offer().setCompletionPrefix("")
-        self._offer().complete()
+        self._look_up(self._offer)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        popup = self._offer().popup()
+        if self._offered is None:
+            self._look_up(self._take)
+        popup = self._offered.popup() if self._offered is not None else None
         if popup is not None and popup.isVisible() and is_return(event):
             event.ignore()  # so that it chooses in the list: a part of a name is none
         else:
             super().keyPressEvent(event)
 
-    def _offer(self) -> QCompleter:
-        if self._offered is not None:
-            return self._offered
-        from app.ui.system.speech import QtEngine
+    def _offer(self, names: Sequence[str]) -> None:
+        self._take(names)
+        if self._offered is not None and self.window().focusWidget() is self:
+            self._offered.setCompletionPrefix("")
+            self._offered.complete()
 
-        try:
-            names = QtEngine().voices()
-        except ValueError:  # because nothing can speak here, which is told when it is to speak
-            names = []
-        self._offered = made = QCompleter(names, self)
+    def _take(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        self._offered = made = QCompleter(list(names), self)
         made.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         made.setFilterMode(Qt.MatchFlag.MatchContains)
         made.activated.connect(self._choose)
         self.setCompleter(made)
         if (popup := made.popup()) is not None:
             popup.setFont(self.font())
-        return made
 
     def _choose(self, name: str) -> None:
         self.setText(name)
         self.editingFinished.emit()
+
+
+def look_up_voices(found: Callable[[Sequence[str]], None]) -> None:
+    """Look up the voices of the system. If nothing can speak here, there are none."""
+    from app.ui.system.speech import QtEngine
+
+    try:
+        found(QtEngine().voices())
+    except ValueError:  # because that is told when it is to speak
+        found(())
 
 
 def paint_focus(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:

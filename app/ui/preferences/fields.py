@@ -11,9 +11,20 @@ from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLi
 from app.base import resources
 from app.base.translation import languages
 from app.base.values import dataclass
-from app.settings.catalog import VOICE, Setting, every
+from app.settings.catalog import Setting, every
 from app.settings.providers import providers
-from app.ui.preferences.editors import Broken, Choice, KeyField, Radio, RadioGroup, Switch, Unit, VoiceField, Whole
+from app.ui.preferences.editors import (
+    Broken,
+    Choice,
+    KeyField,
+    LookUp,
+    OfferingField,
+    Radio,
+    RadioGroup,
+    Switch,
+    Unit,
+    Whole,
+)
 from app.ui.preferences.themes import ThemeTile
 from app.ui.theme import drawing
 from app.ui.theme.theme import Theme
@@ -76,7 +87,7 @@ def choice_label(name: str) -> str:
 def english_choice(name: str) -> str:
     if name in providers():
         return providers()[name].label
-    found: str = _table()["choices"].get(name, "") if name else "automatic"
+    found: str = _table()["choices"].get(name, "") if name else "Automatic"
     return found or (_own_name(name) if name in languages() else name)
 
 
@@ -88,13 +99,7 @@ def _own_name(language: str) -> str:
 
 def about(setting: Setting[Any]) -> str:
     """Return what a setting does, translated."""
-    return QCoreApplication.translate("Settings", english_about(setting))
-
-
-def english_about(setting: Setting[Any]) -> str:
-    """Return what a setting does, in a person's words from the table; without them, the catalog's description."""
-    found: str = _table()["abouts"].get(setting.key, setting.description)
-    return found
+    return QCoreApplication.translate("Settings", setting.description)
 
 
 _MOST = 2_000_000_000
@@ -112,14 +117,18 @@ class Editor:
 
 
 class SettingField(QWidget):
-    """The field of one setting. `chosen` carries the new value once the person has finished the change."""
+    """The field of one setting. `chosen` carries the new value once the person has finished the change.
+
+    `look_up` finds what a text may be, for the person to choose from.
+    """
 
     chosen = Signal(object)
 
-    def __init__(self, theme: Theme, setting: Setting[Any], current: Any) -> None:
+    def __init__(self, theme: Theme, setting: Setting[Any], current: Any, look_up: LookUp | None = None) -> None:
         super().__init__()
         self._theme = theme
         self._shown = current
+        self._look_up = look_up
         self._made = self._made_for(setting, current)
         self.editor = self._made.widget
         self.editor.setObjectName(setting.key)
@@ -178,10 +187,12 @@ class SettingField(QWidget):
             spin.setMinimumWidth(theme.size("field_width"))
             spin.editingFinished.connect(self._tell)
             return Editor(spin, spin.value, spin.setValue)
-        is_key = setting.key in forms["keys"]
-        kind = KeyField if is_key else VoiceField if setting.key == VOICE.key else QLineEdit
-        line = kind(str(current))
-        if not is_key:
+        if self._look_up is not None:
+            line: QLineEdit = OfferingField(str(current), self._look_up)
+        elif setting.key in forms["keys"]:
+            line = KeyField(str(current))
+        else:
+            line = QLineEdit(str(current))
             line.setPlaceholderText(str(setting.default))
         line.editingFinished.connect(self._tell)
         return Editor(line, line.text, line.setText, is_wide=True)

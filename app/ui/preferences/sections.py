@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from app.base.errors import WispError
 from app.settings import store
 from app.settings.providers import key_holders, providers
 from app.ui.buttons import PushButton
-from app.ui.machine import Machine, MachineFinding
+from app.ui.machine import Machine, MachineFinding, Trial
 from app.ui.theme import drawing
 from app.ui.theme.drawing import words_label
 from app.ui.theme.theme import Theme
@@ -109,7 +110,7 @@ class FindingsList(QWidget):
         """Run all checks in the background, and show the results."""
         self._asked = True
         self.again.setEnabled(False)
-        self.note.setText(QCoreApplication.translate("Settings", "Trying what works here…"))
+        self.note.setText(QCoreApplication.translate("Settings", "Checking what works here…"))
         self._questions.ask(self._machine.findings(), self.show_findings)
 
     def ask_once(self) -> None:
@@ -136,7 +137,7 @@ class FindingsList(QWidget):
         bad = sum(finding.verdict == "fail" for finding in findings)
         tr = QCoreApplication.translate
         fine = tr("Settings", "Everything that is needed works.")
-        count = tr("Settings", "{count} to mend before Wisp can work here.").format(count=bad)
+        count = tr("Settings", "To solve before Wisp can work here: {count}.").format(count=bad)
         self.note.setText(count if bad else fine)
         self.again.setEnabled(True)
         self.found.emit(findings)
@@ -176,7 +177,7 @@ class FindingsList(QWidget):
         return made
 
 
-_COMMAND = re.compile(r"(?:^|: )((?:sudo|pip|wisp|dbus-run-session|\./scripts/setup) .+)$")
+_COMMAND = re.compile(r"(?:^|: )((?:sudo|pipx?|wisp|dbus-run-session|\./scripts/setup) .+)$")
 """The command at the end of what a finding says to do."""
 
 
@@ -206,19 +207,30 @@ def _copyable(theme: Theme, words: str) -> QLabel:
     return made
 
 
+Where = Callable[[], tuple[str, str]]
+"""Returns an address and a model."""
+
+
 class KeyRow(QWidget):
-    """A row to enter a key, which is never shown again. `kept`: a new key is stored; `works`: a test succeeded."""
+    """A row to enter a key, which is never shown again. A key that its service refuses is not stored.
+
+    `where` says at which address and with which model the key is tried; "" for the usual ones.
+
+    Signals: `kept`, a key was stored; `tried`, the end of a test, with what is wrong or "".
+    """
 
     kept = Signal(str)
-    works = Signal(str)
+    tried = Signal(str)
 
-    def __init__(self, theme: Theme, provider: str, machine: Machine) -> None:
+    def __init__(self, theme: Theme, provider: str, machine: Machine, where: Where = lambda: ("", "")) -> None:
         super().__init__()
         self._provider = provider
         self._machine = machine
+        self._where = where
         self._questions = Questions()
         tr = QCoreApplication.translate
-        name = tr("Settings", "Key for {provider}").format(provider=key_holders()[provider][0])
+        self._holder = key_holders()[provider][0]
+        name = tr("Settings", "Key for {provider}").format(provider=self._holder)
         self.field = QLineEdit()
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setObjectName(f"key.{provider}")
@@ -244,42 +256,55 @@ class KeyRow(QWidget):
         self.answer.hide()
         self._show_whether_known()
 
+    @property
+    def typed(self) -> str:
+        """The key that is typed and not yet stored."""
+        return self.field.text().strip()
+
     def forget(self) -> None:
         """Wait for no answer of the service any more."""
         self._questions.forget()
 
-    def keep(self) -> bool:
-        """Store the typed key in the keyring, or in a file if there is none. Returns False if nothing was typed."""
-        key = self.field.text().strip()
-        if not key:
-            return False
+    def keep(self) -> None:
+        """Store the typed key. That of a model's provider is tried first."""
+        if self.typed and self._provider in providers():
+            self.test()
+        elif self.typed:
+            self._say(self._store(self.typed))
+
+    def test(self) -> None:
+        """Let the model say hello with the typed key, else with the stored one. A key that works is stored."""
+        asking = QCoreApplication.translate("Settings", "Asking {provider}…")
+        self._say(asking.format(provider=self._holder))
+        self._let_press(may_press=False)
+        key = self.typed
+        trying = self._machine.tried(self._provider, key, *self._where())
+        self._questions.ask(trying, lambda trial: self._answered(key, trial))
+
+    def _answered(self, key: str, trial: Trial) -> None:
+        self._let_press(may_press=True)
+        where = self._store(key) if key and not trial.is_refused else ""
+        self._say(" ".join(filter(None, (trial_words(self._holder, trial), where))))
+        self.tried.emit(trial.problem if trial.is_refused else "")
+
+    def _let_press(self, *, may_press: bool) -> None:
+        self.keep_button.setEnabled(may_press)
+        self.test_button.setEnabled(may_press)
+
+    def _store(self, key: str) -> str:
+        """Store the key in the keyring, or in a file if there is none. Return a sentence that says where."""
         tr = QCoreApplication.translate
         try:
             where = store.keep(self._provider, key)
         except OSError as error:
-            self._say(str(error))
-            return False
+            return tr("Settings", "The key could not be saved: {why}").format(why=error)
         self.field.clear()
         self._show_whether_known()
-        in_keyring = tr("Settings", "The key is in the system's keyring.")
-        in_file = tr("Settings", "The key is in a file that only you can read.")
-        self._say(in_keyring if where == "keyring" else in_file)
         self.kept.emit(self._provider)
-        return True
-
-    def test(self) -> None:
-        """Ask the service whether the typed key works, else the stored one. A typed key that works is stored."""
-        typed = self.field.text().strip()
-        self._say(QCoreApplication.translate("Settings", "Asking…"))
-        self.test_button.setEnabled(False)
-        self._questions.ask(self._machine.tried(self._provider, typed), self._answered)
-
-    def _answered(self, problem: str) -> None:
-        self.test_button.setEnabled(True)
-        self._say(problem or QCoreApplication.translate("Settings", "It works."))
-        if not problem:
-            self.keep()
-            self.works.emit(self._provider)
+        in_keyring = tr("Settings", "The key is saved in the system's keyring.")
+        return (
+            in_keyring if where == "keyring" else tr("Settings", "The key is saved in a file that only you can read.")
+        )
 
     def _say(self, words: str) -> None:
         self.answer.setText(words)
@@ -287,8 +312,18 @@ class KeyRow(QWidget):
 
     def _show_whether_known(self) -> None:
         tr = QCoreApplication.translate
-        known = bool(store.key_of(self._provider))
-        self.field.setPlaceholderText(tr("Settings", "a key is saved") if known else tr("Settings", "no key yet"))
+        variable = key_holders()[self._provider][1]
+        from_outside = tr("Settings", "a key is in {variable}").format(variable=variable)
+        known = tr("Settings", "a key is saved") if store.key_of(self._provider) else tr("Settings", "no key yet")
+        self.field.setPlaceholderText(from_outside if os.environ.get(variable) else known)
+
+
+def trial_words(who: str, trial: Trial) -> str:
+    """Return a sentence for the person that tells what came of trying a model."""
+    if trial.problem:
+        return trial.problem
+    works = QCoreApplication.translate("Settings", "It works. {provider} says: “{words}”")
+    return works.format(provider=who, words=trial.said)
 
 
 class GrantsList(QWidget):
@@ -303,7 +338,9 @@ class GrantsList(QWidget):
         self._rows = drawing.spaced(QVBoxLayout(), theme.size("gap"))
         box = drawing.spaced(QVBoxLayout(self), theme.size("padding"))
         box.addWidget(
-            words_label(theme, tr("Settings", "Inside these programs Wisp can do what you can, without asking."))
+            words_label(
+                theme, tr("Settings", "Wisp uses these without asking. Inside a program it can do all that you can.")
+            )
         )
         box.addLayout(self._rows)
         box.addWidget(self.note)
@@ -321,7 +358,9 @@ class GrantsList(QWidget):
         grants = self._saved.all()
         for one in grants:
             self._rows.addWidget(self._row(one))
-        none = QCoreApplication.translate("Settings", "None yet. “Always” in a question of Wisp adds one.")
+        none = QCoreApplication.translate(
+            "Settings", "None yet. When you answer a question of Wisp with “Always”, it is listed here."
+        )
         self._say(self._saved.problem or ("" if grants else none))
 
     def _row(self, grant: SavedGrant) -> QWidget:
@@ -384,18 +423,18 @@ class Folders(QWidget):
         box = drawing.spaced(QVBoxLayout(self), theme.size("gap"))
         box.addWidget(words_label(theme, tr("Settings", "Data folder"), strong=True))
         for words, folder in (
-            (tr("Settings", "Conversations, memories, files it made"), paths.data_dir()),
+            (tr("Settings", "Conversations, what Wisp remembers, files that it made"), paths.data_dir()),
             (tr("Settings", "Settings and rules"), paths.config_dir()),
-            (tr("Settings", "Log, crash reports, window places: may be deleted"), paths.state_dir()),
+            (tr("Settings", "Log, crash reports, places of windows; you may delete them"), paths.state_dir()),
         ):
             box.addLayout(self._line(words, folder))
-        moved = tr("Settings", "To move all of it, start Wisp with WISP_DATA_DIR=/another/folder.")
+        moved = tr("Settings", "To keep all of it elsewhere, start Wisp with WISP_DATA_DIR=/another/folder.")
         box.addWidget(words_label(theme, moved, quiet=True))
         box.addSpacing(theme.size("padding"))
         box.addWidget(words_label(theme, tr("Settings", "Privacy"), strong=True))
         for promise in (
             tr("Settings", "What you say and the pictures of the screen go to the model you chose, and nowhere else."),
-            tr("Settings", "The offline provider and models on this computer send nothing to anybody."),
+            tr("Settings", "Without a model, or with a model on this computer, nothing is sent to anybody."),
             tr("Settings", "There is no telemetry. Crash reports stay here until you send one yourself."),
         ):
             box.addWidget(words_label(theme, promise, quiet=True))

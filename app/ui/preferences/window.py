@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, Signal
@@ -20,13 +21,14 @@ from PySide6.QtWidgets import (
 
 from app.base.values import dataclass
 from app.settings import store
-from app.settings.catalog import Setting
-from app.settings.providers import NTFY, searchers, with_keys
+from app.settings.catalog import BASE_URL, MODEL, PROVIDER, VOICE, Setting
+from app.settings.providers import NTFY, OWN_IMAGES, image_makers, searchers, with_keys
 from app.settings.store import Settings
 from app.ui.buttons import PushButton
 from app.ui.machine import Machine, MachineFinding, NoMachine
+from app.ui.preferences.editors import LookUp, look_up_voices
 from app.ui.preferences.fields import PreferencesPage, SettingField, label, line_of, pages
-from app.ui.preferences.sections import FindingsList, Folders, GrantsList, KeyRow
+from app.ui.preferences.sections import FindingsList, Folders, GrantsList, KeyRow, Questions
 from app.ui.preferences.themes import ThemeTile
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, words_label
@@ -53,11 +55,17 @@ class SettingsWindow(QWidget):
     changed = Signal(str)
     key_kept = Signal(str)
     welcome_wanted = Signal()
+    answerer_wanted = Signal()
 
     def __init__(self, theme: Theme, settings: Settings, machine: Machine | None = None) -> None:
         super().__init__()
         self._settings = settings
         self._machine = machine or NoMachine()
+        self._questions = Questions()
+        self._offered: dict[str, LookUp] = {
+            MODEL.key: lambda found: self._questions.ask(self._machine.models(), found),
+            VOICE.key: look_up_voices,
+        }
         self._pages = pages()
         self._findings: Sequence[MachineFinding] = ()
         self._opened: set[int] = set()
@@ -104,7 +112,7 @@ class SettingsWindow(QWidget):
         for _, field in self._fields:
             field.blockSignals(True)  # because a field that loses the keyboard takes what was typed
         waiting: list[FindingsList | KeyRow] = [*old.findChildren(FindingsList), *old.findChildren(KeyRow)]
-        for each in waiting:
+        for each in (self._questions, *waiting):
             each.forget()
         if (holder := self.focusWidget()) is not None:
             holder.clearFocus()  # because it would go to the list of pages, which then shows the first one
@@ -222,16 +230,29 @@ class SettingsWindow(QWidget):
             return [findings]
         if page.extra == "folders":
             return [Folders(self._theme)]
-        return [self._key(name.removeprefix(_KEY)) for name in _keys(page)]
+        keys: list[QWidget] = [self._key(name.removeprefix(_KEY)) for name in _keys(page)]
+        return [self._answerer_button(), *keys] if page.extra == "keys" else keys
+
+    def _answerer_button(self) -> QWidget:
+        made = PushButton(QCoreApplication.translate("Settings", "Find models on this computer"))
+        made.clicked.connect(self.answerer_wanted)
+        row = QWidget()
+        drawing.spaced(QHBoxLayout(row), 0).addWidget(made, 0, Qt.AlignmentFlag.AlignLeading)
+        return row
 
     def _key(self, provider: str) -> KeyRow:
-        row = KeyRow(self._theme, provider, self._machine)
+        row = KeyRow(self._theme, provider, self._machine, partial(self._where, provider))
         row.kept.connect(self.key_kept)
         self._editors[f"{_KEY}{provider}"] = row.field
         return row
 
+    def _where(self, provider: str) -> tuple[str, str]:
+        """The address and the model that are chosen, if they are this provider's."""
+        chosen = store.load()
+        return (chosen[BASE_URL], chosen[MODEL]) if chosen[PROVIDER] == provider else ("", "")
+
     def _field(self, setting: Setting[Any]) -> SettingField:
-        field = SettingField(self._theme, setting, self._settings[setting])
+        field = SettingField(self._theme, setting, self._settings[setting], self._offered.get(setting.key))
         field.chosen.connect(lambda value: self._keep(setting, value))
         self._editors[setting.key] = field.editor
         self._fields.append((setting, field))
@@ -273,6 +294,7 @@ def _keys(page: PreferencesPage) -> list[str]:
     ids = {
         "keys": [row.id for row in with_keys()],
         "engines": [row.id for row in searchers().values() if row.key],
+        "painters": [*(name for name in image_makers() if name not in {row.id for row in with_keys()}), OWN_IMAGES],
         "devices": [NTFY],
     }
     return [f"{_KEY}{each}" for each in ids.get(page.extra, ())]

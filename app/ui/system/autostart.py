@@ -3,6 +3,7 @@ start."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import plistlib
 import shutil
@@ -153,14 +154,26 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """Something to say after the first task. `needs`: one of these programs."""
+
+    text: str
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Welcome:
     """The content of `resources/welcome.toml`."""
 
     sentence: str
     again: str
+    more: str
     who: str
+    found: str
+    answering: str
     who_label: str
     wish: tuple[Wish, ...]
+    offer: tuple[Proposal, ...]
 
 
 def welcome() -> tuple[Welcome, Wish]:
@@ -169,10 +182,20 @@ def welcome() -> tuple[Welcome, Wish]:
     return found, next(wish for wish in found.wish if _is_possible(wish.needs))
 
 
+def proposals(done: str) -> tuple[str, ...]:
+    """Return what the person may say after the task `done`: the first three that can work on this machine."""
+    known = resources.table("welcome.toml", Welcome).offer
+    fits = (one.text for one in known if _is_possible(one.needs) and one.text.casefold() != done.casefold())
+    return tuple(itertools.islice(fits, _MOST_PROPOSED))
+
+
 def _is_possible(programs: tuple[str, ...]) -> bool:
     if sys.platform == "darwin" and programs:
         return True  # because macOS always has a calculator
     return not programs or any(shutil.which(program) for program in programs)
+
+
+_MOST_PROPOSED = 3
 
 
 def _mark() -> Path:

@@ -57,7 +57,7 @@ def parsed(text: str) -> Keys:
     modifiers = frozenset(_MODIFIERS[part] for part in held)
     if not _FUNCTION.match(key) and not modifiers - {"shift"}:
         raise ValueError(
-            tr("Hotkey", "“{keys}” is typed too often to be a call. Add ctrl, alt or super.").format(keys=text)
+            tr("Hotkey", "“{keys}” is typed too often to open Wisp. Add ctrl, alt or super.").format(keys=text)
         )
     return Keys(modifiers, key)
 
@@ -110,12 +110,12 @@ class Hotkey(QObject):
 
 
 def _problem(keys: str, why: object) -> str:
-    told = QCoreApplication.translate("Hotkey", "The key that calls Wisp, {keys}, does not work: {why}")
+    told = QCoreApplication.translate("Hotkey", "The key that opens Wisp ({keys}) does not work: {why}")
     return told.format(keys=keys, why=why)
 
 
 def _had(owner: str) -> str:
-    told = QCoreApplication.translate("Hotkey", "{owner} has this key. Choose another one in the settings.")
+    told = QCoreApplication.translate("Hotkey", "{owner} uses this key. Choose another one in the settings.")
     return told.format(owner=owner)
 
 
@@ -126,7 +126,9 @@ def _grabbed(keys: Keys, pressed: Callable[[], None], ignored: Callable[[], None
     if platform in ("windows", "cocoa"):
         return PortableGrab(keys, pressed)
     raise ValueError(
-        QCoreApplication.translate("Hotkey", "Here the system itself must do it: bind a key to the command “wisp”.")
+        QCoreApplication.translate(
+            "Hotkey", "Here only the system can do that: in its settings, give a key the command “wisp”."
+        )
     )
 
 
@@ -143,7 +145,7 @@ class PortableGrab(QObject):
         try:
             from pynput import keyboard
         except (ImportError, OSError) as error:
-            sorry = QCoreApplication.translate("Hotkey", "No key can be heard here ({why}). Reinstall Wisp.")
+            sorry = QCoreApplication.translate("Hotkey", "Wisp cannot notice keys here ({why}). Install Wisp again.")
             raise ValueError(sorry.format(why=error)) from None
         self._heard.connect(pressed, Qt.ConnectionType.QueuedConnection)
         self._listener = keyboard.GlobalHotKeys({written(keys): self._heard.emit})

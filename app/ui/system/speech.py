@@ -150,7 +150,9 @@ class QtEngine:
             from PySide6.QtTextToSpeech import QTextToSpeech
         except ImportError:
             missing = tr(
-                "Speech", "Speaking needs one more package: pip install “pyside6-addons<6.12”, then start Wisp again."
+                "Speech",
+                "To speak aloud, Wisp needs one more part: get “Speaking aloud” on the page Extras, then start Wisp "
+                "again.",
             )
             raise ValueError(missing) from None
         self.finished: Callable[[], None] = _nothing
@@ -188,7 +190,7 @@ class QtEngine:
         if found or not plain:
             return ""
         gone = QCoreApplication.translate(
-            "Speech", "There is no voice “{name}” here, so the system's speaks. The settings list all that there are."
+            "Speech", "There is no voice “{name}” here, so Wisp uses the system's. The settings list all voices."
         )
         return gone.format(name=name.strip())
 

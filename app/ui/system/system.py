@@ -247,7 +247,7 @@ class System(QObject):
         if not found:
             return
         tr = QCoreApplication.translate
-        sentence = tr("Crash", "Wisp failed the last time. A report was saved on this computer; nothing was sent.")
+        sentence = tr("Crash", "Wisp crashed the last time. A report of that is on this computer; nothing was sent.")
         answers = {tr("Crash", "Open folder"): self._open_folder, tr("Crash", "Dismiss"): dismiss_reports}
         self._note = NoteWindow(self._look, "alert", sentence, answers)
         self._note.show_beside(self._presence.orb.rest_rect(), self._presence.stage.placement.screen())
@@ -283,7 +283,9 @@ class System(QObject):
         """Tell what is wrong with the person's theme file: each error once, and those of one look in one notice."""
         first, *more = [problem for problem in self._look.theme.problems if problem not in self._told] or [""]
         self._told |= {*self._look.theme.problems}
-        told = QCoreApplication.translate("Theme", "{problem} It has more errors: “wisp theme” names all of them.")
+        told = QCoreApplication.translate(
+            "Theme", "{problem} There are more mistakes in it: “wisp theme” in a terminal lists all."
+        )
         if first:
             self._presence.tell("info", told.format(problem=first) if more else first)
 

@@ -58,7 +58,7 @@ def _add_presences(menu: QMenu, presences: Presences) -> None:
     entries = presences.entries()
     if len(entries) < 2:
         return
-    title = QCoreApplication.translate("Menu", "Presences")
+    title = QCoreApplication.translate("Menu", "Wisps")
     switch = menu.submenu(title) if isinstance(menu, Menu) else menu.addMenu(title)
     for entry in entries:
         action = switch.addAction(entry.name.replace("&", "&&"), partial(presences.show, entry.id))
@@ -85,7 +85,7 @@ def worth_telling(before: View, after: View) -> Note | None:
     tr = QCoreApplication.translate
     asked = after.open_approval
     if asked is not None and before.open_approval is None and not before.attended:
-        return Note(tr("Notifications", "Wisp needs your word"), clip_line(asked.sentence, _CHARS), urgent=True)
+        return Note(tr("Notifications", "Wisp needs your answer"), clip_line(asked.sentence, _CHARS), urgent=True)
     if after.attended or not (before.running and not after.running):
         return None
     words = _last_words(after)

@@ -47,7 +47,7 @@ class RegionWindow(Floating):
         self._picture = picture
         self._start: QPoint | None = None
         self._end = QPoint()
-        self._hint = QCoreApplication.translate("Composer", "Drag over what you mean. Esc leaves.")
+        self._hint = QCoreApplication.translate("Composer", "Drag over the part that you mean. Esc cancels.")
         self.setAccessibleName(self._hint)
         self.setGeometry(QGuiApplication.primaryScreen().virtualGeometry())
 

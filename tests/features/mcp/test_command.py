@@ -400,7 +400,7 @@ def test_a_person_signs_in_in_their_browser(
         assert cli.main(["mcp", "add", "docs", "--url", url, "--local"]) == 0
         assert cli.main(["mcp", "sign-in", "docs"]) == 0
         assert capsys.readouterr().out.endswith("You are signed in to docs.\n")
-        assert "Sie sind angemeldet." in page.read_text()
+        assert "Du bist angemeldet." in page.read_text()
         assert accounts.log == ["registered Wisp", "asked", "granted"]
         assert "access_token" in store.key_of("mcp/docs/sign-in")
         assert cli.main(["mcp", "remove", "docs"]) == 0

@@ -182,7 +182,7 @@ def test_a_task_cannot_seem_to_end_before_its_end(tmp_path: Path) -> None:
     told = _asked(tmp_path, task=task, allow="a” and nothing else.md; example.com")
     assert told.count("”") == 3
     assert "may use “a' and nothing else.md” and “example.com”: “greet me' once" in told
-    assert told.endswith("x x …” (all of it stands below).")
+    assert told.endswith("x x …” (the whole text is below).")
 
 
 @pytest.mark.parametrize("allow", ["{x}", "{", "a {x}", "{0}"])
@@ -204,7 +204,7 @@ async def test_the_question_holds_the_whole_task(tmp_path: Path, tools: Schedule
     stage.session.subscribe(deny)
     await stage.send()
     (asked,) = (event for event in stage.events if isinstance(event, ApprovalWanted))
-    assert (task in asked.detail, "(all of it stands below)" in asked.sentence) == (True, True)
+    assert (task in asked.detail, "(the whole text is below)" in asked.sentence) == (True, True)
 
 
 async def test_what_the_turn_had_read_stays_with_its_schedule(tmp_path: Path, tools: ScheduleTools) -> None:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.agent.agent_events import Selected, Way
 from app.agent.recording import PastConversation, Spent
+from app.features import loading
 from app.ui.bubble.window import BubbleWindow
 from app.ui.composer.attachments import Attached
 from app.ui.orb.state import Orb
@@ -182,7 +183,7 @@ class Board(QWidget):
         maker = RowMaker(self._theme, self._ticker)
         self._makers.append(maker)
         cards = [item.key for item in view.items if isinstance(item, Card)]
-        maker.note_newest(cards[-1] if cards else "", {})
+        maker.note_newest(cards[-1] if cards else "", view.items, {})
         words = ("Wisp", "Open the calculator and type 12*7=")
         bubble = self._child(BubbleWindow(self._theme, self._around, self._ticker, maker.make, words))
         width = self._theme.size("bubble_width") + 2 * bubble.margin
@@ -232,6 +233,7 @@ def boards(
 
     `reduced` stops all movement. Needs a QApplication.
     """
+    loading.everything()  # as at each start of Wisp, so that the words of features' cards are known
     made = {}
     for name, (kind, scheme) in shown.items():
         look = theme.load(scheme, kind=kind, scale=drawing.system_scale(), own=own, reduced=reduced)

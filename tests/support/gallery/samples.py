@@ -206,7 +206,7 @@ def tones(theme: Theme) -> Events:
 def approval() -> Events:
     return [
         agent.TurnStarted("t1", "Clean up my downloads"),
-        agent.SayDelta("s1", "serious", "Before I delete anything I need your word."),
+        agent.SayDelta("s1", "serious", "Before I delete anything, I ask you."),
         agent.TagStart("1", "execute_command", {"command": "rm -r ~/Downloads/old"}),
         agent.ApprovalWanted(
             "a1",
@@ -214,9 +214,10 @@ def approval() -> Events:
             "execute_command",
             "Wisp wants to delete ~/Downloads/old.",
             "rm -r ~/Downloads/old\u202e",
-            undo="What a command does cannot be undone by Wisp.",
+            undo="Wisp cannot undo what a command does.",
             rule="mode ask",
-            why="The command leaves the sandbox. It has read the screen, which others wrote.",
+            why="The command runs outside the sandbox, so it can do all that you can. "
+            "Wisp has read the screen, which others wrote.",
             sources=("the screen",),
             reasons=("It works in ~/Downloads, outside the workspace.",),
             scopes=(agent.Scope.TASK, agent.Scope.ALWAYS),
@@ -240,9 +241,9 @@ def click_approval() -> Events:
             "Let Wisp use Thunderbird? Wisp wants to press “Send” in “Inbox”.",
             "",
             who="Inbox (Thunderbird)",
-            undo="Wisp cannot undo it; the program may.",
+            undo="Wisp cannot undo it. Perhaps the program can.",
             rule="mode ask",
-            why="You have not named Thunderbird. It can do there what you are signed in to.",
+            why="You did not name Thunderbird. There, Wisp can do all that you can while you are signed in.",
             scopes=(agent.Scope.TASK, agent.Scope.ALWAYS),
             deed="press “Send” in “Inbox”",
             strong=((40, 45),),

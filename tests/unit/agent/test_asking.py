@@ -54,8 +54,8 @@ def test_a_program_is_asked_for_by_its_name_with_what_is_to_be_done_there(
 
 def test_the_reason_says_what_a_program_of_its_tier_can_do(tmp_path: Path) -> None:
     _, verdict = _asked(tmp_path, "computer_click", "", TERMINAL, target="Send")
-    assert "You have not named XTerm." in verdict.sentence
-    assert "It can run any command as you." in verdict.sentence
+    assert "You did not name XTerm." in verdict.sentence
+    assert "run any command that you can." in verdict.sentence
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ async def test_the_words_of_an_app_that_the_person_let_through_permit_nothing(
     stage = Stage(tmp_path, PRESS, "Done.", resolve=screen, follows_plan=follows_plan)
     _answering(stage, allow=False)
     await stage.session.pass_on("Clock", "Save it in Mousepad")
-    assert [asked.sources for asked in _asked(stage)] == [("an added tool server",)]
+    assert [asked.sources for asked in _asked(stage)] == [("a tool server",)]
     assert stage.bench.done == []
     assert "“Clock”: Save it in Mousepad" in stage.asked(0)
 

@@ -186,7 +186,7 @@ async def test_a_person_is_asked_in_their_language(tmp_path: Path) -> None:
     assert isinstance(asked, ApprovalWanted)
     assert (asked.sentence, asked.why, asked.undo) == (
         "Wisp möchte das Projekt in diesem Ordner bauen.",
-        "Der Befehl will ins Netz, oder keine Sandbox schließt ihn ein.",
+        "Der Befehl braucht das Internet, oder es gibt keine Sandbox für ihn.",
         "Was ein Befehl tut, kann Wisp nicht rückgängig machen.",
     )
 
@@ -222,13 +222,13 @@ async def test_a_call_that_needs_permission_waits_for_the_answer(tmp_path: Path)
         "approval1",
         "c1",
         "run",
-        "Wisp wants to build what is here.",
+        "Wisp wants to build the project in this folder.",
         "make",
-        undo="What a command does cannot be undone by Wisp.",
+        undo="Wisp cannot undo what a command does.",
         rule="mode ask",
-        why="The command wants the network, or no sandbox stands around it.",
+        why="The command needs the internet, or there is no sandbox to keep it in.",
         scopes=(Scope.TASK, Scope.ALWAYS),
-        deed="build what is here",
+        deed="build the project in this folder",
         strong=((14, 19),),
     )
     kinds = (ApprovalWanted, ApprovalAnswered, ToolRunning)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 
+from app import cli
 from app.base import paths
 from app.base.findings import CheckVerdict
 from app.commands import findings
 from app.commands.doctor import ocr, xlib_clash
 from app.commands.findings import notifications, settings
 from app.commands.presence import ThisMachine
+from app.services import extras
 from app.settings import store
 from app.settings.catalog import BACKDROP, PALETTE
 
@@ -71,8 +74,19 @@ def test_what_a_small_set_up_left_out_is_named_with_the_command_that_adds_it(mon
     there = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "rapidocr" else there(name))
     found = ocr()
-    assert (found.verdict, "small set-up" in found.detail) == (CheckVerdict.NOTE, True)
+    assert found.verdict is CheckVerdict.NOTE
     assert found.fix == "./scripts/setup whole"
+
+
+def test_an_extra_is_added_the_way_that_wisp_was_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert extras.way_to_add("browser") == 'pip install ".[browser]"'
+    monkeypatch.setattr(extras, "__file__", str(tmp_path / "lib" / "app" / "services" / "extras.py"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert extras.way_to_add("browser") == 'pip install "wisp-desktop[browser]"'
+    (tmp_path / "pipx_metadata.json").touch()
+    assert extras.way_to_add("browser") == 'pipx inject wisp-desktop "wisp-desktop[browser]"'
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert "pip" not in extras.way_to_add("browser")
 
 
 @pytest.mark.parametrize(
@@ -90,3 +104,13 @@ def test_the_doctor_names_where_notifications_go(
     monkeypatch.setenv("WISP_NTFY", topic)
     found = notifications()
     assert (found.verdict, detail in found.detail, fix in found.fix) == (CheckVerdict.NOTE, True, True), found
+
+
+@pytest.mark.feature("serve")
+def test_a_command_whose_extra_is_missing_says_what_adds_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mcp" else there(name))
+    assert cli.main(["mcp", "install", "codex", "--yes"]) == 1
+    assert extras.way_to_add("mcp") in capsys.readouterr().err

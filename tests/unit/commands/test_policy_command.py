@@ -27,9 +27,9 @@ def test_a_call_is_explained_with_what_decides_and_what_would_make_it_run(capsys
     there = ["--window", "Letter", "--program", "Frobnikator"]
     assert _explained(capsys, '<computer_click target="Send"/>', *there) == (
         1,
-        "computer_click: ask, by 'mode ask'. You have not named Frobnikator. “Send” may send, pay or delete for good, "
-        "and you have not said so. What would make it run: the person's yes; --allow 'Frobnikator'; --allow 'Send'; "
-        "yolo mode.",
+        "computer_click: ask, by 'mode ask'. You did not name Frobnikator. “Send” may send, pay or delete for good, "
+        "and you did not ask for that. What would make it run: the person's yes; --allow 'Frobnikator'; "
+        "--allow 'Send'; yolo mode.",
     )
     assert _explained(capsys, '<computer_click target="Send"/>', *there, "--said", "Send it with Frobnikator.") == (
         0,

@@ -1,4 +1,4 @@
-"""What is allowed, asked and denied: the tables of SECURITY.md, a row for each promise."""
+"""What is allowed, asked and denied: the table of SECURITY.md, a row for each promise."""
 
 from __future__ import annotations
 
