@@ -58,7 +58,7 @@ from app.tools.windows import WINDOWS, OwnApps, WindowTools
 
 
 def registry() -> Registry:
-    """Return the registry of all tools, those of the features included. Opens no service."""
+    """All tools, those of the features included. Opens no service."""
     families = [
         *(SAY, DOCS, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
         *(FILES, EDITS, SEARCH, CODE, VIEWING, ARRANGEMENTS, ARCHIVES, COMMANDS, WAITS, TASKS),
@@ -204,7 +204,7 @@ def judged_by(
 
 
 def wall_of(settings: Settings) -> Sandbox:
-    """Return the sandbox for commands. The sandbox itself reports whether it works on this machine."""
+    """The sandbox itself reports whether it works on this machine."""
     return bubblewrap.wall(workspace_of(settings), wanted=settings[COMMAND_SANDBOX] == "sandbox")
 
 

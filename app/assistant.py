@@ -204,7 +204,9 @@ class Assistant:
         self._own.features.present()
 
     async def from_before(self) -> list[str]:
-        """Return a sentence for each command of an earlier start that still runs or has ended meanwhile, for each
+        """What is left to tell of an earlier start, and which abilities do not work.
+
+        A sentence for each command of an earlier start that still runs or has ended meanwhile, for each
         conversation that was interrupted, and for each ability that does not work.
         """
         told = [
@@ -376,7 +378,6 @@ def _desktop(
 def _executors(
     own: Belongings, settings: Settings, tools: Registry, *, dry_run: bool, without_screen: bool
 ) -> tuple[Executor, Nearby]:
-    """Return the executor of all tools, and those with which a subagent pursues a goal on the screen."""
     run_by = partial(
         Executor, clock=own.clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run, without_screen=without_screen
     )
@@ -437,18 +438,18 @@ _SHARE = 8
 
 
 def _budget(profile: Profile) -> PictureBudget:
-    """Return the size limit of captures: what the model reads unscaled, at most its maker's advice for screens."""
+    """The size limit of captures: what the model reads unscaled, at most its maker's advice for screens."""
     edge = min(profile.long_edge_px, max(profile.advised_width_px, profile.advised_height_px))
     return PictureBudget(edge, min(profile.picture_tokens, profile.context_tokens // _SHARE))
 
 
 def _takes_pictures(settings: Settings, model: str) -> bool:
-    """Return whether the model takes pictures; True as long as it is not known."""
+    """True as long as it is not known."""
     return profiles.takes_pictures(settings, model) is not False
 
 
 def _dialect(settings: Settings, chosen: profiles.ChosenProvider) -> Dialect:
-    """Return the provider's only dialect, else the setting's, else the model's usual one; in short where it must be."""
+    """The provider's only dialect, else the setting's, else the model's usual one; in short where it must be."""
     if only := getattr(chosen.provider, "dialect", ""):
         return by_name(only)
     name = settings[DIALECT] or chosen.profile.dialect

@@ -174,8 +174,9 @@ def _rows(told: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_text(word: str) -> bool:
-    """Return False if the system's bytes were no UTF-8. Python keeps such bytes as lone surrogates, which cannot be
-    stored.
+    """False if the system's bytes were no UTF-8.
+
+    Python keeps such bytes as lone surrogates, which cannot be stored.
 
     https://peps.python.org/pep-0383/
     """
@@ -190,7 +191,7 @@ class _Command(NamedTuple):
 
 
 def _commands() -> dict[str, _Command]:
-    """Return all commands by name. Of two with one name, Wisp's own counts, then that of the first feature."""
+    """Of two commands with one name, Wisp's own counts, then that of the first feature."""
     from app.features import loading
 
     known = {name: _Command(about, partial(_module, name)) for name, about in COMMANDS.items()}
@@ -201,12 +202,12 @@ def _commands() -> dict[str, _Command]:
 
 
 def _assemble(settings: Any, **how: Any) -> Any:
-    """Return an unattended assistant, for commands of features, which cannot import this layer."""
+    """For commands of features, which cannot import this layer: an unattended assistant."""
     return importlib.import_module("app.assistant").assembled(settings, **how)
 
 
 def _loaded(name: str, command: _Command) -> Any:
-    """Return the module of a command. Raises NeedsPerson if that of another package does not load."""
+    """Raises NeedsPerson if the module of another package's command does not load."""
     try:
         return command.load()
     except ImportError as error:
@@ -222,7 +223,7 @@ def _module(name: str) -> Any:
 
 
 def _owner(command: str) -> str:
-    """Return the name of the feature with this command, switched on or off; "" if there is none."""
+    """The name of the feature with this command, switched on or off; "" if there is none."""
     from app.features import loading
 
     return next((feature.name for feature in loading.everything() if command in feature.commands), "")

@@ -234,7 +234,7 @@ def address(text: str) -> str:
 
 
 def name_no_call(text: str, names: Iterable[str], otherwise: str) -> str:
-    """Return the sentence for a text that holds no call: the nearest tool names if it holds a tag, else `otherwise`."""
+    """For a text that holds no call: the nearest tool names if it holds a tag, else `otherwise`."""
     tag = _TAG.search(text)
     if tag is None:
         return otherwise
@@ -271,10 +271,7 @@ def add_yes_option(parser: argparse.ArgumentParser) -> None:
 
 
 def is_agreed(question: str, options: argparse.Namespace, *, many: str = "", **values: str | int) -> bool:
-    """Return whether the person says yes at the terminal, or gave `--yes`. Without a terminal, the answer is no.
-
-    After a no, say that nothing was changed. `many` is the question for any other `count` than 1.
-    """
+    """A yes at the terminal, or `--yes`. Without a terminal, the answer is no."""
     if options.yes:
         return True
     words = words_here()
@@ -329,7 +326,7 @@ class OwnDisplay:
 
 
 def is_at_hand() -> bool:
-    """Return whether a display of the person is available here."""
+    """True if a display of the person is available here."""
     return platform.system() != "Linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 

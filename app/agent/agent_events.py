@@ -47,7 +47,7 @@ class Selected:
     has_lines: bool = True
 
     def obstacle_to(self, text: str) -> str:
-        """Return the sentence why `text` cannot take its place and be taken back again; "" if it can."""
+        """Why `text` cannot take its place and be taken back again; "" if it can."""
         if self.obstacle:
             return self.obstacle
         if self.needs_keys and any(sign in "\t\n" or sign > "\uffff" for sign in self.text + text):
@@ -336,7 +336,7 @@ _UNTOLD = ("event", "media", "picture")
 
 
 def to_json(event: AgentEvent) -> dict[str, JsonValue]:
-    """Return the event as one JSON object. `event` is its name; for a finished tool, the tool's own event name."""
+    """`event` is the event's name; for a finished tool, the tool's own event name."""
     name = event.event if isinstance(event, (ToolFinished, ToolProgress)) else _NAMES[type(event)]
     fields = {f.name: getattr(event, f.name) for f in dataclasses.fields(event) if f.name not in _UNTOLD}
     if isinstance(event, ToolFinished):

@@ -41,7 +41,7 @@ MODELS = "models"
 
 
 def words_in(language: str, name: str) -> Mapping[str, Any]:
-    """Return the `deeds` or the `words` of `asking.toml` in a language; what that lacks is English."""
+    """The `deeds` or the `words` of `asking.toml`; what the language lacks is English."""
     if language == MODELS:
         english = resources.in_language("asking.toml", "")[name]
         return resources.over(english, resources.table("prompts/refusing.toml", resources.Table))
@@ -167,11 +167,10 @@ class AskedSentence:
     strong: tuple[tuple[int, int], ...] = ()
 
     def followed_by(self, text: str) -> AskedSentence:
-        """Return the question with another sentence behind it."""
         return AskedSentence(f"{self.text} {text}".strip(), self.deed, self.strong)
 
     def within(self, text: str, begin: str = "") -> AskedSentence:
-        """Return the question as a part of a longer text, which contains it."""
+        """As a part of a longer text, which contains the question."""
         text = f"{begin}{text}"
         at = text.rindex(self.text)
         return AskedSentence(text, self.deed, tuple((start + at, end + at) for start, end in self.strong))
@@ -195,7 +194,7 @@ def question(needs: Sequence[Need], act: Action, language: str = "", by: str = "
 
 
 def _unsaved(act: Action, words: Mapping[str, Any]) -> str:
-    """Return which windows would lose unsaved changes, where the act ends what is open; "" if none shows any."""
+    """The windows that would lose unsaved changes, where the act ends what is open; "" if none shows any."""
     if Effect.ENDS not in act.effects or not act.controls:
         return ""
     titles = dict.fromkeys(control.window.title for control in act.controls)
@@ -234,7 +233,7 @@ class _Asker:
         return self._some(told) if told and (is_weighty or only_looks) else unknown
 
     def _some(self, weights: Mapping[str, int]) -> list[str]:
-        """Return all that must be told, the first of what need not be, and how many other things there are."""
+        """All that must be told, the first of what need not be, and how many other things there are."""
         room = max(_MOST_DEEDS - 1 - sum(weight > 3 for weight in weights.values()), 0)
         first = [phrase for phrase, weight in weights.items() if weight < 4][:room]
         told = [phrase for phrase, weight in weights.items() if weight > 3 or phrase in first]
@@ -244,7 +243,7 @@ class _Asker:
         return [*told, self._marked("several", count=str(left))]
 
     def path(self, text: str, form: str = "") -> str:
-        """Return a path as a person writes it, in a form of the language, such as "to": as where something goes."""
+        """The path as a person writes it, in a form of the language, such as "to": as where something goes."""
         words = self._words
         if text == PIPED:
             return self._formed(words["piped"], form)
@@ -267,12 +266,12 @@ class _Asker:
         return str(self._words["forms"].get(form, "{}")).format(name) if name else ""
 
     def in_forms(self, field: str, paths: Sequence[str]) -> dict[str, str]:
-        """Return the fields of a list of paths: `field`, and `field:to` for each form that the language has."""
+        """`field`, and `field:to` for each form that the language has."""
         forms = ("", *self._words["forms"])
         return {f"{field}:{form}".rstrip(":"): self._listed([self.path(one, form) for one in paths]) for form in forms}
 
     def _deed(self, act: Action) -> str:
-        """Return what a call that is no command does."""
+        """Only for a call that is no command."""
         if act.agreed is not None:
             return self._agreed(act.agreed)
         words, fields = self._words, self._fields(act)
@@ -281,7 +280,7 @@ class _Asker:
         return self._said([*templates, words["effects"][act.effect.value]], fields)
 
     def _agreed(self, phrase: Phrase) -> str:
-        """Return the phrase that the tool itself has for the call, which is agreed to word for word."""
+        """The phrase that the tool itself has for the call; it is agreed to word for word."""
         words = translation.words_in(self._language)
         # Not by `_said`, because a part may be empty.
         return self._put(self._with_verb(phrase.chosen(words)), phrase.spoken(words))
@@ -364,7 +363,7 @@ class _Asker:
         return verb.sub(lambda found: f"{_OPEN}{found[at]}{_SHUT}", template)
 
     def _put(self, template: str, fields: Mapping[str, str]) -> str:
-        """Return the template filled in. A name may have a form, as in `{last:to}`."""
+        """A name in the template may have a form, as in `{last:to}`."""
         pieces = Formatter().parse(template)
         return "".join(
             text + (fields[f"{name}:{form}".rstrip(":")].translate(_MARKS) if name else "")
@@ -384,7 +383,7 @@ def _named(template: str) -> list[str]:
 
 
 def _as_judged(path: str, judged: Sequence[str]) -> str:
-    """Return a path as it is written, or as it was judged if that is elsewhere."""
+    """The path as it is written, or as it was judged if that is elsewhere."""
     parts = Path(path).expanduser().parts
     is_plain = not judged or path.rstrip("/") in ("", ".", "..") or Path(judged[0]).parts[-len(parts) :] == parts
     return path if is_plain else judged[0]

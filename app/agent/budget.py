@@ -62,7 +62,7 @@ def summed(first: Usage, second: Usage) -> Usage:
 
 
 def told(usage: Usage, price: Price | None) -> UsageChanged:
-    """Return the tokens and cost of a turn as an event for the interface. The cost is None if the price is unknown."""
+    """As an event for the interface. The cost is None if the price is unknown."""
     cost = price.of(usage) if price else None
     return UsageChanged(
         usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, cost
@@ -114,7 +114,7 @@ class Budget:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Return a context manager during which the turn waits for the person. Several calls may wait at once."""
+        """Inside it, the turn waits for the person. Several calls may wait at once."""
         if not self._waiters:
             self._waiting_since = self._clock.now()
         self._waiters += 1

@@ -62,7 +62,7 @@ def reach_of(block: Block, spec: ToolSpec | None, toolset: str = "") -> Reach:
 
 
 def keep_order(first: Reach, second: Reach) -> bool:
-    """Return whether the second call must wait for the first: it reads or changes what the first changes."""
+    """True if the second call reads or changes what the first changes, so that it must wait."""
     if first.is_wait or second.is_wait or _share(first, second):
         return True
     if first.effects & _ACTS and second.effects & _BOUND:
@@ -74,7 +74,7 @@ def keep_order(first: Reach, second: Reach) -> bool:
 
 
 def _share(first: Reach, second: Reach) -> bool:
-    """Return whether the two calls touch the same file, or a folder and a file in it, and one of them changes it."""
+    """True if both touch the same file, or a folder and a file in it, and one of them changes it."""
     if any(name.startswith("toolset ") for name in first.touched & second.touched):
         return True
     if first.effects | second.effects == {Effect.READS}:

@@ -145,7 +145,7 @@ def _keyed(name: str, given: Sequence[str], words: Mapping[str, Any]) -> tuple[s
 
 
 def _is_doubtful(key: str, given: Sequence[str], words: Mapping[str, Any]) -> bool:
-    """Return whether the words of a program may change what it does: by one of them, or by the script before them."""
+    """True if one of the program's words, or the script before them, may change what it does."""
     doubtful, script = words["doubtful"].get(key, ()), words["scripts"].get(key, "")
     if script and given and not re.fullmatch(script, given[0]):
         return True

@@ -88,7 +88,7 @@ def _part_tokens(part: Part) -> float:
 
 
 def estimated_tokens(history: History) -> int:
-    """Return a rough token count, rather too high for English text."""
+    """A rough count, rather too high for English text."""
     return math.ceil(sum(_part_tokens(part) for entry in history.entries for part in entry.message.parts))
 
 
@@ -159,7 +159,7 @@ class Compaction:
     kept: tuple[Entry, ...]
 
     def entries(self, summary: str) -> tuple[Entry, ...]:
-        """Return the new conversation: the person's words, the summary, and the last entries."""
+        """In order: the person's words, the summary, and the last entries."""
         said = tuple(Entry(EntryKind.PERSON, message) for message in self.person)
         return (*said, Entry(EntryKind.SUMMARY, note("summary", text=summary)), *self.kept)
 
@@ -178,7 +178,7 @@ def plan(history: History) -> Compaction | None:
 
 
 def _start_of_kept(entries: tuple[Entry, ...], last: int) -> int:
-    """Return the first entry to keep: a message of the model, so that no result loses its call."""
+    """The first entry to keep: a message of the model, so that no result loses its call."""
     start = max(len(entries) - last, 0)
     while start < len(entries) and entries[start].message.role is not Role.ASSISTANT:
         start += 1

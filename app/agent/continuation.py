@@ -195,7 +195,7 @@ _LONGEST = 96
 
 @lru_cache(maxsize=8)
 def _beginning(tools: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of a line that begins a call in a foreign format, or an example of such a call."""
+    """Matches a line that begins a call in a foreign format, or an example of such a call."""
     names = "|".join([*_FOREIGN_TAGS, *(rf"{re.escape(name)}[\s/>]" for name in sorted(tools))])
     marks = r"<[|｜]|\[TOOL_CALLS\]|`{3,}[ \t]*(?:json|xml|tool)"
     return re.compile(rf"(?m)^[ \t]*(?:\{{\s*\"|\[\s*\{{|</?(?:{names})|{marks})")
@@ -258,7 +258,7 @@ class NativeHearing:
         return self._reading.is_open
 
     def name_of(self, call_id: str) -> str:
-        """Return the name of a call that has begun; "" if there is none."""
+        """The name of a call that has begun; "" if there is none."""
         return self._begun.get(call_id, "")
 
     def cut(self) -> list[Block]:

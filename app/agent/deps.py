@@ -67,7 +67,7 @@ Remind = Callable[[str], Awaitable[Mapping[str, str]]]
 
 
 async def nothing_remembered(_said: str) -> Mapping[str, str]:
-    """Return nothing, for sessions without memory and skills."""
+    """For sessions without memory and skills."""
     return {}
 
 

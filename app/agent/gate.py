@@ -51,7 +51,6 @@ class ApprovalAnswer:
 
     @classmethod
     def denied(cls, words: str = "") -> ApprovalAnswer:
-        """Return the person's no."""
         said = told("denied_words", words=words) if words else told("denied")
         return cls(GateRefusal(said, NotAllowed(said_no=True), Phrase("You said no.")), words=words)
 
@@ -62,7 +61,7 @@ class ApprovalAnswer:
 
     @property
     def is_denied(self) -> bool:
-        """Return whether the person said no. Otherwise a refusal means that they did not answer."""
+        """True if the person said no. Otherwise a refusal means that they did not answer."""
         return isinstance(self.refusal, GateRefusal) and self.refusal.refused.said_no
 
 
@@ -90,7 +89,7 @@ class Approvals:
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether a question is shown, or waits until another one is answered."""
+        """True while a question is shown, or waits until another one is answered."""
         return self._asking > 0
 
     def close(self) -> None:
@@ -334,7 +333,7 @@ class PermissionGate:
         return replace(verdict, decision=Decision.ASK, sentence=sentence, told=said, rule=rule, where=where)
 
     def _with_expected(self, case: _Case) -> _Case:
-        """Return the case with the other programs that the person is about to be asked for, if it asks for one."""
+        """Adds the other programs that the person is about to be asked for, if the case asks for one."""
         needs, grants = case.verdict.needs, self._turn.learned.grants
         if all(need.subject is not Subject.PROGRAM for need in needs):
             return case
@@ -364,7 +363,7 @@ class PermissionGate:
         return ""
 
     def _with_way_on(self, refusal: str, case: _Case, asked: str) -> str:
-        """Return the refusal for an unattended run, with the reason and the names that would allow the call."""
+        """For an unattended run: adds the reason and the names that would allow the call."""
         # After a secret was read no name helps: only a person can decide what may leave then.
         barred = any(need.is_outward for need in case.verdict.needs) and self._turn.secrets
         names = () if barred else asking.way_on(case.verdict.needs)
@@ -378,7 +377,7 @@ class PermissionGate:
         return GateRefusal(f"{said} {told('allowing', names=words)}", barrier, what, advice, asked)
 
     async def _is_as_it_was(self, case: _Case) -> bool:
-        """Return whether the call would still act on what the person saw. The screen may have changed."""
+        """True if the call would still act on what the person saw. The screen may have changed."""
         aim = case.spec.aim
         if not aim:
             return True
@@ -438,7 +437,6 @@ class PermissionGate:
 
 
 def _answerer(refusal: str) -> str:
-    """Return who decided about a question, for the audit."""
     if isinstance(refusal, GateRefusal) and not refusal.refused.said_no:
         return "nobody there" if refusal.refused.is_unattended else "policy"
     return "person"
@@ -449,7 +447,7 @@ def _is_unanswered(refusal: str) -> bool:
 
 
 def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonValue]:
-    """Return a decision for the audit: what would happen, who decided, by which rule."""
+    """For the audit: what would happen, who decided, by which rule."""
     call, verdict = case.call, case.verdict
     told_: dict[str, JsonValue] = {"tool": call.name, "arguments": dict(call.arguments), "turn": turn_id, "by": by}
     rule = f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule
@@ -461,7 +459,7 @@ _POINTING = frozenset({"x", "y", "ref", "target", "capture", "space"})
 
 
 def _detail(call: ToolCall) -> str:
-    """Return the call's arguments word for word, without positions: a single text, or a line for each name."""
+    """The arguments word for word, without positions: a single text, or a line for each name."""
     values = [(name, value) for name, value in call.arguments.items() if name not in _POINTING]
     if len(values) == 1 and isinstance(values[0][1], str):
         return values[0][1]

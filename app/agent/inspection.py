@@ -39,7 +39,7 @@ class PageInspector(Protocol):
     """Knows the elements of pages in Wisp's own browser that are being judged."""
 
     def element(self, call_id: str, /) -> Control | None:
-        """Return the element that the call would act on; None if it acts on no page."""
+        """None if the call acts on no page."""
         ...
 
 
@@ -51,7 +51,7 @@ class DesktopInspector:
         self._pages = pages
 
     async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
-        """Return the controls that the call would act on; none where nothing can be found, because it will fail."""
+        """No controls where nothing can be found, because the call will fail."""
         if element := self._on_a_page(call):
             return (element,)
         return await self._desktop.run(_seen, call, aim)
@@ -96,7 +96,7 @@ async def _seen(controller: DesktopController, call: ToolCall, aim: ScreenAim) -
 
 
 def _unsaved(controller: DesktopController) -> tuple[Control, ...]:
-    """Return the windows with unsaved changes, as far as their titles tell."""
+    """As far as the windows' titles tell."""
     windows = [one for one in controller.backend.windows.all() if not one.is_own and _UNSAVED.search(one.title)]
     owner = controller.backend.apps.owner
     return tuple(
@@ -194,7 +194,7 @@ async def _picture(
 
 
 async def _point(controller: DesktopController, call: ToolCall, aim: ScreenAim) -> Point | None:
-    """Return the point on the screen at which the call would act; None for a call that acts at no point."""
+    """None for a call that acts at no point."""
     if aim in (ScreenAim.FOCUS, ScreenAim.MENU):
         return None
     if aim is ScreenAim.ELEMENT:

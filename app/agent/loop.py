@@ -75,7 +75,7 @@ class Loop:
         self._compactor = Compactor(parts, self._history, self.system)
 
     def _now(self) -> tuple[Mode, frozenset[str]]:
-        """Return what decides which tools are taught: the mode, and which are of no use now."""
+        """What decides which tools are taught: the mode, and which are of no use now."""
         return self._parts.policy.mode, frozenset(self._parts.untaught())
 
     async def run(self, turn: Turn) -> TurnEnded:
@@ -102,7 +102,7 @@ class Loop:
             return str(error)
 
     def _permission(self, turn: Turn) -> str:
-        """Return for the model: the permission mode, whether a person is there to answer, and what is allowed."""
+        """For the model: the permission mode, whether a person is there to answer, and what is allowed."""
         policy, who = self._parts.policy, "attended" if self._parts.attended else "nobody_there"
         names = dict.fromkeys([*policy.allowed, *turn.learned.used])
         allowed = f" {told('allowed', names=clip_line(', '.join(names), _ALLOWED_CHARS))}" if names else ""
@@ -210,7 +210,7 @@ class Loop:
             self._speak(self._parts)
 
     def _judge(self, turn: Turn, one: ModelPass, calls: Calls) -> TurnEnded | None:
-        """Return how the turn ends after this pass, or None for another pass."""
+        """How the turn ends after this pass, or None for another pass."""
         if one.is_repeating:
             return TurnEnded(turn.id, Outcome.REPEATING, closing("repeating", self._language))
         last = ending(calls.answers)
@@ -241,7 +241,7 @@ class Loop:
         return self._after_words(turn, one)
 
     def _is_in_vain(self, one: ModelPass, must_read: Sequence[Answer]) -> bool:
-        """Return whether calls were meant, and none of them could be read, or none worked of those before a cut."""
+        """True if calls were meant, and none of them could be read, or none worked of those before a cut."""
         if one.stop_reason == "max_tokens":
             return not any(answer.result.ok for answer in must_read)
         return bool(must_read or one.hint) and not any(answer.call_id for answer in must_read)

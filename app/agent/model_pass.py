@@ -105,7 +105,7 @@ class ModelPass:
 
     @property
     def spoken(self) -> list[str]:
-        """Return what the person has read or heard, in order: prose and the words of voiced calls."""
+        """What the person has read or heard, in order: prose and the words of voiced calls."""
         prose = "".join(self._prose).strip()
         return [*self._spoken, prose] if prose else list(self._spoken)
 
@@ -234,7 +234,7 @@ class ModelPass:
             self._calls.complain(block.name, told("cut_call"))
 
     def _others(self) -> frozenset[str]:
-        """Return the names of the tags that begin another call and cannot be a part of the open one."""
+        """The tags that begin another call and cannot be a part of the open one."""
         if self._parts.dialect.pacing is Pacing.ONE_BATCH:
             return frozenset()
         spec = self._parts.registry.find(self._open_name)
@@ -308,7 +308,6 @@ class ModelPass:
                 self._cut(event.position)
 
     def _is_awaited(self, block: Block) -> bool:
-        """Return whether the model must read the result of this call before it goes on."""
         spec = self._parts.registry.find(block.name)
         return spec is None or spec.feeds_back
 
@@ -351,7 +350,7 @@ class ModelPass:
         return "".join(part for part in split_foreign(text, self._specs) if isinstance(part, str))
 
     def _only_say(self, blocks: Sequence[Block]) -> bool:
-        """Return whether the calls only talk to the person, so that they do no harm and nothing is awaited."""
+        """True if the calls only talk to the person, so that they do no harm and nothing is awaited."""
         specs = [self._parts.registry.find(block.name) for block in blocks]
         return all(spec is not None and spec.is_speech for spec in specs)
 
@@ -372,13 +371,13 @@ class ModelPass:
             self.hint = told("quoted_call")
 
     def _may_nudge(self) -> bool:
-        """Return whether the model may be told of what is perhaps no fault, which is done once a turn."""
+        """True if the model may be told of what is perhaps no fault, which is done once a turn."""
         is_first = not (self._turn.nudged or self._turn.evidence.has_acted)
         self._turn.nudged = self._turn.nudged or is_first
         return is_first
 
     def _how(self, block: Block | None, *, is_shown: bool = True) -> str:
-        """Return how the call is written, with its own arguments if they are to be shown."""
+        """With the call's own arguments if they are to be shown."""
         return how_to_write(block, self._parts.dialect, self._specs, is_shown=is_shown) or told("use_instructions")
 
     def _foreign_calls(self) -> list[Block]:
@@ -507,7 +506,7 @@ class TextLoopDetector:
 
 
 def _repeated(text: str, endless: int, times: int) -> str:
-    """Return the passage that the text ends with so many times, and for so many characters; "" if there is none."""
+    """The passage that the text ends with so many times, and for so many characters; "" if there is none."""
     before = text.rfind(text[-_NEEDLE:], 0, -1)
     period = len(text) - _NEEDLE - before
     length = max(endless, times * period)

@@ -90,7 +90,7 @@ def _without_list(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 def rendered(facts: Mapping[str, str]) -> str:
-    """Return the facts as the request's context. Names of files and windows may not open a tag."""
+    """As the request's context. Names of files and windows may not open a tag."""
     if not facts:
         return ""
     sections = [f"## {heading}\n{tags.escape(signs.plain(text.strip())[0])}" for heading, text in facts.items()]
@@ -173,7 +173,7 @@ def ending(name: str, /, language: str = "", **values: PhraseValue) -> str:
 
 
 def only_announces(text: str) -> bool:
-    """Return whether a reply only announces an action, without asking, reporting a result or admitting a failure."""
+    """True if a reply only announces an action, without asking, reporting a result or admitting a failure."""
     longest, phrases = _announcements()
     plain = text.replace("\u2019", "'").strip()
     if not plain or plain.endswith(_QUESTION_MARKS) or len(plain) > longest:
@@ -203,8 +203,9 @@ def _asked(name: str) -> re.Pattern[str]:
 
 
 def admits_failure(text: str, *, is_own: bool = False, sentences: int = 2) -> bool:
-    """Return whether the last sentences of a reply say that something did not work; if `is_own`, that the model could
-    not.
+    """True if the last sentences of a reply say that something did not work.
+
+    With `is_own`: that the model could not.
     """
     plain = text.replace("\u2019", "'").strip()
     return (

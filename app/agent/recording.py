@@ -58,7 +58,6 @@ def note(name: str, **values: str) -> Message:
 
 
 def _is_others(part: Part) -> bool:
-    """Return whether a part of a message is a picture, or holds what others wrote."""
     return isinstance(part, ImagePart) or (isinstance(part, TextPart) and part.holds_others)
 
 
@@ -93,7 +92,7 @@ class History:
 
     @property
     def holds_others_words(self) -> bool:
-        """Return whether the history contains text that neither the person nor the model wrote."""
+        """True if it contains text that neither the person nor the model wrote."""
         return any(
             entry.kind in (EntryKind.RESULTS, EntryKind.SUMMARY) or any(map(_is_others, entry.message.parts))
             for entry in self._entries
@@ -276,11 +275,11 @@ class Archive(Protocol):
     """Past conversations. Raises WispError with a sentence for the person if the journal cannot be used."""
 
     async def conversations(self, search: str = "", limit: int = 200) -> list[PastConversation]:
-        """Return the conversations, the newest first. `search` finds words in titles and messages."""
+        """The newest first. `search` finds words in titles and messages."""
         ...
 
     async def events(self, conversation_id: str) -> list[AgentEvent]:
-        """Return the events that the person saw, in order, without pictures."""
+        """What the person saw, in order, without pictures."""
         ...
 
     async def rename(self, conversation_id: str, title: str) -> None: ...
@@ -322,7 +321,7 @@ _PARTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (TextPart, Opaqu
 
 
 def is_shown(event: AgentEvent) -> bool:
-    """Return whether the event is saved, to show the conversation again."""
+    """True if the event is saved, to show the conversation again."""
     return type(event).__name__ in _SHOWN
 
 
@@ -331,7 +330,7 @@ def event_to_text(event: AgentEvent) -> str:
 
 
 def event_of(text: str) -> AgentEvent | None:
-    """Return the event, or None if this program does not know its kind."""
+    """None if this program does not know the event's kind."""
     tree = json.loads(text)
     kind = _SHOWN.get(tree.pop("is", ""))
     if kind is None:
@@ -367,7 +366,6 @@ def message_to_text(message: Message) -> tuple[str, bool]:
 
 
 def _plain(part: Part) -> Part:
-    """Return the part with words in place of its pictures."""
     if isinstance(part, ImagePart):
         return TextPart(_gone(part.media), Author.WISP)
     if isinstance(part, ResultPart) and part.media:
@@ -417,7 +415,7 @@ def facts_of(tree: Any) -> tuple[Fact, ...]:
 
 
 def values_to_text(values: Mapping[str, Any]) -> str:
-    """Return a call's arguments as JSON, without secrets."""
+    """As JSON, without secrets."""
     return _written(cleaned(_jsonable(values)))
 
 
@@ -461,5 +459,5 @@ class PastWords(Protocol):
     """Searches past conversations."""
 
     async def said(self, words: str, limit: int) -> Sequence[PastLine]:
-        """Return the past lines that fit the words best. Raise WispError if the journal cannot be read."""
+        """The past lines that fit the words best. Raises WispError if the journal cannot be read."""
         ...

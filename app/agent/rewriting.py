@@ -57,19 +57,19 @@ def _table() -> _Table:
 
 
 def _made_plain(text: str) -> str:
-    """Return the text without control, direction, invisible and private-use characters; tabs and breaks stay."""
+    """Without control, direction, invisible and private-use characters; tabs and breaks stay."""
     return plain(_PRIVATE_USE.sub("", text))[0]
 
 
 def tidied(text: str) -> str:
-    """Return the text with single spaces between words, none before commas and stops, and none at the end of a line."""
+    """Single spaces between words, none before commas and stops, and none at the end of a line."""
     text = re.sub(r"(?<=\S)[ \t]{2,}", " ", text)
     text = re.sub(r"[ \t]+([,;.!?])(?=\s|$)", r"\1", text)
     return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
 
 
 def as_sentences(text: str) -> str:
-    """Return the text with small letters, and a capital letter at the start of each sentence and line."""
+    """Small letters, and a capital letter at the start of each sentence and line."""
     parts = (_SENTENCE_START.sub(lambda found: found[0].upper(), line.lower()) for line in text.split("\n"))
     return "\n".join(parts)
 
@@ -113,7 +113,7 @@ class SelectionRewriter:
         return {key: way for key, way in _table().ways.items() if self.has_model or not way.asks}
 
     async def selected(self) -> Selected:
-        """Return the text that is selected in the window that has the keyboard. Raises ToolFailed if there is none."""
+        """From the window that has the keyboard. Raises ToolFailed if nothing is selected there."""
         found = await self._desktop.run(_selected)
         if len(found.text) > _MOST_CHARS:
             raise ToolFailed(_TOO_LONG)
@@ -230,7 +230,7 @@ async def _judged(controller: DesktopController, seen: Selected, element: Elemen
 
 
 async def _holds(controller: DesktopController, seen: Selected, text: str) -> bool:
-    """Return whether the field holds `text` where the selection was."""
+    """True if the field holds `text` where the selection was."""
     try:
         whole = await controller.backend.accessibility.text_of(seen.field)
     except ToolFailed as gone:
@@ -239,7 +239,7 @@ async def _holds(controller: DesktopController, seen: Selected, text: str) -> bo
 
 
 async def _comes_to_hold(controller: DesktopController, seen: Selected, text: str) -> bool:
-    """Return whether the field holds `text` within a second: a program may take keys late."""
+    """True if the field holds `text` within a second: a program may take keys late."""
     for _ in range(_LOOKS):
         if await _holds(controller, seen, text):
             return True

@@ -120,7 +120,7 @@ class SideAnswer:
 
 
 def is_passing(error: ProviderError) -> bool:
-    """Return whether the failure is temporary, so that another try may help."""
+    """True if the failure is temporary, so that another try may help."""
     if isinstance(error, OverLimit) and (error.retry_after_s or 0.0) > _LONGEST_ASKED_S:
         return False
     return isinstance(error, (Unreachable, OverLimit, BadAnswer))
@@ -163,7 +163,7 @@ class Ear(Protocol):
         ...
 
     def is_enough(self, *, is_broken: bool) -> bool:
-        """Return whether the answer is as complete as it will ever be."""
+        """True if the answer is as complete as it will ever be."""
         ...
 
     def continuation(self) -> tuple[Message, ...]:

@@ -65,7 +65,7 @@ class Evidence:
         self.has_looked = result.ok and bool(result.llm_media)
 
     def outcome_of(self, words: str, *, is_declared: bool = False) -> Outcome:
-        """Return the outcome of a turn that ended with these words. `is_declared`: they are said to be its result."""
+        """`is_declared`: the words are said to be the turn's result."""
         if self.is_refused:
             return Outcome.WAITING
         if not self.has_acted:

@@ -14,7 +14,7 @@ _MOST_NAMED = 5
 
 
 def clip_line(text: str, limit: int) -> str:
-    """Return one line of at most `limit` characters. Line breaks become spaces; a cut ends in `…`."""
+    """At most `limit` characters. Line breaks become spaces; a cut ends in `…`."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: max(limit - 1, 0)] + "…"
 
@@ -38,7 +38,7 @@ _PLAIN_IN_DOUBLE = re.compile(r"[^\"$`\\!\n]*")
 
 
 def shell_word(text: str) -> str:
-    """Return the text quoted as one word of a shell, in double quotation marks if it contains `'` and they are safe."""
+    """One word of a shell, in double quotation marks if the text contains `'` and they are safe."""
     return f'"{text}"' if "'" in text and _PLAIN_IN_DOUBLE.fullmatch(text) else shlex.quote(text)
 
 

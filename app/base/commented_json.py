@@ -11,12 +11,12 @@ _VISIBLE = re.compile(r"\S")
 
 
 def without_comments(text: str) -> str:
-    """Return the text with spaces in place of comments, so that every place in it stays."""
+    """Spaces take the place of comments, so that every place in the text stays."""
     return _COMMENT.sub(_blank, text)
 
 
 def as_json(text: str) -> str:
-    """Return the text with spaces in place of comments and trailing commas, so that every place in it stays."""
+    """Spaces take the place of comments and trailing commas, so that every place in the text stays."""
     return _LAST_COMMA.sub(_blank, without_comments(text))
 
 

@@ -29,7 +29,7 @@ def command_anywhere() -> list[str]:
 
 
 def exec_line(command: Sequence[str]) -> str:
-    """Return the Exec line of a desktop entry: every argument in quotes, with special characters escaped."""
+    """Every argument is in quotes, with special characters escaped, as in a desktop entry."""
     quoted = []
     for part in command:
         inside = "".join(f"\\{sign}" if sign in '"`$\\' else sign for sign in part)

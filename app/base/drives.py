@@ -23,7 +23,7 @@ def drives() -> tuple[Path, ...]:
 
 
 def is_drive_word(said: str) -> bool:
-    """Return whether words mean any drive, such as “USB stick”."""
+    """True for words that mean any drive, such as “USB stick”."""
     return said.casefold().strip() in drive_words()
 
 
@@ -34,7 +34,7 @@ def drive_words() -> frozenset[str]:
 
 
 def _parents() -> tuple[Path, ...]:
-    """Return where desktops mount drives: udisks in a folder of the user's, macOS in one for all."""
+    """Where desktops mount drives: udisks in a folder of the user's, macOS in one for all."""
     user = ""
     with suppress(KeyError, OSError):  # because a user id may have no name
         user = getpass.getuser()

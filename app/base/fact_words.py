@@ -86,7 +86,7 @@ def row_of(facts: Sequence[Fact], typed: str = "") -> tuple[Phrase, ...]:
 
 
 def failure_of(facts: Sequence[Fact], words: Translations = ENGLISH) -> str:
-    """Return why a call failed, for people, and what its window asks now; "" if that means nothing to them."""
+    """For people: why a call failed, and what its window asks now; "" if that means nothing to them."""
     failed = first(Failed, facts)
     if failed is None or failed.is_for_model:
         return ""
@@ -95,7 +95,7 @@ def failure_of(facts: Sequence[Fact], words: Translations = ENGLISH) -> str:
 
 
 def came_of(facts: Sequence[Fact], typed: str = "") -> tuple[Phrase, ...]:
-    """Return what came of an act, the most telling first. That a text that was `typed` shows is no result."""
+    """The most telling first. That a text that was `typed` shows is no result."""
     kinds: tuple[Callable[[Sequence[Fact]], Iterable[Phrase]], ...]
     kinds = (_states, _runs, _archives, _saves, _dialogs, _windows, _controls)
     told = list(dict.fromkeys(phrase for kind in kinds for phrase in kind(facts)))
@@ -110,7 +110,6 @@ def value_of(facts: Iterable[Fact], typed: str = "") -> str:
 
 
 def asked(dialog: DialogAsks) -> Phrase:
-    """Return what an open dialog asks."""
     if dialog.text:
         text = {"text": dialog.text}
         return Phrase("a question is open: {text!r}" if "?" in dialog.text else "a message is open: {text!r}", text)
@@ -121,12 +120,11 @@ _NAMELESS_DIALOG = Phrase("a dialog is open")
 
 
 def in_a_row(phrases: Iterable[Phrase], words: Translations = ENGLISH) -> str:
-    """Return the phrases beside each other, as a row shows them."""
+    """Beside each other, as a row shows them."""
     return " · ".join(phrase.said(words) for phrase in phrases)
 
 
 def in_a_sentence(phrases: Iterable[Phrase], words: Translations = ENGLISH) -> str:
-    """Return the phrases as sentences, one after the other."""
     told = [phrase.said(words) for phrase in phrases]
     return " ".join(f"{one[:1].upper()}{one[1:]}{'' if _has_end(one) else '.'}" for one in told)
 
@@ -182,7 +180,7 @@ def _saves(facts: Sequence[Fact]) -> Iterator[Phrase]:
 
 
 def _signal(number: int) -> str:
-    """Return a signal's number with its name, as far as this system has one: `9 (KILL)`."""
+    """The number with its name, as far as this system has one: `9 (KILL)`."""
     try:
         return f"{number} ({signal.Signals(number).name.removeprefix('SIG')})"
     except ValueError:

@@ -449,12 +449,11 @@ class Failed(Fact):
         return self.with_facts(())
 
     def with_facts(self, facts: Iterable[Fact]) -> str:
-        """Return the sentences for models, with those of other facts before the hint."""
+        """For models: its own sentences, with those of other facts before the hint."""
         at = f"{self.argument}: " if self.argument else ""
         return " ".join(filter(None, (at + self.what.for_models, said(facts), self.hint)))
 
     def for_people(self, words: Translations = ENGLISH) -> str:
-        """Return what a person reads, translated by `words`."""
         told = f"{self.what.said(words)} {self.advice.said(words)}".strip()
         return told[:1].upper() + told[1:] if self.argument else told
 
@@ -571,7 +570,7 @@ def said(facts: Iterable[Fact]) -> str:
 
 
 def in_quotes(text: str) -> str:
-    """Return the text between quotation marks, with those in it escaped."""
+    """Quotation marks in the text are escaped."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -579,7 +578,6 @@ F = TypeVar("F", bound=Fact)
 
 
 def first(kind: type[F], facts: Iterable[Fact]) -> F | None:
-    """Return the first fact of a kind; None if there is none."""
     return next((fact for fact in facts if isinstance(fact, kind)), None)
 
 
@@ -595,7 +593,7 @@ _KINDS: Mapping[str, type[Any]] = {
 
 
 def as_json(value: Any) -> Any:
-    """Return a fact as a tree of JSON values, with its kind under `is`."""
+    """A tree of JSON values, with the fact's kind under `is`."""
     if type(value).__name__ in _KINDS:
         return {"is": type(value).__name__} | {one.name: as_json(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):

@@ -64,7 +64,7 @@ class Rect:
         return self.x <= point.x < self.right and self.y <= point.y < self.bottom
 
     def overlap(self, other: Rect) -> Rect | None:
-        """Return the shared part, or None if the two only touch or are apart."""
+        """None if the two only touch or are apart."""
         left, top = max(self.x, other.x), max(self.y, other.y)
         right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
         if right <= left or bottom <= top:
@@ -88,7 +88,7 @@ class Geometry:
         return self.region.height / self.sent.height
 
     def contains(self, x: float, y: float) -> bool:
-        """Return whether a picture coordinate is inside the picture."""
+        """True if a picture coordinate is inside the picture."""
         return 0 <= x < self.sent.width and 0 <= y < self.sent.height
 
     def to_screen(self, x: float, y: float) -> Point:
@@ -129,7 +129,7 @@ class ModelSpace:
         return f"({x}, {y})"
 
     def box(self, box: Rect) -> str:
-        """Return the box as (x,y,width,height). The `note` for the whole listing is not repeated for each box."""
+        """As (x,y,width,height). The `note` for the whole listing is not repeated for each box."""
         if self.geometry is None:
             return _written(box)
         if not self.geometry.region.contains(box.center):

@@ -20,5 +20,5 @@ def counter(prefix: str) -> Callable[[], str]:
 
 
 def unique(prefix: str = "") -> str:
-    """Return a unique name of 60 random bits, safe in file names and URLs."""
+    """A name of 60 random bits, safe in file names and URLs."""
     return f"{prefix}{secrets.token_hex(8)[:15]}"

@@ -13,7 +13,6 @@ _KEPT = 3
 
 
 def path() -> Path:
-    """Return the log file."""
     return paths.state_dir() / "wisp.log"
 
 

@@ -64,7 +64,7 @@ def lost() -> OSError | None:
 
 
 def as_json(value: object, indent: int | None = None) -> str:
-    """Return JSON for standard output, with escapes for what its encoding may not have."""
+    """For standard output, with escapes for what its encoding may not have."""
     return json.dumps(value, ensure_ascii=sys.stdout.encoding.casefold() != "utf-8", indent=indent)
 
 

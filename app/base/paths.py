@@ -105,27 +105,27 @@ def roots() -> tuple[Path, ...]:
 
 
 def data_dir() -> Path:
-    """Return the folder of conversations, memories and made files: worth a backup. Only the owner can read it."""
+    """For conversations, memories and made files: worth a backup. Only the owner can read it."""
     return _place("data")
 
 
 def config_dir(of: str | None = None) -> Path:
-    """Return the folder of settings and rules that the person wrote, of this presence or the one with the id `of`."""
+    """For settings and rules that the person wrote, of this presence or the one with the id `of`."""
     return _place("config", of)
 
 
 def keys_dir() -> Path:
-    """Return the folder of keys, which all presences share."""
+    """All presences share it."""
     return _private(_root("config"))
 
 
 def state_dir() -> Path:
-    """Return the folder of window positions, logs, crash reports and runs, which may be deleted."""
+    """For window positions, logs, crash reports and runs, which may be deleted."""
     return _place("state")
 
 
 def runtime_dir(of: str | None = None) -> Path:
-    """Return the folder of sockets and locks of the running session, of this presence or the one with the id `of`."""
+    """For sockets and locks of the running session, of this presence or the one with the id `of`."""
     return _place("run", of)
 
 
@@ -139,7 +139,7 @@ def display_socket(name: str, of: str | None = None) -> Path:
 
 
 def _user_runtime_dir() -> str:
-    """Return the session's folder, or the private folder in the temporary folder if there is no session folder."""
+    """The session's folder, or the private folder in the temporary folder if there is no session folder."""
     with warnings.catch_warnings():
         # Its fallback is what is wanted here; a warning of Python's is nothing that a person could act on.
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR")

@@ -24,11 +24,11 @@ class Translations:
         return "en"
 
     def __call__(self, text: str, _context: str = "", /) -> str:
-        """Return the text in the language. A context tells apart two meanings of an English text, if there are two."""
+        """A context tells apart two meanings of an English text, if there are two."""
         return text
 
     def plural(self, one: str, many: str, count: int) -> str:
-        """Return the form of a text that fits a count, given the English ones for 1 and for any other."""
+        """`one` and `many` are the English texts for 1 and for any other count."""
         return one if count == 1 else many
 
 
@@ -53,7 +53,7 @@ class Phrase:
         return hash((self.text, frozenset(self.values.items())))  # because a mapping has no hash of its own
 
     def said(self, words: Translations = ENGLISH) -> str:
-        """Return the phrase as text for people: translated by `words`, with the values filled in."""
+        """For people: translated by `words`, with the values filled in."""
         text = self.chosen(words)
         if not self.values:
             return text
@@ -71,7 +71,7 @@ class Phrase:
         return text.format_map(named) if named else text
 
     def chosen(self, words: Translations) -> str:
-        """Return the text in the form that fits its count, translated, with its braces still to fill."""
+        """The form that fits the count, translated, with its braces still to fill."""
         return words.plural(self.text, self.many, int(str(self.values["count"]))) if self.many else words(self.text)
 
     def spoken(self, words: Translations = ENGLISH) -> dict[str, str]:

@@ -63,7 +63,7 @@ class Pattern:
 
 
 def _any_of(words: set[str]) -> str:
-    """Return an expression that branches at each letter, which is faster than a list of words."""
+    """The expression branches at each letter, which is faster than a list of words."""
     if "" in words:
         return ""
     endings: dict[str, set[str]] = {}
@@ -75,7 +75,7 @@ def _any_of(words: set[str]) -> str:
 
 
 def _has_check_sum(text: str) -> bool:
-    """Return whether Luhn's checksum is correct (ISO/IEC 7812-1, annex B)."""
+    """True if Luhn's checksum is correct (ISO/IEC 7812-1, annex B)."""
     digits = [int(sign) for sign in reversed(text) if sign.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[1::2]]
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
@@ -116,7 +116,7 @@ class Redaction:
         return text
 
     def _lines_searched(self, text: str) -> str:
-        """Return the text without secrets. Searches only the lines that hold one of the words: ten times as fast."""
+        """The text without secrets. Searches only the lines that hold one of the words: ten times as fast."""
         text = self._searched(text, self._numbers)
         lowered = text.lower()
         if len(text) < _SHORT or len(lowered) != len(text):  # some letters are two in lower case
@@ -130,7 +130,7 @@ class Redaction:
         return "".join([*parts, text[start:]])
 
     def _word(self, lowered: str, start: int) -> int:
-        """Return where the next word of a pattern begins; -1 if there is none."""
+        """Where the next word of a pattern begins; -1 if there is none."""
         if self._words is None:
             import re
 

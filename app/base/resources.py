@@ -35,7 +35,7 @@ class DamagedResource(ValueError):
 
 
 def path(name: str) -> Path:
-    """Return the path of a resource; `name` is relative to the folder, as in `desktop/keys.toml`."""
+    """`name` is relative to the folder of resources, as in `desktop/keys.toml`."""
     return paths.resources() / name
 
 
@@ -124,7 +124,7 @@ def in_language(name: str, language: str) -> Table:
 
 
 def over(whole: Table, own: Table) -> Table:
-    """Return the table with `own` in the place of what both have."""
+    """`own` takes the place of what both have."""
     inner = {key: over(whole[key], one) for key, one in own.items() if isinstance(whole.get(key), dict)}
     return {**whole, **own, **inner}
 
@@ -138,14 +138,14 @@ def shaped(value: object, shape: type[T], where: str) -> T:
 
 
 def system_language() -> str:
-    """Return the language that the system's settings name for messages, in two letters; "" if they name none."""
+    """In two letters, as the system's settings name it for messages; "" if they name none."""
     named = (os.environ.get(name, "") for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     chosen = next(filter(None, named), "") or locale.getlocale()[0] or ""
     return chosen[:2].lower() if chosen[:2].isalpha() and chosen[2:3] in ("", "_", "-", ".") else ""
 
 
 def system_country() -> str:
-    """Return the country that the system's settings name, in two capital letters; "" if they name none."""
+    """In two capital letters, as the system's settings name it; "" if they name none."""
     named = (os.environ.get(name, "") for name in ("LC_ALL", "LC_TIME", "LANG"))
     chosen = next(filter(None, named), "") or locale.getlocale()[0] or ""
     country = chosen[3:5]

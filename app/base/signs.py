@@ -58,7 +58,7 @@ def plain(text: str) -> tuple[str, int]:
 
 
 def terminal_text(output: str) -> str:
-    """Return output as a terminal shows it at last: without escapes, and each line as it was written over last."""
+    """As a terminal shows it at last: without escapes, and each line as it was written over last."""
     text = _SEQUENCE.sub("", output)
     if "\r" in text:  # by lines, because a pattern takes quadratic time on a long line
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -68,17 +68,17 @@ def terminal_text(output: str) -> str:
 
 
 def revealed(text: str) -> str:
-    """Return the text with every hidden character written out, as in `<U+202E>`, for a person who decides by it."""
+    """Every hidden character is written out, as in `<U+202E>`, for a person who decides by it."""
     return _HIDDEN.sub(_written_out, text) if _SUSPICIOUS.search(text) else text
 
 
 def masked(text: str) -> str:
-    """Return the text with U+FFFD for every hidden character. Joiners stay where a script or an emoji needs them."""
+    """U+FFFD for every hidden character. Joiners stay where a script or an emoji needs them."""
     return _HIDDEN.sub(lambda match: "\ufffd" * len(match[0]), text) if _SUSPICIOUS.search(text) else text
 
 
 def is_joiner(sign: str) -> bool:
-    """Return whether this character joins its neighbours or keeps them apart, as in Persian and in emoji."""
+    """True if the character joins its neighbours or keeps them apart, as in Persian and in emoji."""
     return sign in _JOINERS
 
 

@@ -93,7 +93,7 @@ NAMES = tuple(_WORKERS)
 
 
 def worker_command(name: str, *arguments: str) -> list[str]:
-    """Return the command that starts the worker of that name, one of `NAMES`."""
+    """`name` is one of `NAMES`."""
     module, options = _WORKERS[name]
     if getattr(sys, "frozen", False):
         return [sys.executable, ENTRY, name, *arguments]

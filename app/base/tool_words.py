@@ -45,10 +45,10 @@ class ToolWords:
     undo: str = ""
 
     def object_of(self, known: Mapping[str, object], words: Callable[[str], str], before: str = "") -> str:
-        """Return the first template of what the tool acts on for which `known` has all values, filled in, as one line;
-        "" if there is none.
+        """What the tool acts on, by the first template whose values are all in `known`; "" if there is none.
 
-        `words` translates Wisp's own names. If the template needs no values and `before` is not "", that is returned.
+        One line, filled in. `words` translates Wisp's own names. If the template needs no values and `before` is
+        not "", that is returned.
         """
         for template in self.objects:
             fields = {name: _short(known.get(name)) for name in _names(template)}
@@ -69,7 +69,7 @@ def tool_words(entry: str, language: str = "") -> ToolWords:
 
 
 def entry_of(tool: str, arguments: Mapping[str, object]) -> str:
-    """Return the name of the call's entry: `tool action` if there is such an entry, else the tool."""
+    """`tool action` if there is such an entry, else the tool."""
     named = f"{tool} {arguments.get('action', '')}"
     return named if named in resources.in_language(_FILE, "") else tool
 
@@ -79,7 +79,7 @@ def _names(template: str) -> list[str]:
 
 
 def _short(value: object) -> str:
-    """Return a text or number, or the only one of a list, as short text for a template; "" for any other value."""
+    """A text or number, or the only one of a list, as short text for a template; "" for any other value."""
     if isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):

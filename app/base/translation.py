@@ -51,6 +51,6 @@ def words_in(language: str) -> Translations:
 
 @functools.cache
 def languages() -> tuple[str, ...]:
-    """Return the languages that Wisp speaks, English first."""
+    """English first."""
     folders = resources.path("languages").iterdir()
     return ("en", *sorted(folder.name for folder in folders if (folder / CATALOGUE).is_file()))

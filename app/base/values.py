@@ -55,7 +55,7 @@ _MISSING = object()
 
 
 def _compiled(every: Fields, *, has_more: bool) -> Any:
-    """Return an `__init__` with the fields as parameters. It bypasses the frozen `__setattr__`."""
+    """Its parameters are the fields. It bypasses the frozen `__setattr__`."""
     names: dict[str, Any] = {"_set": object.__setattr__, "_missing": _MISSING}
     taken, body = ["self"], ["pass"]
     for one in sorted(every, key=lambda one: bool(one.kw_only)):

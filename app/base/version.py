@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def version() -> str:
-    """Return the version, with a note if Wisp runs from a checkout. Takes tens of milliseconds."""
+    """With a note if Wisp runs from a checkout. Takes tens of milliseconds."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 

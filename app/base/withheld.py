@@ -44,7 +44,6 @@ class WithheldTexts:
         return stop
 
     def without(self, text: str) -> str:
-        """Return the text without all withheld texts."""
         for spelling in self._spellings:
             if spelling in text:
                 text = text.replace(spelling, shown())
@@ -60,7 +59,7 @@ WITHHELD = WithheldTexts()
 
 @cache
 def redaction_table() -> tuple[str, frozenset[str], tuple[tuple[tuple[str, ...], str, str, bool], ...]]:
-    """Return the rules of redaction: the mark for a secret, names whose values are secret, and the patterns."""
+    """The mark for a secret, names whose values are secret, and the patterns."""
     tree = resources.table("redaction.toml", resources.Table)
     patterns = tuple(
         (tuple(rule["needs"]), str(rule["expression"]), str(rule.get("check", "")), bool(rule.get("spans_lines")))

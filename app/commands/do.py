@@ -196,7 +196,7 @@ def _check_allowed(names: Sequence[str]) -> None:
 
 
 def _planned(task: str, settings: Settings) -> dict[str, object]:
-    """Return the calls that a sentence becomes without a model, or the answer, or why nothing is done."""
+    """The calls that a sentence becomes without a model, or the answer, or why nothing is done."""
     from app.assembly import world_here
     from app.providers.offline import plans
 
@@ -310,7 +310,7 @@ class TurnPrinter:
 
 
 def _words_of(event: ToolFinished, arguments: Mapping[str, JsonValue], language: str) -> ToolWords:
-    """Return the words for what a call did. Its result may name another tool, as where an app was there already."""
+    """The call's result may name another tool, as where an app was there already."""
     did = tool_words(entry_of(event.event, arguments), language)
     return did if did != tool_words("", language) else tool_words(entry_of(event.tool, arguments), language)
 
@@ -333,7 +333,7 @@ def _outcome(
 
 
 def _keep_or_put_back(event: ToolFinished, translated: Translations) -> str:
-    """Return a line that says how to get back what a call deleted; "" if it deleted nothing."""
+    """A line that says how to get back what a call deleted; "" if it deleted nothing."""
     if first(Removed, event.facts) and first(Undoable, event.facts):
         return f"  {translated(_BACK)}"
     deleted, name = event.payload.get("deleted"), event.payload.get("put_back")

@@ -466,7 +466,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def examine() -> list[Finding]:
-    """Return all findings, in the order in which a person should fix them."""
+    """In the order in which a person should fix them."""
     seen = (
         _on_linux() if _IS_LINUX else [note("Screen and mouse", "Wisp does not try them on this system.", _PERMISSIONS)]
     )

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _need(name: str) -> Need:
-    """Return what to allow: the installed program of that name, else the host. Raises ToolFailed if it is neither."""
+    """The installed program of that name, else the host. Raises ToolFailed if it is neither."""
     apps = programs_here()
     try:
         owner = owner_of(choose(name, apps.installed(), apps.command, apps.preferred))

@@ -42,7 +42,7 @@ def taken(keys: list[str]) -> list[Taken]:
 
 
 def _parts(key: str) -> frozenset[str]:
-    """Return the parts of a key as GTK writes it. Control has three names there."""
+    """The parts of a key as GTK writes it. Control has three names there."""
     held = {name.casefold() for name in re.findall("<([^>]+)>", key)}
     return frozenset({re.sub("^(primary|ctrl)$", "control", name) for name in held} | {key.rpartition(">")[2]})
 
@@ -58,7 +58,7 @@ def _own_keys() -> Iterator[Taken]:
 
 
 def has_extension() -> bool:
-    """Return whether Wisp's extension is switched on."""
+    """True if Wisp's extension is switched on."""
     return EXTENSION in strings(gsettings("get", SHELL, "enabled-extensions"))
 
 

@@ -81,14 +81,14 @@ class Compositor:
         self.file.write_text("\n".join([*kept, ""]), encoding="utf-8")
 
     def _is_replaced(self, line: str, wanted: Mapping[str, str]) -> bool:
-        """Return whether a line binds another key to a command of Wisp."""
+        """True if the line binds another key to a command of Wisp."""
         words = line.strip()
         is_binding = words.startswith(self.binding.split()[0])
         return is_binding and any(words.endswith(f"{_own()} {end}") and words != wanted[end] for end in wanted)
 
 
 def _own() -> str:
-    """Return the command that runs this Wisp, wherever a compositor starts it."""
+    """The command that runs this Wisp, wherever a compositor starts it."""
     command = desktop_entries.command_anywhere()
     return "wisp" if [shutil.which("wisp")] == command else shlex.join(command)
 
@@ -101,7 +101,7 @@ def _text(file: Path) -> str:
 
 
 def compositor_here() -> Compositor | None:
-    """Return the compositor of this session, if Wisp can write its configuration."""
+    """None if Wisp cannot write the configuration of this session's compositor."""
     if os.environ.get("SWAYSOCK"):
         return _sway()
     if os.environ.get("HYPRLAND_INSTANCE_SIGNATURE"):

@@ -180,7 +180,7 @@ def _seen(options: argparse.Namespace, call: ToolCall, spec: ToolSpec) -> tuple[
 
 
 def _owner(program: str) -> Owner:
-    """Return an installed program by its name, or one of that name that is not installed."""
+    """An installed program by its name, or one of that name that is not installed."""
     apps = programs_here()
     try:
         return owner_of(choose(program, apps.installed(), apps.command, apps.preferred)) if program else Owner()
@@ -189,7 +189,7 @@ def _owner(program: str) -> Owner:
 
 
 def _ways(policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], trust: Trust) -> tuple[str, ...]:
-    """Return what would make the call run. Names are needed together; each mode was tried on the policy."""
+    """What would make the call run. Names are needed together; each mode was tried on the policy."""
     found: list[str] = []
     verdict = policy.decide(call, spec, seen, trust)
     if verdict.decision is Decision.ASK:

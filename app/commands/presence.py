@@ -186,7 +186,7 @@ def _avatar(own: str, theme: str) -> str:
 
 
 def _hue(theme: str, avatar: str) -> float:
-    """Return the hue of a resting orb's body, from 0 to 1."""
+    """The hue of a resting orb's body, from 0 to 1."""
     import colorsys
 
     from app.settings import tokens
@@ -226,7 +226,7 @@ def _hold() -> int:
 
 
 def is_running(folder: Path) -> bool:
-    """Return whether a process holds this runtime folder. Always False on Windows, which deletes no file in use."""
+    """True if a process holds this runtime folder. Always False on Windows, which deletes no file in use."""
     held = os.open(folder / _RUNNING, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if sys.platform != "win32":
@@ -259,7 +259,7 @@ _EXTENSION = Phrase(
 
 
 def _lacks_extension() -> bool:
-    """Return whether this is GNOME, and Wisp's extension of it is not there."""
+    """True if this is GNOME, and Wisp's extension of it is not there."""
     if not os.environ.get("WAYLAND_DISPLAY"):
         return False
     from app.desktop.wayland import gnome
@@ -312,7 +312,7 @@ _EXTRAS = ListPage("extras", Phrase("Extras"), Phrase("Search extras"), _extras)
 
 
 def _pages() -> list[ListPage]:
-    """Return the pages of all features, in the order of the menu, and that of the extras."""
+    """Those of all features, in the order of the menu, and that of the extras."""
     from app.features import loading
 
     declared = [page for _, pages in loading.each(lambda feature: tuple(feature.collections())) for page in pages]
@@ -322,7 +322,7 @@ def _pages() -> list[ListPage]:
 def _collections(
     pages: Sequence[ListPage], settings: Callable[[], Settings], connected: Sequence[Assistant]
 ) -> dict[str, Collection]:
-    """Return the lists of the pages by name, and the finder. Each is made when it is first used."""
+    """The lists of the pages by name, and the finder. Each is made when it is first used."""
 
     def workspace() -> Path:
         from app.services.files.workspace import workspace_of
@@ -455,7 +455,7 @@ def _hear_key(keys: str, pressed: Callable[[], None], lost: Callable[[str], None
 
 
 def _language() -> str:
-    """Return the two letters of the language that the presence speaks."""
+    """In two letters."""
     from app.base import resources
 
     return store.load()[LANGUAGE] or resources.system_language()

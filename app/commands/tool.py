@@ -139,7 +139,7 @@ async def _chunks(text: str | None) -> AsyncIterator[str]:
 
 
 async def _read() -> bytes:
-    """Return what arrives next on standard input; b"" at its end. Raises OSError."""
+    """What arrives next on standard input; b"" at its end. Raises OSError."""
     arrived: Future[bytes] = Future()  # of a thread that does not hold up the exit, as those of asyncio do
     arrived.set_running_or_notify_cancel()
 

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) ->
 
 
 def registered() -> Sequence[ToolSpec]:
-    """Return the specs of all tools. Loading them takes long, so only commands that need them call this."""
+    """Loading the specs takes long, so only commands that need them call this."""
     from app.assembly import registry
 
     return registry().specs

@@ -74,7 +74,7 @@ def _size(folder: Path) -> str:
 
 
 def _the_program() -> str:
-    """Return a sentence that says how the program itself is removed."""
+    """A sentence that says how the program itself is removed."""
     if getattr(sys, "frozen", False):
         return "Now remove the program: sudo apt remove wisp"
     if "pipx" in Path(sys.prefix).parts:

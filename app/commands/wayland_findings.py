@@ -55,7 +55,7 @@ def _found(name: str) -> Callable[[Callable[[Compositor], Finding]], Callable[[]
 
 
 def _portals(compositor: Compositor) -> dict[str, int]:
-    """Return the versions of the desktop's portals, if they are what Wisp works by; else nothing."""
+    """The versions of the desktop's portals; empty if they are not what Wisp works by."""
     bus = portals_of(os.environ) if is_driven_by_portals(compositor) else None
     if bus is None:
         return {}

@@ -106,7 +106,7 @@ class Window:
 
 
 def number_of_ref(ref: str) -> int:
-    """Return the number in a window's ref. Raises ToolFailed for any other text."""
+    """Raises ToolFailed for any text that is no window's ref."""
     try:
         return int(ref.removeprefix("w"), 16)
     except ValueError:  # because the model invents refs or takes them from other tools
@@ -210,7 +210,7 @@ class Launched:
 
 
 def pointer_at(pointer: Pointer) -> Point:
-    """Return where the pointer is. Raises ToolFailed if nobody can know."""
+    """Raises ToolFailed if nobody can know where the pointer is."""
     if (at := pointer.position()) is None:
         raise ToolFailed(
             Phrase(
@@ -234,11 +234,11 @@ class Curtain(Protocol):
     """Hides Wisp's own windows for a moment. Its methods may be called from any thread and block at most 500 ms."""
 
     def covers(self, area: Rect) -> bool:
-        """Return whether one of Wisp's windows is visible inside `area` (screen pixels)."""
+        """True if one of Wisp's windows is visible inside `area` (screen pixels)."""
         ...
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
-        """Return a context manager. Inside it, no window of Wisp is visible or takes input within `area`."""
+        """Inside it, no window of Wisp is visible or takes input within `area`."""
         ...
 
     def point_at(self, place: Rect, name: str, came_from: Point) -> Future[Marked] | None:
@@ -259,7 +259,7 @@ class Screen(Protocol):
     """Captures pixels."""
 
     def monitors(self) -> tuple[Rect, ...]:
-        """Return the rectangles of all monitors, the primary one first."""
+        """The primary one first."""
         ...
 
     def extent(self) -> Rect:
@@ -277,11 +277,11 @@ class Drawn(Protocol):
     at: float
 
     async def more(self, limit_s: float) -> bool:
-        """Return True if something was drawn since the last call of `area`; else wait up to the limit for it."""
+        """True if something was drawn since the last call of `area`; else wait up to the limit for it."""
         ...
 
     def area(self) -> Rect | None:
-        """Return the area in which something was drawn since the last call; None if nothing was drawn."""
+        """Where something was drawn since the last call; None if nothing was drawn."""
         ...
 
 
@@ -297,7 +297,7 @@ class Pointer(Protocol):
     """Moves the mouse and presses its buttons. The system has received each event when the call returns."""
 
     def position(self) -> Point | None:
-        """Return where the pointer is, or None if nobody can know: no Wayland compositor tells it."""
+        """None if nobody can know: no Wayland compositor tells it."""
         ...
 
     def double_click_s(self) -> float:
@@ -309,7 +309,7 @@ class Pointer(Protocol):
     def button(self, button: Button, *, down: bool) -> None: ...
 
     def only_at(self, place: str) -> AbstractContextManager[None]:
-        """Return a context manager. Inside it, a press reaches only the window that has this `Landing.place`.
+        """Inside it, a press reaches only the window that has this `Landing.place`.
 
         Raises ToolFailed if the pointer is over another window. Backends that cannot guarantee this check nothing.
         """
@@ -328,11 +328,11 @@ class Keyboard(Protocol):
         ...
 
     def place(self, name: str) -> str:
-        """Return the name of the physical key that this key name maps to in the current layout."""
+        """The physical key that this key name maps to in the current layout."""
         ...
 
     def can_type(self, text: str) -> bool:
-        """Return whether the current layout has every character of the text."""
+        """True if the current layout has every character of the text."""
         ...
 
     def type_text(self, text: str) -> None:
@@ -344,11 +344,11 @@ class Keyboard(Protocol):
         ...
 
     def plain(self) -> AbstractContextManager[None]:
-        """Return a context manager. Inside it, caps lock and keys that the person holds do not change the text."""
+        """Inside it, caps lock and keys that the person holds do not change the text."""
         ...
 
     def only_into(self, place: str) -> AbstractContextManager[None]:
-        """Return a context manager. Inside it, keys reach only the window that has this `Landing.place`.
+        """Inside it, keys reach only the window that has this `Landing.place`.
 
         Raises ToolFailed if the keyboard focus is elsewhere. Backends that cannot guarantee this check nothing.
         """
@@ -368,7 +368,7 @@ class ExactTyping(Protocol):
     """Types characters that no key of the layout produces."""
 
     def can_paste(self) -> bool:
-        """Return whether ctrl+v pastes in the active program."""
+        """True if ctrl+v pastes in the active program."""
         ...
 
     async def paste(self, text: str, chord: str, into: str = "", checks: KeyChecks = UNCHECKED) -> bool:
@@ -499,7 +499,7 @@ class Apps(Protocol):
         ...
 
     def owner(self, pid: int, window_class: str) -> Owner:
-        """Return the program of a window, by its process (0 if unknown) and its class."""
+        """By the window's process (0 if unknown) and its class."""
         ...
 
     def open(self, address: str) -> Launched:
@@ -515,18 +515,16 @@ class Clipboard(Protocol):
     """The system's clipboard."""
 
     async def read(self) -> str:
-        """Return the clipboard's text, or "" if it has none."""
+        """The text, or "" if there is none."""
         ...
 
     async def write(self, text: str) -> None: ...
 
     async def selected(self, window: str) -> str:
-        """Return the text selected in this window, where the system keeps it apart from the clipboard; else ""."""
+        """The selected text, where the system keeps it apart from the clipboard; else ""."""
         ...
 
-    async def formats(self) -> Formats:
-        """Return the content in all of its formats."""
-        ...
+    async def formats(self) -> Formats: ...
 
 
 class Access(Protocol):

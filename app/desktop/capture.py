@@ -71,13 +71,13 @@ class Capture:
 
 
 def tokens_of(size: Size) -> int:
-    """Return what a picture of this size costs a Claude model, in tokens."""
+    """What a picture of this size costs a Claude model."""
     # Claude counts one token for each patch of 28 pixels: https://platform.claude.com/docs/en/build-with-claude/vision
     return math.ceil(size.width / _PATCH_PX) * math.ceil(size.height / _PATCH_PX)
 
 
 def fitted(size: Size, budget: PictureBudget) -> Size:
-    """Return the largest size with the same proportions that fits the budget, at most the original size."""
+    """The largest with the same proportions, at most the original size."""
     if budget.fits(size):
         return size
     # Search by bisection, because rounding each side makes the token count jump: a formula would miss it by a patch.
@@ -94,7 +94,7 @@ def _with_long_edge(size: Size, long_edge: int) -> Size:
 
 
 def decoded(data: bytes) -> Frame:
-    """Return the picture of an encoded file, with its corner at 0,0."""
+    """With its corner at 0,0."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(data)).convert("RGB")
@@ -168,7 +168,7 @@ def _scaled(picture: QImage, sent: Size) -> QImage:
 
 
 def cursor_in(geometry: Geometry, pointer: Point | None) -> tuple[int, int] | None:
-    """Return the pointer's position in the picture, or None if it is outside, or nobody knows it."""
+    """None if the pointer is outside the picture, or nobody knows where it is."""
     return geometry.to_picture(pointer) if pointer and geometry.region.contains(pointer) else None
 
 
@@ -219,7 +219,7 @@ def _tiles(before: Frame, after: Frame, band: Rect, at_least: int) -> Iterator[R
 
 
 def bounds_of(areas: Iterable[Rect]) -> Rect | None:
-    """Return the smallest rectangle around all areas, or None if there are none."""
+    """None if there are no areas."""
     found = list(areas)
     if not found:
         return None
@@ -245,7 +245,7 @@ def _near(one: Rect, other: Rect, gap: int) -> bool:
 
 
 def part_of(frame: Frame, area: Rect) -> Frame:
-    """Return the part of a frame that shows `area`, which lies inside the frame."""
+    """`area` lies inside the frame."""
     if area == frame.area:
         return frame
     row = frame.area.width * _BYTES
@@ -257,7 +257,6 @@ def part_of(frame: Frame, area: Rect) -> Frame:
 
 
 def patched(frame: Frame, part: Frame) -> Frame:
-    """Return the frame with a part of it replaced by newer pixels."""
     pixels, row, width = bytearray(frame.bgrx), frame.area.width * _BYTES, part.area.width * _BYTES
     first = (part.area.y - frame.area.y) * row + (part.area.x - frame.area.x) * _BYTES
     for y in range(part.area.height):
@@ -267,7 +266,7 @@ def patched(frame: Frame, part: Frame) -> Frame:
 
 
 def blackened(frame: Frame, parts: Iterable[Rect]) -> Frame:
-    """Return the frame with parts of it, in screen pixels, painted black."""
+    """`parts` are in screen pixels."""
     pixels, row = bytearray(frame.bgrx), frame.area.width * _BYTES
     for shown in filter(None, (part.overlap(frame.area) for part in parts)):
         black = bytes(shown.width * _BYTES)
@@ -308,7 +307,7 @@ def ink_of(frame: Frame) -> Rect | None:
 
 
 def is_black(frame: Frame) -> bool:
-    """Return whether every pixel is black, as after a failed or forbidden capture."""
+    """True if every pixel is black, as after a failed or forbidden capture."""
     row = frame.area.width * _BYTES
     some = range(0, len(frame.bgrx), max(row * (frame.area.height // _SAMPLED_ROWS), row, 1))
     # Check a few rows first, because they decide nearly always and a strided copy of the whole takes milliseconds.

@@ -102,7 +102,7 @@ async def why_occupied(environment: Mapping[str, str]) -> str:
 
 
 def programs_here() -> Apps:
-    """Return the backend that finds and starts programs, without a connection to the screen."""
+    """Needs no connection to the screen."""
     if sys.platform == "win32":
         from app.desktop.windows import StartMenu
 

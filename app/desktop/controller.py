@@ -120,7 +120,6 @@ class _Before:
     typed: str = ""
 
     def is_there(self, windows: Sequence[Window]) -> bool:
-        """Return whether the window that was acted on is still open."""
         return self.meant is None or any(window.ref == self.meant.ref for window in windows)
 
     def is_answered(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
@@ -141,12 +140,12 @@ class _Before:
         return first(FileSaved, found) is not None and (is_asking or self.titles.left_s() > 0)
 
     def _has_closed(self, proving: Proving, asked: Proof, after: Sequence[Window]) -> bool:
-        """Return whether what a control closes, as its whole effect, is closed: a part of a page, or a window."""
+        """True if what a control closes, as its whole effect, is closed: a part of a page, or a window."""
         is_part = self.is_there(after) and proving.may_answer(self.meant) and asked.is_gone
         return proving.only_closes and is_part
 
     def _saved(self, proving: Proving, after: Sequence[Window]) -> tuple[FileSaved, ...]:
-        """Return the file that the program wrote since then, as far as its titles or the dialog's field name it."""
+        """As far as the program's titles or the dialog's field name the file."""
         if self.meant is None or not proving.may_save:
             return ()
         pid = self.meant.pid
@@ -160,8 +159,10 @@ class _Before:
         return window_changes(self.windows, steady, self.meant, at_a_place=is_at_a_place, is_answered=is_answered)
 
     def is_closing(self, said: Changed, proving: Proving, *, is_answered: bool) -> bool:
-        """Return whether the reported changes may only be the closing of what was open: the answered dialog, a menu in
-        which something was pressed, or a pop-up that the action's point lies outside.
+        """True if the reported changes may only be the closing of what was open.
+
+        That is the answered dialog, a menu in which something was pressed, or a pop-up that the action's point
+        lies outside.
 
         An open menu or list takes the press that closes it, so the control behind it received no press.
         """
@@ -277,7 +278,7 @@ class DesktopController:
         return await self.backend.accessibility.follow(window.pid)
 
     async def _typed_in(self, window: Window | None) -> str:
-        """Return what stands in the field of a dialog that has the keyboard; "" without one."""
+        """What stands in the field of a dialog that has the keyboard; "" without one."""
         if window is None or not window.is_dialog or self._is_private(window):
             return ""
         try:
@@ -289,7 +290,6 @@ class DesktopController:
             return ""
 
     def _is_private(self, window: Window) -> bool:
-        """Return whether the window, or another window of its program, is private."""
         own = (one for one in self.backend.windows.all() if one.pid == window.pid)
         return self.backend.is_private(window) or any(self.backend.is_private(one) for one in own)
 
@@ -450,14 +450,14 @@ class DesktopController:
         return None
 
     def _left_s(self, before: _Before, proving: Proving, acted_at: float, *, is_changed: bool) -> float:
-        """Return how long a proof may still arrive on a screen at rest."""
+        """How long a proof may still arrive on a screen at rest."""
         limit_s = proving.limit_s(before.meant, is_changed=is_changed)
         before.titles.of(self.backend.windows.all())  # because a title may have changed since it was looked at
         left_s = acted_at + limit_s - self.clock.now() if limit_s else 0.0
         return max(left_s, 0.0 if proving.at_rest else before.titles.left_s())
 
     def _is_under_way(self, before: _Before, proving: Proving, said: Changed) -> bool:
-        """Return whether the program says that a window opens or closes, and it has not done so yet."""
+        """True if the program says that a window opens or closes, and it has not done so yet."""
         return proving.is_going(before.meant, said) or (said.has_new_window and not self._opened(before))
 
     async def _evidence(self, proving: Proving, changes: FollowedChanges, where: Rect | None) -> tuple[Proof, Changed]:
@@ -505,7 +505,7 @@ class DesktopController:
         return came(new) if new else None
 
     async def _truly_gone(self, lines: Sequence[Fact]) -> list[Fact]:
-        """Return the changes without what is called gone and still shows: only its object was made anew."""
+        """Leaves out what is called gone and still shows: only its object was made anew."""
         gone, window = first(Went, lines), self.active_window()
         if gone is None or window is None or self._is_private(window):
             return list(lines)
@@ -529,7 +529,7 @@ class DesktopController:
         return dialog_in_front(dialog, held)
 
     def _opened(self, before: _Before) -> list[Window]:
-        """Return the new windows and pop-ups of the program acted on, and of programs that it started."""
+        """New windows and pop-ups of the program acted on, and of programs that it started."""
         known = {(window.ref, window.area if window.is_popup else None) for window in before.shown}
         return [
             window
@@ -579,7 +579,7 @@ class DesktopController:
         return await self.preview.aim(call_id, target) if call_id else await self._found(target)
 
     async def aim_to_press(self, target: Target, call_id: str) -> Aim:
-        """Return the point to press, as `aim` does. Raises TargetChanged if the model saw something else there."""
+        """As `aim` does, but raises TargetChanged if the model saw something else there."""
         aim = await self.aim(target, call_id)
         capture = self.screen_capture.referred(target.spot) if target.spot and aim.route == "point" else None
         if capture is not None:
@@ -587,7 +587,7 @@ class DesktopController:
         return aim
 
     async def apart(self, aim: Aim, press: Press) -> Aim:
-        """Return the aim, moved within its control if a press at its point would count as a double click."""
+        """Moved within its control if a press at its point would count as a double click."""
         if not self.input.is_second(aim.point, press.button):
             return aim
         element = aim.element or await self.preview.at(aim.point)
@@ -657,14 +657,14 @@ class DesktopController:
         return window_names.find(title, windows, self.opener.made_among(windows))
 
     def monitor_of(self, window: Window) -> Rect:
-        """Return the screen pixels of the monitor that shows most of a window; the first one if none shows it."""
+        """In screen pixels: the monitor that shows most of the window; the first one if none shows it."""
         monitors = self.backend.screen.monitors()
         shared = [(one.overlap(window.area), one) for one in monitors]
         seen = [(part.width * part.height, one) for part, one in shared if part]
         return max(seen, key=lambda one: one[0])[1] if seen else monitors[0]
 
     def region_of(self, monitor: int, window: str) -> Rect:
-        """Return the screen pixels of a monitor (1 is the first, 0 all of them) or of a window."""
+        """In screen pixels: of a monitor (1 is the first, 0 all of them) or of a window."""
         extent = self.backend.screen.extent()
         if window:
             found = self.find_window(window)
@@ -686,7 +686,7 @@ def _is_behind(window: Window) -> bool:
 
 
 async def _first(*waits: Coroutine[None, None, None]) -> None:
-    """Return when one of the waits returns, and cancel the others."""
+    """Waits until one of them returns, and cancels the others."""
     tasks = [asyncio.create_task(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -710,7 +710,7 @@ def _patience(patience: Patience, before: _Before) -> Patience:
 
 
 def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
-    """Return the window that an action acts on: the topmost one at `where`, or the active window without `where`."""
+    """The topmost window at `where`, or the active window without `where`."""
     showing = [window for window in windows if not window.is_minimised]
     if where is not None:
         return next((window for window in showing if window.area.contains(where.center)), None)
@@ -718,7 +718,7 @@ def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
 
 
 def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
-    """Return the changed part of a window, enlarged so that it can be understood; None if nothing changed."""
+    """The changed part, enlarged so that it can be understood; None if nothing changed."""
     bounds = bounds_of(part for region in regions if (part := region.overlap(window.area)))
     if bounds is None:
         return None
@@ -737,10 +737,9 @@ def _is_gone(fact: Fact) -> bool:
 
 
 def _without_role(fact: Fact) -> Fact:
-    """Return a change of a control as the control itself tells it, so that it is not told twice."""
+    """As the control itself tells the change, so that it is not told twice."""
     return replace(fact, control=Named("", fact.control.name)) if isinstance(fact, (StateNow, ValueNow)) else fact
 
 
 def _around(pointer: Point) -> Rect:
-    """Return the area in which the pointer's picture lies."""
     return Rect(pointer.x - _POINTER_PX, pointer.y - _POINTER_PX, 2 * _POINTER_PX, 2 * _POINTER_PX)

@@ -63,7 +63,7 @@ class Element:
         return Phrase("{ref!s}{name!r}{end!s}", {"ref": f"{self.ref} ({self.role} ", "name": name, "end": ")"})
 
     def greyed(self, name_chars: int = 0) -> Phrase:
-        """Return that it cannot be pressed now."""
+        """Says that it cannot be pressed now."""
         name = clip_line(self.name, name_chars) if name_chars else self.name
         return Phrase(_GREYED, {"role": f"{self.role} ", "name": name})
 
@@ -196,7 +196,7 @@ class FollowedChanges(Protocol):
     """The changes that a program reports since this object was created. Changes of focus and hover do not count."""
 
     async def told(self, near: Rect | None = None) -> Changed:
-        """Return the changes, at most 12 of them, the nearest to `near` first."""
+        """At most 12 changes, the nearest to `near` first."""
         ...
 
     async def news(self) -> None:
@@ -275,9 +275,7 @@ class Accessibility(Protocol):
         """Return the innermost element under a screen point."""
         ...
 
-    async def focused(self) -> Element | None:
-        """Return the element that has the keyboard."""
-        ...
+    async def focused(self) -> Element | None: ...
 
     async def has_keyboard(self, ref: str, judged: tuple[str, str] | None = None) -> bool:
         """Return whether an element still has the keyboard focus and is what it was. Asks its program once.
@@ -291,7 +289,7 @@ class Accessibility(Protocol):
         ...
 
     async def outline(self, request: OutlineRequest) -> Outline:
-        """Return the visible elements, limited to the request."""
+        """Only visible elements."""
         ...
 
     async def element(self, ref: str) -> Element:
@@ -329,7 +327,7 @@ class Accessibility(Protocol):
         ...
 
     async def caret(self, ref: str) -> int | None:
-        """Return before which character of an element's text the caret stands, from 0; None if that is not told."""
+        """The character before which the caret stands, from 0; None if that is not told."""
         ...
 
     async def editing(self, ref: str) -> Editing:

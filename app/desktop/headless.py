@@ -98,7 +98,7 @@ class HeadlessDesktop:
         self._accessibility = accessibility or NoAccessibility("This is a dry run without programs.")
 
     def backend(self, _stop: StopFlag) -> Backend:
-        """Return a backend whose every part acts on this object."""
+        """Every part of the backend acts on this object."""
         return Backend(
             name="headless",
             screen=_Screen(self),

@@ -160,7 +160,7 @@ class InputController:
             await self._clock.sleep(left)
 
     def is_second(self, at: Point, button: Button) -> bool:
-        """Return whether a press now would complete a double click. It would not if the person moved the mouse."""
+        """True if a press now would complete a double click. It would not if the person moved the mouse."""
         if self._last_click is None:
             return False
         place, last_button, _ = self._last_click
@@ -306,7 +306,7 @@ class InputController:
 
     @contextmanager
     def _judged_apart(self) -> Iterator[None]:
-        """Return a context manager. At its end, the place that the policy judged for keys is forgotten."""
+        """At its end, the place that the policy judged for keys is forgotten."""
         try:
             yield
         finally:
@@ -429,7 +429,7 @@ class InputController:
             raise KeyboardMoved
 
     async def _moved(self) -> ToolFailed:
-        """Return an error that says where the keyboard went. A window manager passes it on a moment later."""
+        """Says where the keyboard went. A window manager passes it on a moment later."""
         windows = self._backend.windows
         await windows.arranged(_ARRANGING_S)
         there = windows.keyboard().window
@@ -509,7 +509,7 @@ class InputController:
         return next((window for window in self._backend.windows.all() if window.is_active), None)
 
     def _cleared(self, *points: Point) -> AbstractContextManager[None]:
-        """Return a context manager that hides Wisp's own windows if one of them is near a point."""
+        """Inside it, Wisp's own windows are hidden if one of them is near a point."""
         left, top = min(p.x for p in points) - _AROUND_PX, min(p.y for p in points) - _AROUND_PX
         right, bottom = max(p.x for p in points) + _AROUND_PX, max(p.y for p in points) + _AROUND_PX
         around = Rect(left, top, right - left + 1, bottom - top + 1)
@@ -517,14 +517,14 @@ class InputController:
 
 
 def apart(at: Point, inside: Rect) -> Point:
-    """Return a point of the same control, too far away to complete a double click; `at` if there is none."""
+    """Too far away to complete a double click, but on the same control; `at` if there is no such point."""
     shifts = ((_APART_PX, 0), (-_APART_PX, 0), (0, _APART_PX), (0, -_APART_PX))
     core = Rect(inside.x + _EDGE_PX, inside.y + _EDGE_PX, inside.width - 2 * _EDGE_PX, inside.height - 2 * _EDGE_PX)
     return next((there for dx, dy in shifts if core.contains(there := at.moved(dx, dy))), at)
 
 
 def _stopped(done: int, whole: int, what: str, why: ToolFailed) -> ToolFailed:
-    """Return an error that says how much was sent. The keys are not named: they may be part of a password."""
+    """Says how much was sent. The keys are not named: they may be part of a password."""
     if not done:
         return ToolFailed(
             Phrase("None of the {what} were sent. {why}", {"what": (what,), "why": why.why.what}), why.why.hint

@@ -57,35 +57,35 @@ class Chord:
 
     @property
     def may_switch(self) -> bool:
-        """Return whether a window manager may switch windows or desktops at it (alt+Tab, super+1, ctrl+alt+Left)."""
+        """True if a window manager may switch windows or desktops at it (alt+Tab, super+1, ctrl+alt+Left)."""
         held = {name.removesuffix("_L").removesuffix("_R") for name in self.keys[:-1]}
         is_sign = len(self.keys[-1]) == 1
         return bool(held & {"Super", "Meta", "Hyper"}) or ("Alt" in held and (not is_sign or "Control" in held))
 
     @property
     def may_open_menu(self) -> bool:
-        """Return whether this chord may open a menu. A field in the window then still reports the keyboard focus."""
+        """True if the chord may open a menu. A field in the window then still reports the keyboard focus."""
         return self.keys[-1] in _OPEN_MENUS or any(key.startswith("Alt_") for key in self.keys)
 
     @property
     def lead_s(self) -> float:
-        """Return how long (s) the other keys are held before the last: above 0 for Alt with a letter, as for menus."""
+        """How long (s) the other keys are held before the last: above 0 for Alt with a letter, as for menus."""
         is_mnemonic = len(self.keys[-1]) == 1 and any(key.startswith("Alt_") for key in self.keys[:-1])
         return _MNEMONIC_LEAD_S if is_mnemonic else 0.0
 
     @property
     def may_leave(self) -> bool:
-        """Return whether this chord may move the focus to another control."""
+        """True if this chord may move the focus to another control."""
         return self.keys[-1] in _LEAVE or self.may_open_menu
 
     @property
     def may_press(self) -> bool:
-        """Return whether this chord presses the button that has the keyboard focus."""
+        """True if this chord presses the button that has the keyboard focus."""
         return self.keys[-1] in _PRESS
 
     @property
     def moves_caret(self) -> bool:
-        """Return whether this chord does no more in a text than to move the caret or to select."""
+        """True if this chord does no more in a text than to move the caret or to select."""
         held = {name.removesuffix("_L").removesuffix("_R") for name in self.keys[:-1]}
         is_all = "Control" in held and self.keys[-1] == "a"
         return held <= {"Control", "Shift"} and (self.keys[-1] in _CARET or is_all)
@@ -111,7 +111,7 @@ def chords(text: str) -> tuple[Chord, ...]:
 
 
 def key(name: str) -> str:
-    """Return the standard name of a key. Raises ToolMisuse with the nearest names for an unknown key."""
+    """The standard name. Raises ToolMisuse with the nearest names for an unknown key."""
     if len(name) == 1:
         return "space" if name == " " else name
     found = _names().get(_folded(name))
@@ -130,7 +130,6 @@ def modifiers(text: str) -> tuple[str, ...]:
 
 
 def is_modifier(name: str) -> bool:
-    """Return whether the key is a modifier such as Shift, which only changes what other keys do."""
     return name in _modifiers()
 
 
@@ -201,7 +200,7 @@ class Piece:
 
     @property
     def source(self) -> str:
-        """Return the part of the text that this piece types."""
+        """The part of the text that this piece types."""
         return _SIGNS[self.text] if self.route is Route.KEY else self.text
 
 

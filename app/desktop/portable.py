@@ -119,7 +119,7 @@ class SentInput:
 
     @contextmanager
     def keys_by_other_means(self) -> Iterator[None]:
-        """Return a context manager. Inside it and for a moment afterwards, every key event counts as sent by Wisp."""
+        """Inside it and for a moment afterwards, every key event counts as sent by Wisp."""
         with self._lock:
             self._quiet_until = float("inf")
         try:
@@ -133,7 +133,7 @@ class SentInput:
             return (x, y) in self._places
 
     def is_own(self, kind: str) -> bool:
-        """Return whether Wisp sent an event of that kind, and forget that event: each one sent counts once."""
+        """True if Wisp sent an event of that kind, which is then forgotten: each one sent counts once."""
         now = time.monotonic()
         with self._lock:
             while self._sent and self._sent[0][1] < now - _OWN_S:
@@ -193,7 +193,7 @@ class PortableKeyboard:
 
 
 def portable_key(name: str) -> Any:
-    """Return pynput's key for a name of `keys.py`. Raises ToolMisuse if pynput has none."""
+    """`name` is a name of `keys.py`. Raises ToolMisuse if pynput has no such key."""
     if len(name) == 1:
         return name
     if name in _KEYPAD:

@@ -52,7 +52,7 @@ class PreviewedTarget:
 
     @property
     def is_own(self) -> bool:
-        """Return whether the target belongs to a Wisp, this one or another."""
+        """True for a target of any Wisp, this one or another."""
         pids = {thing.pid for thing in (self.element, self.window) if thing}
         return os.getpid() in pids or (self.window is not None and self.window.is_own)
 
@@ -153,18 +153,16 @@ class TargetPreview(Generic[H]):
         return replace(reached, window=met.window)
 
     async def met_by(self, aim: Aim) -> PreviewedTarget:
-        """Return what is at the point of an aim."""
         if aim.element is None:
             return await self.under(aim.point)
         window = self._window_of(aim.element) or self._window_at(aim.point)
         return self._met(aim.element, window)
 
     async def at(self, point: Point) -> Element | None:
-        """Return the control at a point, or None if its program does not answer in time."""
+        """None if the control's program does not answer in time."""
         return await _in_time(self._backend.accessibility.at(point))
 
     async def under(self, point: Point) -> PreviewedTarget:
-        """Return what is at a point."""
         framed = self._backend.windows.under(point).framed
         if frame := next((window for window in self._backend.windows.all() if framed and window.ref == framed), None):
             return replace(self._met(None, frame), is_frame=True)
@@ -189,7 +187,6 @@ class TargetPreview(Generic[H]):
         return replace(self._met(element, window, scene), symbols=symbols, landing=landing)
 
     def of_window(self, window: Window | None) -> PreviewedTarget:
-        """Return a window as a target."""
         return self._met(None, window)
 
     async def of_element(self, call_id: str, ref: str) -> PreviewedTarget:
@@ -229,7 +226,7 @@ class TargetPreview(Generic[H]):
         return PreviewedTarget(element, window, scene, owner)
 
     async def _scene(self, request: SceneRequest) -> Scene:
-        """Return the scene once its program has answered; after a time limit, the incomplete scene."""
+        """The scene once its program has answered; after a time limit, the incomplete scene."""
         limit = self._clock.now() + _PATIENCE_S
         while True:
             left = max(limit - self._clock.now(), _LOOK_AGAIN_S)
@@ -248,7 +245,7 @@ class TargetPreview(Generic[H]):
         return fitting[0] if fitting else None
 
     def _window_at(self, point: Point) -> Window | None:
-        """Return the topmost window at a point. This Wisp's windows do not count: they hide during a click."""
+        """This Wisp's windows do not count: they hide during a click."""
         return next((w for w in self._backend.windows.all() if _takes(w, point)), None)
 
     def _keep(self, call_id: str, target: H | str, kept: _Kept) -> None:

@@ -44,7 +44,7 @@ class Private:
     is_secret: Callable[[str], bool] = _no_secret
 
     def hides(self, *, title: str, app: str, pid: int = 0) -> bool:
-        """Return whether a window with that title, that class or program name, and that process is private."""
+        """`app` is a window's class or a program's name."""
         is_named = _any_of((*self.programs, *self.titles))
         if any(is_named(name.casefold()) for name in (app, _process(pid)) if name):
             return True
@@ -53,7 +53,7 @@ class Private:
         return _shows_secret(title, self.allowed, self.is_secret)
 
     def hides_window(self, window: Window) -> bool:
-        """Return whether a window is private. Another Wisp's conversation with the person is."""
+        """Another Wisp's conversation with the person is private too."""
         return window.is_of_other_wisp or self.hides(title=window.title, app=window.app, pid=window.pid)
 
 
@@ -72,7 +72,7 @@ def private_by(names: str, is_secret: Callable[[str], bool] = _no_secret) -> Pri
 
 @lru_cache(maxsize=_REMEMBERED)
 def _shows_secret(title: str, allowed: frozenset[str], is_secret: Callable[[str], bool]) -> bool:
-    """Return whether a part of the title names a secret file: `.netrc - Mousepad`, `config (~/.ssh) - gedit`."""
+    """True if a part of the title names a secret file: `.netrc - Mousepad`, `config (~/.ssh) - gedit`."""
     for part in _BETWEEN.split(title):
         path = part.strip(_MARKS)
         if found := _WITH_FOLDER.fullmatch(path):
@@ -88,13 +88,12 @@ def _password_managers() -> tuple[str, ...]:
 
 @cache
 def _any_of(patterns: tuple[str, ...]) -> Callable[[str], object]:
-    """Return a function that matches a name against the patterns."""
     # Without patterns use one that never matches, because an empty one would match every name.
     return re.compile("|".join(map(translate, patterns)) or "(?!)").match
 
 
 def _process(pid: int) -> str:
-    """Return the process's name in the system's list; "" if it reports none."""
+    """The process's name in the system's list; "" if it reports none."""
     try:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() if pid else ""
     except OSError:  # because the process has ended or the system has no /proc
@@ -136,7 +135,6 @@ class Veiled:
 
 
 def _without(parts: list[Rect], covers: Iterable[Rect]) -> list[Rect]:
-    """Return what remains of the areas after the `covers` are cut out of them."""
     for cover in covers:
         parts = [piece for part in parts for piece in _cut(part, cover)]
     return parts

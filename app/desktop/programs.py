@@ -85,7 +85,7 @@ def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferr
 
 
 def owner_of(app: App, called: str = "") -> Owner:
-    """Return an installed program as the owner of its windows. `called` is what a person called it."""
+    """`called` is what a person called the program."""
     ref = app.ref.rsplit("/", 1)[-1].removesuffix(".desktop")
     names = tuple(dict.fromkeys(name for name in (*app.names, app.name.lower(), called.lower()) if name))
     labels = tuple(dict.fromkeys((ref.lower(), *app.labels)))
@@ -93,7 +93,7 @@ def owner_of(app: App, called: str = "") -> Owner:
 
 
 def is_terminal(app: str) -> bool:
-    """Return whether a window's program is a terminal, where ctrl+v does not paste."""
+    """True for a terminal, where ctrl+v does not paste."""
     return app.lower() in _terminals()
 
 
@@ -109,7 +109,7 @@ def _called(wanted: str, apps: Iterable[App]) -> list[App]:
 
 
 def stem(app: App) -> str:
-    """Return the short name of a program: the last part of its desktop entry's name, such as `calculator`."""
+    """The last part of the desktop entry's name, such as `calculator`."""
     last = app.ref.rsplit("/", 1)[-1].removesuffix(".desktop")
     return last.rsplit(".", 1)[-1].lower()
 
@@ -119,7 +119,7 @@ def _alias_of(wanted: str) -> _Alias | None:
 
 
 def _own_choice(wanted: str, of_sort: Sequence[App], preferred: Preferred) -> list[App]:
-    """Return the person's default program of a kind; empty if they chose none. `of_sort` are all of that kind."""
+    """Empty if the person chose none. `of_sort` are all programs of that kind."""
     alias = _alias_of(wanted)
     names = preferred(alias.default) if alias and alias.default and of_sort else ()
     for name in (name.lower() for name in names):
@@ -158,13 +158,15 @@ def _known_as(wanted: str, apps: Iterable[App]) -> list[App]:
 
 
 def names_of(apps: Iterable[App]) -> tuple[str, ...]:
-    """Return what the programs are called, in lower case. Words for what they do are no names."""
+    """In lower case. Words for what programs do are no names."""
     return tuple(dict.fromkeys(name for app in apps for name in (app.name.lower(), stem(app), *app.names)))
 
 
 def begun_with(words: Sequence[str], apps: Sequence[App], most: int) -> list[App]:
-    """Return the programs in menus whose names or other names begin with all words (in lower case), the likeliest
-    first: what a person may mean who is still typing."""
+    """Programs in menus with names or other names that begin with all words, the likeliest first.
+
+    The words are in lower case. These are what a person may mean who is still typing.
+    """
     found: list[tuple[int, str, App]] = []
     whole = " ".join(words)
     kinds = [word for alias in _aliases() for word in alias.words if word.startswith(whole)]
@@ -192,7 +194,7 @@ def _like(wanted: str, apps: Iterable[App]) -> list[tuple[App, float]]:
 
 
 def _suggested(likely: Iterable[tuple[App, float]]) -> Phrase | None:
-    """Return a sentence that suggests the probable program, or the nearest ones; None if none is near."""
+    """Suggests the probable program, or the nearest ones; None if none is near."""
     offered = [(app, score) for app, score in likely if app.is_offered]
     if not offered:
         return None
@@ -386,7 +388,7 @@ def _file_name(path: str) -> str:
 
 
 def _most_likely(new: list[Window], launched: Launched) -> Window:
-    """Return the new window that belongs to the started program, or else the topmost new one."""
+    """The new window of the started program, or else the topmost new one."""
     own = [window for window in new if launched.pid and window.pid == launched.pid]
     return (own or new)[0]
 

@@ -89,7 +89,7 @@ class ScreenCapture:
         return await self._captured(own or await self.frame(area), label, budget, window=window.ref)
 
     def _covers(self, window: Window) -> str:
-        """Return the titles of other programs' windows that hide parts of a window, or "" if there are none."""
+        """The titles of other programs' windows that hide parts of a window, or "" if there are none."""
         above: list[str] = []
         for other in self._backend.windows.shown():
             if other.ref == window.ref and not other.is_popup:
@@ -127,7 +127,7 @@ class ScreenCapture:
         return capture
 
     def _window_at(self, area: Rect) -> str:
-        """Return the ref of the window that fills an area which is not the whole screen; "" if none does."""
+        """The ref of the window that fills an area which is not the whole screen; "" if none does."""
         extent = self._backend.screen.extent()
         windows = self._backend.windows.shown() if area != extent else ()
         return next((one.ref for one in windows if one.area.overlap(extent) == area and not one.is_popup), "")
@@ -194,7 +194,7 @@ class ScreenCapture:
     # --- coordinates
 
     def find_capture(self, capture_id: str) -> Capture:
-        """Return a capture by its id. Raises ToolMisuse if it is unknown, too old, or of another screen layout."""
+        """Raises ToolMisuse if the capture is unknown, too old, or of another screen layout."""
         if capture_id not in self._captures:
             hint = f"The newest is {self._newest}." if self._newest else "None has been taken yet."
             raise ToolMisuse(
@@ -220,7 +220,6 @@ class ScreenCapture:
         return ModelSpace(capture.geometry, capture.id)
 
     def _is_there(self, capture: Capture) -> bool:
-        """Return whether the window that a capture shows is still open."""
         return not capture.window or any(one.ref == capture.window for one in self._backend.windows.all())
 
     def referred(self, spot: Spot) -> Capture | None:
@@ -234,7 +233,7 @@ class ScreenCapture:
         return newest if newest and self._is_there(newest) else None
 
     def resolve(self, spot: Spot) -> Point:
-        """Return the screen pixel of a position. Raises ToolMisuse with the capture's size if it is outside."""
+        """The position in screen pixels. Raises ToolMisuse with the capture's size if it is outside."""
         if spot.space and spot.space != SCREEN:
             raise ToolMisuse(f'space={spot.space!r} is unknown; leave it out, or write space="screen".')
         capture = self.find_capture(spot.capture) if spot.capture else self.newest()

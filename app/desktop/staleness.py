@@ -136,7 +136,7 @@ class StalenessCheck:
         return any(is_alike(part_of(known, area), present) for known in self._known(capture, area))
 
     def _known(self, capture: Capture, area: Rect) -> list[Frame]:
-        """Return the frames of the area that the model knows: the capture, and the one after Wisp's last action."""
+        """The frames of the area that the model knows: the capture, and the one after Wisp's last action."""
         found = [capture.pixels]
         if self._after_us and self._after_us[0] >= capture.taken:
             found.append(self._after_us[1])
@@ -160,7 +160,7 @@ class StalenessCheck:
 
 
 def is_alike(before: Frame, after: Frame) -> bool:
-    """Return whether two frames of one area differ by no more than a caret, a hover effect or noise."""
+    """True if the frames of one area differ by no more than a caret, a hover effect or noise."""
     if before.bgrx == after.bgrx:
         return True
     from PIL import Image, ImageChops
@@ -189,7 +189,7 @@ def _patch(point: Point) -> Rect:
 
 
 def _ref_at(windows: Sequence[Window], point: Point) -> tuple[str, str]:
-    """Return ref and title of the topmost window at a point; an empty ref if only the desktop is there."""
+    """Ref and title of the topmost window; an empty ref if only the desktop is there."""
     top = next((window for window in windows if not window.is_minimised and window.area.contains(point)), None)
     return (top.ref, top.title) if top else ("", "the desktop")
 
@@ -229,7 +229,7 @@ class KeyTarget:
         return Taker.ENTRY if role in _HOLDERS and role != _TERMINAL else Taker.OTHER
 
     def is_elsewhere(self, other: KeyTarget) -> bool:
-        """Return whether `other` is in another window than this target."""
+        """True if `other` is in another window."""
         return self.landing.window != other.landing.window
 
 
@@ -253,7 +253,7 @@ class KeyTargets:
             self._kept.popitem(last=False)
 
     def take(self, call_id: str) -> KeyTarget | None:
-        """Return the control by which the policy judged the call, and forget it; None if nothing was kept."""
+        """The control by which the policy judged the call, which is then forgotten; None if nothing was kept."""
         return self._kept.pop(call_id, None)
 
     async def now(self, before: KeyTarget | None = None) -> KeyTarget:
@@ -282,7 +282,7 @@ class KeyTargets:
         return before
 
     def is_still(self, target: KeyTarget) -> bool:
-        """Return whether the same window has the keyboard at this moment."""
+        """True if the same window has the keyboard at this moment."""
         return self._backend.windows.keyboard() == target.landing
 
     async def may_take(self, judged: KeyTarget) -> bool:

@@ -98,7 +98,7 @@ class TakeoverMonitor:
             self._touched_at = now
 
     def is_person_driving(self) -> bool:
-        """Return whether the person used mouse or keyboard a moment ago, so that Wisp must wait."""
+        """True if the person used mouse or keyboard a moment ago, so that Wisp must wait."""
         return self._clock.now() - self._touched_at < IDLE_S
 
     def take_back(self) -> None:
@@ -167,7 +167,7 @@ class InputGuard:
             raise ToolFailed("A window of Wisp is there.", "In it only the person presses. Act somewhere else.")
 
     def _place(self, name: str) -> str:
-        """Return the name of the physical key; left and right modifiers have the same name."""
+        """The physical key; left and right modifiers have the same name."""
         if name.endswith(("_L", "_R")):
             return name[:-2]
         return self._backend.keyboard.place(name)

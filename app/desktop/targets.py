@@ -107,7 +107,7 @@ class NotFound(ToolFailed):
         self.area = area
 
     def with_hint(self, sentence: str) -> NotFound:
-        """Return the same with another sentence for models at the end."""
+        """With another sentence for models at the end."""
         changed = NotFound(self.why.what, f"{self.why.hint} {sentence}".lstrip(), self.area, advice=self.why.advice)
         changed.facts = self.facts
         return changed
@@ -128,7 +128,7 @@ class Search:
     is_field: bool = False
 
     def means(self, place: Located) -> bool:
-        """Return whether a place may be what is searched for, whatever it is called."""
+        """True if the place may be what is searched for, whatever it is called."""
         return self.covers(place) and (takes_value(place.element) or not self.is_field)
 
     def covers(self, place: Located) -> bool:
@@ -147,7 +147,7 @@ class Locator:
         self._written = written
 
     async def locate(self, search: Search) -> Located:
-        """Return the one place that matches. Raises Ambiguous if several do, and NotFound if none does."""
+        """Raises Ambiguous if several places match, and NotFound if none does."""
         if not search.description.strip():
             raise ToolMisuse('The description is empty. Say what it is called, as in target="Save".')
         near: list[Located] = []
@@ -211,7 +211,6 @@ class Locator:
                 return told
 
     async def _matches(self, search: Search) -> list[Located]:
-        """Return the good matches among what programs report now."""
         matches = await self._accessibility.find(search.description, role=search.role)
         return [place for match in matches if search.means(place := _from_match(match)) and _is_good(place)]
 
@@ -247,12 +246,12 @@ class Locator:
         return unread
 
     def _showing(self) -> list[Window]:
-        """Return the windows that may be read, the active one first."""
+        """The windows that may be read, the active one first."""
         windows = [window for window in self._windows.all() if not window.is_minimised and not window.is_own]
         return sorted(windows, key=lambda window: not window.is_active)
 
     async def _blind_in_front(self) -> bool:
-        """Return whether the active window has content that its program does not report, so that OCR may help."""
+        """True if the active window has content that its program does not report, so that OCR may help."""
         active = next((window for window in self._showing() if window.is_active), None)
         if active is None:
             return False
@@ -267,12 +266,12 @@ class Locator:
             return Outline("")
 
     def _is_part_of_title(self, place: Located) -> bool:
-        """Return whether a place is a word in the title of a window, which does nothing when it is clicked."""
+        """True for a word in the title of a window, which does nothing when it is clicked."""
         is_whole = normal(place.element.name) == normal(place.element.window)
         return not is_whole and bool(self._windows.under(place.point).framed)
 
     def _front(self) -> Rect:
-        """Return the visible part of the active window; without one, the whole screen."""
+        """The visible part of the active window; without one, the whole screen."""
         extent = self._screen.extent()
         active = next((window for window in self._windows.all() if window.is_active), None)
         return (active and active.area.overlap(extent)) or extent
@@ -287,7 +286,7 @@ def _is_good(place: Located) -> bool:
 
 
 def _decided(description: str, found: Sequence[Located], space: ModelSpace) -> Located | None:
-    """Return the only best place; None if no match is good. Raises Ambiguous if there are several."""
+    """None if no match is good. Raises Ambiguous if there are several best ones."""
     # A list with a field in it has the field's name: what is typed goes into the field.
     ranked = _apart(sorted(found, key=lambda place: (-place.score, not place.element.is_("editable"))))
     if not ranked or ranked[0].score < GOOD:

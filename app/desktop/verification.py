@@ -128,7 +128,7 @@ class SettleWatch:
         return Settled(self._last, self.differences(self._last, self._touched), is_calm)
 
     def _look(self, at_least: int) -> list[Rect]:
-        """Return the tiles in which a colour channel differs from the last capture by `at_least` or more."""
+        """The tiles in which a colour channel differs from the last capture by `at_least` or more."""
         area = self._area if self._drawn is None else self._drawn_part(self._drawn)
         if area is None:
             return []
@@ -139,7 +139,7 @@ class SettleWatch:
         return found
 
     def _drawn_part(self, drawing: Drawn) -> Rect | None:
-        """Return the area that was drawn to since the last capture, in whole tiles; None if nothing was."""
+        """What was drawn to since the last capture, in whole tiles; None if nothing was."""
         drawn = drawing.area()
         if drawn is None:
             return None
@@ -152,12 +152,12 @@ class SettleWatch:
         self._touched = None
 
     def has_changed(self) -> bool:
-        """Return whether anything but a caret or Wisp's own windows changed since the watch began."""
+        """True if anything but a caret or Wisp's own windows changed since the watch began."""
         bounds = bounds_of(self.differences(self._grab(self._area), self._area))
         return bounds is not None and not is_caret(bounds)
 
     def differences(self, now: Frame, inside: Rect) -> tuple[Rect, ...]:
-        """Return what changed inside an area since before the action, without Wisp's own windows."""
+        """What changed since before the action, without Wisp's own windows."""
         found = changed_tiles(part_of(self.before, inside), part_of(now, inside))
         return tuple(tile for tile in found if not self._is_mine(tile))
 
@@ -175,7 +175,7 @@ class SettleWatch:
 
 
 def is_caret(area: Rect) -> bool:
-    """Return whether a changed area is no larger than a blinking caret."""
+    """True if the changed area is no larger than a blinking caret."""
     return area.width <= _CARET_WIDTH_PX and area.height <= _CARET_HEIGHT_PX
 
 
@@ -235,15 +235,14 @@ class Receipt:
         return " ".join([*(clip_line(fact.said, _BRIEF_CHARS) for fact in told), *doubt])
 
     def restless(self) -> Receipt:
-        """Return a copy which says that the screen did not come to rest."""
         return replace(self, is_calm=False)
 
     def with_evidence(self, *evidence: Fact) -> Receipt:
-        """Return a copy which is confirmed by evidence other than pixels."""
+        """A copy that is confirmed by evidence other than pixels."""
         return replace(self, proof="confirmed", evidence=(*self.evidence, *evidence))
 
     def with_changes(self, changes: Sequence[Fact], unsaid: Rect | None = None) -> Receipt:
-        """Return a copy with the changes. `unsaid` is a changed area that no program described; the model must look."""
+        """`unsaid` is a changed area that no program described; the model must look."""
         return replace(self, changes=tuple(changes), unsaid=unsaid)
 
     def with_doubt(self, *against: Fact, is_in_vain: bool = False) -> Receipt:
@@ -253,7 +252,7 @@ class Receipt:
 
 
 def _within(sentences: Sequence[str]) -> list[str]:
-    """Return as many sentences as a receipt has room for, and how many more there are."""
+    """As many sentences as a receipt has room for, and how many more there are."""
     kept, left = list[str](), _MOST_CHARS
     for sentence in sentences:
         left -= len(sentence) + 1
@@ -292,7 +291,7 @@ def receipt(
 
 
 def proven(evidence: Sequence[Fact], after: Sequence[Window]) -> Receipt:
-    """Return the receipt of an action that a program confirmed before the screen was captured."""
+    """For an action that a program confirmed before the screen was captured."""
     active = _active(after)
     return Receipt("changed", "confirmed", (), tuple(evidence), active.title if active else "")
 
@@ -362,7 +361,7 @@ def _differences(old: Window, new: Window, meant: Window | None, *, is_arranged:
 
 
 def is_caused(window: Window, meant: Window | None) -> bool:
-    """Return whether a window belongs to the program that was acted on, or to one that it started."""
+    """True if the window belongs to the program that was acted on, or to one that it started."""
     if meant is None or window.ref == meant.ref:
         return True
     if not (window.pid and meant.pid):
@@ -378,7 +377,7 @@ def _ancestors(pid: int) -> Iterator[int]:
 
 
 def _state_of(pid: int) -> list[str]:
-    """Return the fields behind a process's name, the state first; [] if it has ended or the system has no /proc."""
+    """The fields behind a process's name, the state first; [] if it has ended or the system has no /proc."""
     try:
         # Split behind the last parenthesis, because a program's name may contain blanks and parentheses:
         # https://man.archlinux.org/man/proc_pid_stat.5.en
@@ -418,7 +417,7 @@ class SteadyTitles:
         self._clock = clock
 
     def of(self, windows: Sequence[Window]) -> tuple[Window, ...]:
-        """Return the windows, each with its title before the action until the new one has stood still long enough."""
+        """Each window has its title before the action until the new one has stood still long enough."""
         return tuple(self._steady(window) for window in windows)
 
     def left_s(self) -> float:
@@ -439,7 +438,7 @@ class SteadyTitles:
         return window if is_steady else replace(window, title=before)
 
     def _needed_s(self, ref: str, title: str) -> float:
-        """Return how long a title must stand still: longer than a second if only numbers changed, as in a clock."""
+        """How long a title must stand still: longer than a second if only numbers changed, as in a clock."""
         is_number = _NUMBER.sub("", title) == _NUMBER.sub("", self._before[ref])
         return _COUNTS_S if is_number else _TICKS_S
 
@@ -513,7 +512,7 @@ class Proving:
         return PROOF_S if is_changed and self.ask and self.by_changes else 0.0
 
     def is_going(self, meant: Window | None, said: Changed) -> bool:
-        """Return whether a dialog may be about to close: GTK removes its parts before its window."""
+        """True if a dialog may be about to close: GTK removes its parts before its window."""
         return self.may_answer(meant) and said.is_weak
 
     def may_answer(self, meant: Window | None) -> bool:
@@ -521,12 +520,12 @@ class Proving:
 
 
 def only_closes(pressed: Element | None) -> bool:
-    """Return whether a control does no more than close what it is in, as far as its name tells."""
+    """True if the control does no more than close what it is in, as far as its name tells."""
     return pressed is not None and pressed.name.casefold().strip(" .…") in resources.words("desktop/closing.txt")
 
 
 async def caret_in(backend: Backend) -> Caret | None:
-    """Return where the caret is in the field that has the keyboard; None without one, or without an answer in time."""
+    """None if no field has the keyboard, or without an answer in time."""
     try:
         async with asyncio.timeout(_LIMIT_S):
             field = await backend.accessibility.focused()
@@ -655,7 +654,7 @@ class Standing:
         self._sent_at = self._clock.now()
 
     async def proof(self) -> Proof:
-        """Return the proof of a text or tick that stands; a doubt if the program took it back."""
+        """For a text or tick that stands; a doubt if the program took it back."""
         first = await self._read("")
         if not first.field:
             return self._taken_back or first
@@ -678,7 +677,7 @@ class Standing:
 
 
 def _has_nothing(held: str, text: str) -> bool:
-    """Return whether a field took nothing of a text. A text with Return may have been sent, and have left the field."""
+    """True if the field took nothing of a text. A text with Return may have been sent, and have left the field."""
     letters = {letter for letter in text.casefold() if letter.isalnum()}
     return bool(letters) and "\n" not in text and not letters & set(held.casefold())
 

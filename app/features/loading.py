@@ -85,7 +85,7 @@ def _is_known(feature: Feature) -> bool:
 
 @cache
 def features() -> tuple[Feature, ...]:
-    """Return the features that are switched on."""
+    """Those that are switched on."""
     off = listed(store.load()[FEATURES_OFF])
     return tuple(feature for feature in everything() if feature.name not in off)
 
@@ -169,13 +169,13 @@ def packages() -> tuple[Package, ...]:
 
 
 def waiting() -> tuple[Package, ...]:
-    """Return the packages that the person has not agreed to."""
+    """Those that the person has not agreed to."""
     agreed = listed(store.load()[FEATURES_AGREED])
     return tuple(package for package in packages() if package.name not in agreed)
 
 
 def is_wanted(feature: Feature) -> bool:
-    """Return whether the feature is switched on, as the settings say now."""
+    """As the settings say now."""
     return feature.name not in listed(store.load()[FEATURES_OFF])
 
 

@@ -32,12 +32,12 @@ class OpenFeatures:
         return tuple(handler for one in self._open.values() for handler in one.handlers)
 
     def offered(self, kind: type[T]) -> T | None:
-        """Return what a feature offers under this type; None if none does."""
+        """None if no feature offers anything under this type."""
         found: Any = next((one.offers[kind] for one in self._open.values() if kind in one.offers), None)
         return found  # type: ignore[no-any-return]
 
     def around(self, provider: Provider, *, is_native: bool) -> Provider:
-        """Return the provider with what features put around it. `is_native`: the session begins with declared tools."""
+        """`is_native`: the session begins with declared tools."""
 
         def put_around(one: OpenFeature) -> Provider:
             return one.around(provider, is_native=is_native)
@@ -99,7 +99,7 @@ class OpenFeatures:
                 yield answer
 
     async def _all(self, asked: Callable[[OpenFeature], Awaitable[T]]) -> list[T]:
-        """Return what each feature answers, one after the other. Errors of Wisp's own kinds are for the caller."""
+        """Each feature is asked after the other. Errors of Wisp's own kinds are for the caller."""
         answers = []
         for name, one in tuple(self._open.items()):
             try:

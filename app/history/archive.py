@@ -154,7 +154,7 @@ class JournalArchive:
         return _remains(left)
 
     async def interrupted(self) -> list[PastConversation]:
-        """Return conversations whose program ended in the middle of a turn. Each is returned only once."""
+        """Conversations whose program ended in the middle of a turn, each only once."""
         found = await self._db.run(partial(rows.conversations, search="", limit=20))
         left = [one for one in found if one.is_open and one.holder != holder() and not _is_held(one)]
         for one in left:
@@ -190,7 +190,7 @@ def _past(one: ConversationRow) -> PastConversation:
 
 
 def _is_held(one: ConversationRow) -> bool:
-    """Return whether another living process writes to the conversation."""
+    """By another living process, which writes to the conversation."""
     pid, _, born = one.holder.partition(" ")
     if not pid or int(pid) == os.getpid():
         return False
@@ -216,7 +216,7 @@ def _remains(left: Left) -> Remains:
 
 
 def _closed(stored: Sequence[StoredEvent], *, is_open: bool) -> list[AgentEvent]:
-    """Return the events with every card closed and every turn ended, even if the program ended first."""
+    """Every card is closed and every turn ended, even if the program ended first."""
     shown: list[AgentEvent] = []
     open_cards: dict[str, str] = {}
     turn = ""
@@ -347,7 +347,7 @@ class Journal:
 
 @asynccontextmanager
 async def archive() -> AsyncIterator[JournalArchive]:
-    """Return a context manager with the person's past conversations, without a session."""
+    """The person's past conversations, without a session."""
     database = Database(journal_path())
     try:
         yield JournalArchive(database)

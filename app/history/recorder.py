@@ -39,7 +39,7 @@ def holder() -> str:
 
 
 def _said(event: agent_events.TurnStarted | agent_events.SaidMeanwhile) -> str:
-    """Return what the person said, or else what they attached."""
+    """What the person said, else what they attached."""
     return event.text if event.text.strip() else ", ".join(event.attached)
 
 

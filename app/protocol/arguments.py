@@ -54,7 +54,7 @@ def from_text(param: Param, text: str, *, is_item: bool = False) -> JsonValue:
 
 
 def from_json(param: Param, value: JsonValue) -> JsonValue:
-    """Return the JSON value if it has the declared type; raise ToolMisuse otherwise."""
+    """The value, if it has the declared type. Raises ToolMisuse otherwise."""
     return _checked(param, value)
 
 
@@ -99,7 +99,7 @@ def _is_number(value: JsonValue, *, whole: bool) -> bool:
 
 
 def _fields(param: Param, value: JsonValue) -> JsonValue:
-    """Return the fields of a child that has attributes, with its own text under `text`."""
+    """Of a child that has attributes, with its own text under `text`."""
     if isinstance(value, str):
         value = {"text": value}
     if not isinstance(value, Mapping):
@@ -203,7 +203,7 @@ _NUMBERS = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
 
 
 def to_call(spec: ToolSpec, block: Block) -> ToolCall:
-    """Return the block as a typed call of this tool. Raise `ToolMisuse` for anything the model must repair."""
+    """The block as a typed call of this tool. Raises ToolMisuse for anything the model must repair."""
     if block.partial:
         raise ToolMisuse(f"The call of {spec.name} was cut off; write it again as a whole.")
     given = _from_json(spec, block.args) if block.args is not None else _from_xml(spec, block)

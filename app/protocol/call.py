@@ -65,7 +65,6 @@ def tool_error(tool: str, reason: str, *, for_model: bool = False) -> ToolResult
 
 
 def failed(tool: str, why: Failed, *facts: Fact) -> ToolResult:
-    """Return the result of a failed call, with why and what else was found out."""
     reason = why.with_facts(facts)
     payload: dict[str, JsonValue] = {"tag": tool, "reason": reason}
     if why.is_for_model:
@@ -74,9 +73,7 @@ def failed(tool: str, why: Failed, *facts: Fact) -> ToolResult:
 
 
 def question_result(question: str, options: Iterable[str], echo: str) -> ToolResult:
-    """Return the result of asking the person: it shows a card with buttons for `options`. The turn waits for the
-    answer.
-    """
+    """It shows a card with buttons for `options`. The turn waits for the person's answer."""
     payload: dict[str, JsonValue] = {"question": question, "options": list(options), "text": question}
     return ToolResult(True, "question", payload, echo, ends_turn=WAITING)
 

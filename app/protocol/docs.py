@@ -111,7 +111,7 @@ def batch(specs: Sequence[ToolSpec], example: Callable[[ToolSpec], str]) -> str:
 
 
 def purpose(spec: ToolSpec) -> str:
-    """Return the first sentence of a tool's description."""
+    """The description's first sentence."""
     return f"{_SENTENCE.split(spec.description, maxsplit=1)[0].rstrip('.:')}."
 
 
@@ -122,7 +122,7 @@ def brief(spec: ToolSpec) -> str:
 
 
 def _is_told(spec: ToolSpec, known: Collection[Param]) -> bool:
-    """Return whether one line says everything about the tool. `known` are the arguments that other tools describe."""
+    """True if one line says everything. `known` are the arguments that other tools describe."""
     return not _SENTENCE.search(spec.description) and not any(
         param.description or param.choices or param.attrs for param in spec.taught if param not in known
     )
@@ -191,12 +191,11 @@ def _undescribed(param: Param, known: set[Param]) -> Param:
 
 
 def _bare(param: Param) -> Param:
-    """Return the argument without its limits and choices."""
     return replace(param, minimum=None, maximum=None, choices=())
 
 
 def _object(params: Sequence[Param], *, closed: bool | None) -> dict[str, JsonValue]:
-    """Return the schema of an object. If `closed` is None, it does not say whether more fields are allowed."""
+    """If `closed` is None, the schema does not say whether more fields are allowed."""
     properties: dict[str, JsonValue] = {param.name: of_param(param) for param in params}
     required = [param.name for param in params if param.required]
     return {

@@ -47,7 +47,7 @@ _LONGEST_END = 80
 
 
 def without_edge_newlines(text: str) -> str:
-    """Return the text without one line break at each end. Indentation and further line breaks stay."""
+    """Takes away one line break at each end. Indentation and further line breaks stay."""
     start = _behind_newline(text, 0, len(text))
     return text[start : _before_newline(text, start, len(text))]
 
@@ -74,24 +74,24 @@ def span_of(raw: str, param: Param | None) -> tuple[int, int] | None:
 
 
 def _behind_newline(text: str, start: int, stop: int) -> int:
-    """Return the start index after at most one leading line break. Indentation stays."""
+    """The start index after at most one leading line break. Indentation stays."""
     return next((start + len(end) for end in ("\r\n", "\n") if text.startswith(end, start, stop)), start)
 
 
 def _before_newline(text: str, start: int, stop: int) -> int:
-    """Return the end index before at most one final line break. A second one stays."""
+    """The end index before at most one final line break. A second one stays."""
     return next((stop - len(end) for end in ("\r\n", "\n") if text.endswith(end, start, stop)), stop)
 
 
 def _before_blank_lines(text: str, start: int, stop: int) -> int:
-    """Return the end of the last line that holds text. Blanks on that line stay."""
+    """The end of the last line that holds text. Blanks on that line stay."""
     written = start + len(text[start:stop].rstrip())
     end = text.find("\n", written, stop)
     return stop if end < 0 else end - text.endswith("\r", written, end)
 
 
 def _cdata(raw: str) -> tuple[int, int] | None:
-    """Return the span inside the outermost CDATA pair; None if markup precedes it."""
+    """The span inside the outermost CDATA pair; None if markup precedes it."""
     start = raw.find(CDATA_START)
     if start < 0 or raw.find("<", 0, start) >= 0:
         return None

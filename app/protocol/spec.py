@@ -219,31 +219,30 @@ class ToolSpec:
     leaves_traces: Callable[[ToolCall], bool] | None = None
 
     def only_looks(self, call: ToolCall) -> bool:
-        """Return whether the call changes nothing of the person's, here and elsewhere."""
+        """True if the call changes nothing of the person's, here and elsewhere."""
         return self.effects_of(call) <= LOOKING and not (self.leaves_traces and self.leaves_traces(call))
 
     def effects_of(self, call: ToolCall) -> frozenset[Effect]:
-        """Return what this call does to the world."""
         return self.effects_by_call(call) if self.effects_by_call else frozenset({self.effect})
 
     @property
     def is_unaimed(self) -> bool:
-        """Return whether a desktop tool lacks its aim or its gesture, so that the policy cannot judge its calls."""
+        """True if a desktop tool lacks its aim or its gesture, so that the policy cannot judge its calls."""
         is_gesture_missing = self.aim in POINTED_AT and self.gesture is None
         return self.effect is Effect.DESKTOP and (self.aim is None or is_gesture_missing)
 
     @property
     def params(self) -> tuple[Param, ...]:
-        """Return all arguments, in the order in which the docs list them."""
+        """In the order in which the docs list them."""
         return (*self.attrs, *self.children, *((self.body,) if self.body else ()))
 
     @property
     def taught(self) -> tuple[Param, ...]:
-        """Return the arguments that docs and schemas name."""
+        """What docs and schemas name."""
         return tuple(param for param in self.params if param.is_taught)
 
     def param(self, name: str) -> Param | None:
-        """Return the argument with this name or alias, or None."""
+        """None if no argument has this name or alias."""
         exact = next((param for param in self.params if param.name == name), None)
         return exact or next((param for param in self.params if name in param.aliases), None)
 

@@ -55,7 +55,7 @@ class PictureMaker:
         self._makers = image_makers() if makers is None else makers
 
     async def draw(self, prompt: str, shape: str = "square") -> MadePicture:
-        """Return one picture. Raises NeedsPerson where nobody can draw, and ToolFailed with the reason."""
+        """Draw one picture. Raises NeedsPerson where nobody can draw, and ToolFailed with the reason."""
         settings = self._now()
         row, key, address = await asyncio.to_thread(self._chosen, settings)
         model = settings[IMAGES_MODEL] or row.model
@@ -68,7 +68,7 @@ class PictureMaker:
         return MadePicture(data, url, row.label, model)
 
     def _chosen(self, settings: Settings) -> tuple[ImageRow, str, str]:
-        """Return the maker with its key and address. A key goes only to the server that it is for."""
+        """With key and address. A key goes only to the server that it is for."""
         own, holder = _own_server(settings)
         wanted = settings[IMAGES_MAKER]
         for row in [self._makers[wanted]] if wanted else self._makers.values():
@@ -185,7 +185,7 @@ def _decoded(text: str, label: str) -> bytes:
 
 
 def _why(body: Any, status: int) -> str:
-    """Return the reason in the service's answer, or its HTTP status if it gives none."""
+    """The service's reason, or its HTTP status if it gives none."""
     inner = body.get("error", body) if isinstance(body, dict) else {}
     message = inner.get("message") if isinstance(inner, dict) else ""
     return clip_line(str(message or ""), _WHY_CHARS) or f"it answered {status}."

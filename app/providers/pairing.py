@@ -52,7 +52,7 @@ def _calls(message: Message) -> list[CallPart]:
 
 
 def _answers(calls: list[CallPart], parts: tuple[Part, ...]) -> Iterable[ResultPart]:
-    """Return one result per call, in the order of the calls."""
+    """One result per call, in the order of the calls."""
     given = {part.call_id: part for part in parts if isinstance(part, ResultPart)}
     failed: set[str] = set()
     for call in calls:
@@ -77,7 +77,7 @@ class WireError(ValueError):
 
 
 def words(value: object) -> str:
-    """Return the value, which must be a text. Raise WireError for any other value."""
+    """The value itself. Raises WireError if it is no text."""
     if not isinstance(value, str):
         raise WireError(f"{value!r:.40} where a text belongs")
     return value

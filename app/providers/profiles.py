@@ -94,7 +94,7 @@ class ModelFacts:
 
 
 def facts_of(address: str, model: str) -> ModelFacts:
-    """Return the known facts about a model; empty facts if the file is missing or damaged."""
+    """Empty facts if the file is missing or damaged."""
     return _facts(_read().get(_name(address, model)))
 
 
@@ -160,7 +160,7 @@ def choose(settings: Settings, key_of: KeyOf = store.key_of) -> ChosenProvider:
 
 
 def takes_pictures(settings: Settings, model: str) -> bool | None:
-    """Return whether the model takes pictures, as far as known; None if never tried."""
+    """None if never tried."""
     return _tried(profile_of(model), settings[BASE_URL], model).pictures
 
 
@@ -177,7 +177,7 @@ def default_name(key_of: KeyOf = store.key_of) -> str:
 
 
 def make(name: str, settings: Settings, key_of: KeyOf = store.key_of) -> Provider:
-    """Return the provider of that name and load only its module. Raise NeedsPerson for an unknown name."""
+    """Loads only that provider's module. Raises NeedsPerson for an unknown name."""
     row = providers().get(name)
     if row is None:
         raise NeedsPerson(f"There is no provider '{name}'; there are {', '.join(providers())}.")

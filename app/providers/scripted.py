@@ -125,14 +125,14 @@ def native_call(call_id: str, name: str, args: Mapping[str, Any]) -> tuple[Step,
 
 
 def make(settings: Settings, _key: str) -> Provider:
-    """Return the provider for the script of the settings. Raise NeedsPerson without one."""
+    """Raises NeedsPerson if the settings name no script."""
     if not settings[SCRIPT]:
         raise NeedsPerson("The scripted provider needs a script: --script FILE, or model.script in the settings.")
     return load(Path(settings[SCRIPT]))
 
 
 def load(path: Path, clock: Clock | None = None) -> Scripted:
-    """Return the script in a `.toml` or `.json` file. Raise NeedsPerson with the reason if it cannot be read."""
+    """Reads a `.toml` or `.json` file. Raises NeedsPerson with the reason if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
         tree = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)

@@ -144,13 +144,13 @@ _OTHER = "{service} refused the request (error {code}).{said}"
 
 
 def _quoted(message: str) -> Phrase:
-    """Return the service's own words, or nothing if they are the web page of a proxy in between."""
+    """The service's own words, or "" if they are the web page of a proxy in between."""
     own = "" if "<html" in message.lower() else clip_line(message, _WORDS_SHOWN).rstrip(".")
     return Phrase(" It said: {words}.", {"words": own}) if own else NO_PHRASE
 
 
 def unknown_model(service: Service, model: str, offered: tuple[str, ...]) -> Refused:
-    """Return the error for a model id that the service does not know or no longer serves."""
+    """For a model id that the service does not know or no longer serves."""
     if not offered:
         return Refused(service.says("{service} has no model “{model}”. Choose another one: --model NAME", model=model))
     shown = ", ".join(offered[:20]) + (f" … (+{len(offered) - 20})" if len(offered) > 20 else "")
@@ -159,7 +159,7 @@ def unknown_model(service: Service, model: str, offered: tuple[str, ...]) -> Ref
 
 
 def no_models(service: Service) -> BadAnswer:
-    """Return the error for an answer that is no list of models, such as a web page."""
+    """For an answer that is no list of models, such as a web page."""
     return BadAnswer(service.says("{service} did not answer with a list of models. Check the address in the settings."))
 
 

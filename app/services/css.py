@@ -37,9 +37,7 @@ _WHAT_TO_WRITE = "write a CSS colour or gradient only, such as linear-gradient(1
 
 @lru_cache(maxsize=1_000)
 def rgba(text: str) -> tuple[str, float] | None:
-    """Return a colour that CSS knows, by its name or its numbers, as `#rrggbb` and its opacity, 0 to 1; None for
-    anything else.
-    """
+    """A CSS colour, named or in numbers, as `#rrggbb` and its opacity, 0 to 1; None for anything else."""
     from tinycss2 import color4  # late, because few tasks need it
 
     found = color4.parse_color(text.strip())
@@ -53,7 +51,7 @@ def rgba(text: str) -> tuple[str, float] | None:
 
 
 def why_no_background(text: str) -> str:
-    """Return a sentence if the text is no permitted CSS background; "" if it is one: a colour, or gradients."""
+    """A sentence, or "" if the text is a permitted CSS background: a colour, or gradients."""
     import tinycss2
 
     if len(text) > _MOST_CHARS:

@@ -91,7 +91,7 @@ def is_there(module: str) -> bool:
 
 
 def named(name: str) -> Extra:
-    """Return the extra of that id. Raises ToolFailed."""
+    """Raises ToolFailed."""
     found = next((extra for extra in extras() if extra.id == name), None)
     if found is None:
         raise ToolFailed(_says("unknown", id=name).said())
@@ -99,7 +99,7 @@ def named(name: str) -> Extra:
 
 
 def lock_of(extra: Extra) -> str:
-    """Return the packages that belong to an extra, in their exact versions and with their hashes, as pip reads them."""
+    """The extra's packages, in their exact versions and with their hashes, as pip reads them."""
     return resources.text(f"extras/{extra.lock}.lock")
 
 
@@ -124,7 +124,7 @@ def require(module: str, name: str) -> None:
 
 
 def obstacle(extra: Extra, lock: str) -> Phrase | None:
-    """Return the sentence on why an extra with this lock cannot be installed here; None if it can be tried."""
+    """Why an extra with this lock cannot be installed here; None if it can be tried."""
     folder = Path(sysconfig.get_path("purelib"))
     if getattr(sys, "frozen", False):
         return _says("frozen")
@@ -153,7 +153,7 @@ class ExtraInstaller:
         self._work: asyncio.Task[None] | None = None
 
     def state(self, extra: Extra) -> ExtraState:
-        """Return how far the extra is. What was installed by other means is there, too."""
+        """What was installed by other means is there, too."""
         known = self._states.get(extra.id)
         if known is not None and known.stage in (_LOADING, _INSTALLING):
             return known
@@ -311,13 +311,12 @@ def _mark(place: Path, packages: str) -> None:
 
 
 def _missing(lock: str) -> str:
-    """Return the part of a lock that is not installed yet."""
     blocks = re.split(r"\n(?=\S)", lock.strip())
     return "\n".join(block for block in blocks if not any(_version(name) for name in _pinned(block)))
 
 
 def _pinned(lock: str) -> dict[str, list[str]]:
-    """Return the versions that a lock allows, by the names of the packages."""
+    """The versions that a lock allows, by the names of the packages."""
     found: dict[str, list[str]] = {}
     for line in lock.splitlines():
         if pinned := _PINNED.match(line):

@@ -60,7 +60,7 @@ class FactMatch:
 
 
 def stems_of(text: str) -> str:
-    """Return the stems of all words in a text, separated by blanks, as the index has them."""
+    """Separated by blanks, as the index has them."""
     return " ".join(map(_stem, _WORD.findall(text.casefold())))
 
 
@@ -178,7 +178,7 @@ TABLE = "create table if not exists vectors (fact integer primary key, vector bl
 
 
 def is_installed() -> bool:
-    """Return whether the extra is there. Loads nothing."""
+    """Loads nothing."""
     return is_there(_PACKAGE)
 
 
@@ -264,7 +264,7 @@ class MeaningIndex:
         self._is_closed = True
 
     def _missing(self) -> list[tuple[int, str]]:
-        """Return the ids and texts of some facts that still lack a vector, the newest first."""
+        """Some facts that still lack a vector, as ids and texts, the newest first."""
         with self._lock:
             query = (
                 "select id, text from facts where id > (select max(id) from facts) - ? "
@@ -280,7 +280,7 @@ class MeaningIndex:
             self._learning.start()
 
     def _near(self, question: str) -> list[int]:
-        """Return the ids of the facts whose meanings are nearest to the question, the nearest first."""
+        """The nearest first."""
         db = self._opened()
         if not db.execute("select exists (select 1 from vectors)").fetchone()[0] or why_unusable():
             return []
@@ -308,5 +308,5 @@ def index_of(
     opened: Callable[[], sqlite3.Connection],
     writing: Callable[[], AbstractContextManager[sqlite3.Connection]],
 ) -> MeaningIndex | None:
-    """Return the index of a memory; None without the extra, so that facts are found by their words alone."""
+    """None without the extra, so that facts are found by their words alone."""
     return MeaningIndex(lock, opened, writing) if is_installed() else None

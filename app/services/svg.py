@@ -107,7 +107,7 @@ class SvgRenderer:
         self._timer = Timer(0, self.close)
 
     def draw(self, drawing: SafeDrawing, longest_px: int) -> tuple[bytes, int, int]:
-        """Return the drawing as a PNG with its width and height in pixels. Raises ToolFailed if it cannot be drawn."""
+        """A PNG with its width and height in pixels. Raises ToolFailed if the drawing cannot be drawn."""
         scale = longest_px / max(drawing.width, drawing.height)
         width, height = (max(round(side * scale), 1) for side in (drawing.width, drawing.height))
         process = self._kept(None)
@@ -149,7 +149,7 @@ def _started() -> subprocess.Popen[bytes]:
 
 
 def _answer(process: subprocess.Popen[bytes], width: int, height: int, svg: bytes) -> bytes | None:
-    """Return the PNG that the process draws: b"" if it cannot draw it, None if the process ended over it."""
+    """The PNG that the process draws: b"" if it cannot draw it, None if the process ended over it."""
     requests, answers = _pipes(process)
     limit = Timer(_LIMIT_S, process.kill)
     limit.start()
@@ -181,7 +181,7 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _begun(written: str) -> Element:
-    """Return the first element with all that is in it so far. Raises ValueError if it has not begun."""
+    """The first element with all that is in it so far. Raises ValueError if it has not begun."""
     from xml.etree import ElementTree
 
     parser: ElementTree.XMLPullParser[Element] = ElementTree.XMLPullParser(("start",))
@@ -223,7 +223,7 @@ def _clean(element: Element, left_out: dict[str, None]) -> None:
 
 
 def _plain(value: str) -> str:
-    """Return a value without CSS comments, with references into the drawing and colours as Qt can read them."""
+    """Without CSS comments, with references into the drawing and colours as Qt can read them."""
     return _PAINT.sub(_legacy_paint, _INNER.sub(r"url(\1)", _COMMENT.sub(" ", value)))
 
 
@@ -241,13 +241,13 @@ def _legacy_color(text: str) -> tuple[str, float] | None:
 
 
 def _fraction(text: str) -> float:
-    """Return an opacity that stands in an attribute; 1 if there is none."""
+    """The opacity in an attribute; 1 if there is none."""
     found = _PART.fullmatch(text.strip())
     return min(max(float(found[1]) / (100 if found[2] else 1), 0), 1) if found else 1.0
 
 
 def _reaches_out(value: str) -> bool:
-    """Return whether CSS names anything outside of the drawing. A backslash counts: it may spell such a name."""
+    """True if CSS names anything outside of the drawing. A backslash counts: it may spell such a name."""
     return bool(_OUTER.search(_COMMENT.sub("", value)))
 
 
@@ -260,7 +260,7 @@ def _is_fit(name: str, value: str) -> bool:
 
 
 def _is_deeper(root: Element, most: int) -> bool:
-    """Return whether elements are nested more than `most` deep. Programs that draw them use recursion."""
+    """Programs that draw deeply nested elements use recursion."""
     level = [root]
     for _ in range(most):
         level = [child for element in level for child in element]
@@ -311,7 +311,7 @@ def _painting(value: str, named: Mapping[str, Sequence[Element]]) -> Iterator[st
 
 
 def _by_id(root: Element) -> dict[str, list[Element]]:
-    """Return the elements by id. Several may have the same id. `xml:id` counts too, because Qt reads it."""
+    """Several elements may have the same id. `xml:id` counts too, because Qt reads it."""
     named: dict[str, list[Element]] = {}
     for one in root.iter():
         for name, value in one.attrib.items():
@@ -321,7 +321,7 @@ def _by_id(root: Element) -> dict[str, list[Element]]:
 
 
 def _size(root: Element) -> tuple[float, float, str]:
-    """Return width and height in the drawing's own units, and its viewBox. Raises ToolMisuse without a usable size."""
+    """Width and height in the drawing's own units, and its viewBox. Raises ToolMisuse without a usable size."""
     box = root.get("viewBox", "")
     try:
         sides = [float(part) for part in re.split(r"[\s,]+", box.strip())]

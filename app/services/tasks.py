@@ -26,7 +26,7 @@ class Item:
 
 
 def parse_line(line: str) -> Item | None:
-    """Return the item of a line with a box (`- [ ]`, `- [x]`) or a tick (✅, ☐) at either end; None for other lines."""
+    """A line with a box (`- [ ]`, `- [x]`) or a tick (✅, ☐) at either end; None for other lines."""
     bullet = _BULLET.match(line)
     rest = line[bullet.end() :] if bullet else line.lstrip()
     box = _BOX.match(rest)
@@ -46,7 +46,7 @@ def parse(text: str) -> tuple[Item, ...]:
 
 
 def render(items: Sequence[Item]) -> str:
-    """Return the items as Markdown."""
+    """As Markdown."""
     return "".join(f"- [{'x' if item.done else ' '}] {item.text}\n" for item in items)
 
 
@@ -123,7 +123,7 @@ def _sloppy(text: str) -> list[str]:
 
 
 def _quoted(text: str) -> list[str]:
-    """Return the strings of a broken list. A quote ends a string only before a comma, a bracket or the text's end."""
+    """The strings of a broken list. A quote ends a string only before a comma, a bracket or the text's end."""
     found: list[str] = []
     at = 0
     while at < len(text):

@@ -63,7 +63,7 @@ class ActiveTheme:
 
     @property
     def css(self) -> str:
-        """Return the theme as CSS custom properties: `--paper`, `--font-display`, `--radius`, …"""
+        """The theme as CSS custom properties: `--paper`, `--font-display`, `--radius`, …"""
         fonts = {f"font-{role}": families for role, families in self.fonts.items()}
         rows = {**self.palette, **fonts, **self.shape, "backdrop": self.backdrop}
         declared = "".join(f"--{name}:{value};" for name, value in rows.items())
@@ -85,7 +85,7 @@ class ActiveTheme:
 
 
 def active_theme(settings: Settings | None = None) -> ActiveTheme:
-    """Return the theme that the settings name, with the person's own tokens, fonts and background."""
+    """With the person's own tokens, fonts and background."""
     now = settings or store.load()
     face = face_of({setting.key: now[setting] for setting in _LOOKS})
     tree, problems = tokens.with_own(face.tree, tokens.own_file())
@@ -153,9 +153,7 @@ def missing_fonts() -> tuple[str, ...]:
 
 
 def font_families() -> tuple[str, ...]:
-    """Return the font families that fontconfig knows; () where it is not installed. On Linux, Qt and browsers find
-    theirs there.
-    """
+    """What fontconfig knows; () where it is not installed. On Linux, Qt and browsers find theirs there."""
     command = ["fc-list", "--format", "%{family}\n"]
     try:
         listed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_FONTS_LIMIT_S).stdout
@@ -382,7 +380,7 @@ def look_named(name: str) -> dict[Setting[str], str]:
 
 
 def _themes_called(words: list[str]) -> list[str]:
-    """Return the themes with this name or part of a name, one if it is clear which."""
+    """The themes with this name or part of a name, one if it is clear which."""
     called, every = "-".join(words), THEME.choices
     if set(words) <= _PLAIN_WORDS:
         return [tokens.PLAIN]

@@ -131,7 +131,7 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _mark(process: psutil.Process) -> str:
-    """Return the id of the run to which the process belongs, from its environment; "" if there is none."""
+    """The id of the run to which the process belongs, from its environment; "" if there is none."""
     with suppress(*_GONE):  # because it may have ended, or belong to another user
         return process.environ().get(RUN_MARK, "")
     return ""

@@ -33,12 +33,12 @@ class Color(NamedTuple):
 
     @property
     def hex(self) -> str:
-        """Return the colour as Qt writes it: alpha first."""
+        """The colour as Qt writes it: alpha first."""
         return f"#{self.alpha:02x}{self.red:02x}{self.green:02x}{self.blue:02x}"
 
     @property
     def css(self) -> str:
-        """Return the colour as CSS and theme files write it: alpha last, and left out for an opaque colour."""
+        """The colour as CSS and theme files write it: alpha last, and left out for an opaque colour."""
         opaque = f"#{self.red:02X}{self.green:02X}{self.blue:02X}"
         return opaque if self.alpha == 255 else f"{opaque}{self.alpha:02X}"
 

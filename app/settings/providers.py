@@ -31,13 +31,12 @@ class ProviderRow:
 
 @functools.cache
 def providers() -> dict[str, ProviderRow]:
-    """Return the rows by id, in the file's order."""
+    """By id, in the file's order."""
     table = resources.table("providers.toml", dict[str, dict[str, Any]])
     return {name: ProviderRow(name, **row) for name, row in table.items()}
 
 
 def with_keys() -> tuple[ProviderRow, ...]:
-    """Return the providers that need a key."""
     return tuple(row for row in providers().values() if row.key)
 
 
@@ -71,7 +70,7 @@ class SearchRow:
 
 @functools.cache
 def searchers() -> dict[str, SearchRow]:
-    """Return the search engines by id, in the order in which they are tried."""
+    """By id, in the order in which they are tried."""
     table = resources.table("search.toml", dict[str, dict[str, Any]])
     return {name: SearchRow(name, **row) for name, row in table.items()}
 
@@ -113,5 +112,4 @@ def key_holders() -> dict[str, tuple[str, str]]:
 
 
 def key_variables() -> frozenset[str]:
-    """Return the environment variables that hold keys."""
     return frozenset(variable for _, variable in key_holders().values())

@@ -35,7 +35,7 @@ class Settings:
         return value
 
     def with_values(self, **values: Any) -> Settings:
-        """Return the same settings with some replaced. Names have `__` for the dot (`chat__max_passes=3`)."""
+        """Names have `__` for the dot (`chat__max_passes=3`)."""
         changes = {name.replace("__", "."): value for name, value in values.items()}
         environment = {k: v for k, v in self._environment.items() if not _overridden(k, changes)}
         return Settings({**self._values, **changes}, environment)

@@ -278,7 +278,7 @@ def _merged(tree: Tree, own: Mapping[str, Any], name: str, problems: list[str]) 
 
 
 def _misfit(token: str, known: Any, value: Any) -> str:
-    """Return why a token cannot have this value in place of the `known` one of the plain theme; "" if it can."""
+    """Why a token cannot have this value in place of the `known` one of the plain theme; "" if it can."""
     if known is None:
         return "there is no such token."
     if isinstance(known, list):

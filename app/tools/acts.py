@@ -411,7 +411,7 @@ async def set_value(controller: DesktopController, call: ToolCall, admit: Admit)
 
 
 async def _element_of(controller: DesktopController, call: ToolCall) -> Element:
-    """Return the element that a call names by its ref or its visible name. Raise ToolFailed if it is no control."""
+    """Named by its ref or its visible name. Raises ToolFailed if it is no control."""
     if call.has("ref"):
         return await controller.preview.element(call.id, _of_a_program(call.text("ref")))
     element = (await controller.aim(target_of(call), call.id)).element
@@ -422,7 +422,7 @@ async def _element_of(controller: DesktopController, call: ToolCall) -> Element:
 
 
 async def _meant_by(controller: DesktopController, call: ToolCall) -> str:
-    """Return what may be meant by a name that only the screen shows: the one control whose name begins with it."""
+    """What may be meant by a name that only the screen shows: the one control whose name begins with it."""
     name = call.text("target")
     found = [match.element for match in await controller.backend.accessibility.find(name)]
     alike = [one for one in found if one.role in OPERABLE and normal(one.name).startswith(normal(name))]
@@ -516,24 +516,24 @@ async def _entry_in_sight(controller: DesktopController, element: Element, text:
 
 
 def _lists(controller: DesktopController, element: Element) -> list[Rect]:
-    """Return the areas of the pop-ups that may be a combo box's list: those of its program."""
+    """The areas of the pop-ups that may be a combo box's list: those of its program."""
     shown = controller.backend.windows.shown()
     return [one.area for one in shown if one.is_popup and not one.is_tip and one.pid and one.pid == element.pid]
 
 
 async def _is_open(controller: DesktopController, element: Element) -> bool:
-    """Return whether a combo box says that its list is open. Qt 5 and GTK 4 say so of none."""
+    """True if the combo box says that its list is open. Qt 5 and GTK 4 say so of none."""
     return (await controller.backend.accessibility.element(element.ref)).is_("expanded")
 
 
 def _window_of(controller: DesktopController, element: Element) -> Window | None:
-    """Return the window of an element; any window of its program if no window has its title."""
+    """Any window of the element's program if no window has its title."""
     own = [window for window in controller.backend.windows.all() if element.pid and window.pid == element.pid]
     return next((window for window in own if window.title == element.window), own[0] if own else None)
 
 
 def _of_a_program(ref: str) -> str:
-    """Return the ref if it can be an element's. Raise ToolMisuse if it names text that OCR read."""
+    """The ref if it can be an element's. Raises ToolMisuse if it names text that OCR read."""
     if is_written(ref):
         raise ToolMisuse(f"{ref} is text that was read off the screen. It can be clicked: computer_click ref={ref!r}.")
     return ref
@@ -566,7 +566,7 @@ def told_with(done: ToolResult, seen: Receipt) -> ToolResult:
 
 
 def seen_in(seen: Receipt) -> dict[str, JsonValue]:
-    """Return a receipt as a call's data. If a part changed that no program described, the data contains its area."""
+    """A receipt as a call's data, with its area if a part changed that no program described."""
     told: dict[str, JsonValue] = {
         "verdict": seen.verdict,
         "proof": seen.proof,
@@ -590,7 +590,7 @@ ELEMENT = (
 
 
 def target_of(call: ToolCall) -> Target:
-    """Return the target that a call names. Raise ToolMisuse if only one coordinate is given."""
+    """Raises ToolMisuse if only one coordinate is given."""
     if call.has("x") != call.has("y"):
         raise ToolMisuse("A point needs both x and y.")
     spot = None
@@ -621,13 +621,13 @@ def menu_entries_of(call: ToolCall) -> list[str]:
 
 
 def _pairs(text: str) -> list[str]:
-    """Return the pairs such as `12,34` in a text that separates them by blanks. Blanks at a comma are removed."""
+    """Pairs such as `12,34`, separated by blanks. Blanks at a comma are removed."""
     close = ",".join(part.strip() for part in text.split(","))
     return [word for word in close.split() if "," in word.strip(",")]
 
 
 def _place(text: str, call: ToolCall) -> Target:
-    """Return the target that a text names: a position if it is written as `x,y`, else a visible name."""
+    """A position if the text is written as `x,y`, else a visible name."""
     pair = _PAIR.fullmatch(text)
     if pair is None:
         return Target(name=text)

@@ -57,7 +57,7 @@ class Archives:
 
 
 def _origin(call: ToolCall, turn: TurnContext) -> ChangeOrigin:
-    """Return an origin of its own for each call, so that one undo takes all of it back."""
+    """An origin of its own for each call, so that one undo takes all of it back."""
     return ChangeOrigin(f"{turn.turn_id}/{unique('a')}", call.name)
 
 
@@ -79,7 +79,6 @@ def _told(call: ToolCall, made: Packed, said: str) -> ToolResult:
 
 
 def _describe_emptying(_call: ToolCall) -> Phrase | None:
-    """Return how much would be deleted, for the question."""
     try:
         count = len(trash.names())
     except (WispError, OSError):

@@ -118,7 +118,7 @@ async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelS
 async def _carry_out(
     controller: DesktopController, actions: Sequence[tuple[ToolCall, ...]], admit: Admit
 ) -> tuple[list[ToolResult], tuple[str, WispError] | None]:
-    """Return the results of the actions up to the first that fails, and what is said of that one, with its error."""
+    """The results up to the first action that fails, and what is said of that one, with its error."""
     done: list[ToolResult] = []
     for number, steps in enumerate(actions, 1):
         try:
@@ -146,7 +146,6 @@ def _check_asked(step: ToolCall, done: Sequence[ToolResult]) -> None:
 
 
 def _is_told(result: ToolResult) -> bool:
-    """Return whether words tell what came of an action."""
     return _proof(result).get(_PROOF, _CONFIRMED) == _CONFIRMED and CHANGED_PART not in result.payload
 
 
@@ -155,7 +154,7 @@ def _proof(result: ToolResult) -> dict[str, JsonValue]:
 
 
 async def _came_up(controller: DesktopController, before: Collection[str]) -> tuple[Fact, ...]:
-    """Return what the active window shows, if it came up since; () for any other."""
+    """What the active window shows, if it came up since; () for any other."""
     window = controller.active_window()
     return () if window is None or window.ref in before else await controller.shows(window)
 

@@ -27,13 +27,9 @@ _NAME_CHARS = 40
 class Conversation(Protocol):
     """What these tools need from the session that runs them."""
 
-    def is_planning(self) -> bool:
-        """Return whether the person has switched to plan mode."""
-        ...
+    def is_planning(self) -> bool: ...
 
-    def is_yolo(self) -> bool:
-        """Return whether the person has switched on YOLO mode."""
-        ...
+    def is_yolo(self) -> bool: ...
 
     async def hand_over(self, summary: str) -> None:
         """Start a new conversation with this summary after the turn."""
@@ -108,7 +104,6 @@ class Tasks:
 
 
 def checklist_payload(items: Sequence[Item]) -> dict[str, JsonValue]:
-    """Return the data of the checklist card."""
     listed: list[JsonValue] = [{"text": item.text, "done": item.done} for item in items]
     return {"items": listed, "done": sum(item.done for item in items), "total": len(items)}
 
@@ -121,7 +116,7 @@ def _said(call: ToolCall, name: str) -> str:
 
 
 def _options(value: JsonValue) -> tuple[str, ...]:
-    """Return the answers to choose from. If the list has one item, that is a text which contains all answers."""
+    """If the list has one item, that is a text which contains all answers."""
     items = [str(item).strip() for item in value] if isinstance(value, list) else []
     found = parse_options(items[0]) if len(items) == 1 else tuple(dict.fromkeys(item for item in items if item))
     return found[:_MOST_OPTIONS]

@@ -108,7 +108,7 @@ class Edits:
         return ToolResult(True, "write_file", payload, f"Added to the end of {place.shown!r}.{_limits(done)}")
 
     def _form(self, place: Place) -> reading.TextForm:
-        """Return how the file is written that is there now; the usual form if there is none. Blocks."""
+        """How the file is written that is there now; the usual form if there is none. Blocks."""
         if not place.is_file():
             return reading.TextForm()
         with reading.open_file(self._workspace, place) as file:
@@ -181,7 +181,7 @@ def _origin(call: ToolCall, turn: TurnContext) -> ChangeOrigin:
 
 
 def _in_form(content: str, form: reading.TextForm) -> tuple[bytes, str]:
-    """Return the content in the form of the file, and a sentence on what of that is unusual, or had to change."""
+    """The content in this form, and a sentence on what of that is unusual, or had to change."""
     try:
         return form.encode(content), f" As before: {form}." if str(form) else ""
     except UnicodeEncodeError:  # because it holds signs that the old charset lacks
@@ -243,7 +243,7 @@ def _told(place: Place, blocks: tuple[Applied, ...]) -> str:
 
 
 def _deed(block: Applied) -> str:
-    """Return what was done to a block's lines, such as `replaced lines 2-4 with 1 line`."""
+    """Such as `replaced lines 2-4 with 1 line`."""
     where = f"line {block.first}" if block.first >= block.last else f"lines {block.first}-{block.last}"
     added = "1 line" if block.added == 1 else f"{block.added} lines"
     if not block.changes:

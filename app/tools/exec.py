@@ -55,14 +55,14 @@ def summary(run: Run, now: float, server: Server) -> str:
 
 
 def _kept_from(run: Run) -> str:
-    """Return a sentence on the sandbox's limits, if the command failed or names a place that differs there; else ""."""
+    """A sentence on the sandbox's limits, if the command failed or names a place that differs there; else ""."""
     if not run.record.sandboxed or not (run.record.exit_code or _APART.search(run.record.command)):
         return ""
     return f" It ran in the sandbox: {'' if run.record.network else 'no network, and '}a home of its own."
 
 
 def left_behind(run: Run) -> str:
-    """Return a sentence on files that would run by themselves: the renamed, and those that may be the person's."""
+    """A sentence on files that would run by themselves: the renamed, and those that may be the person's."""
     aside, unclear = ", ".join(run.record.set_aside), ", ".join(run.record.unclear)
     found = ""
     if aside:
@@ -80,7 +80,6 @@ def left_behind(run: Run) -> str:
 
 
 def _deleted(run: Run) -> str:
-    """Return a sentence on the files that the run deleted from the workspace, and on how to restore them."""
     record, said = run.record, ""
     if record.deleted:
         shown = ", ".join(record.deleted[:_NAMED]) + (" and others" if len(record.deleted) > _NAMED else "")
@@ -120,7 +119,6 @@ def preview(run: Run) -> str:
 
 
 def card(run: Run, now: float, *, with_output: bool = True) -> dict[str, JsonValue]:
-    """Return the run as data for its card."""
     record = run.record
     facts: dict[str, JsonValue] = {
         "run_id": run.id,
@@ -278,7 +276,6 @@ def _typed(call: ToolCall) -> bytes:
 
 
 def _teller(run: Run, turn: TurnContext) -> Callable[[str, str], None]:
-    """Return a function that adds new output to the run's card."""
     return lambda stream, text: turn.emit("command_output", {"run_id": run.id, "stream": stream, "text": text})
 
 
@@ -391,7 +388,7 @@ class CommandJudge:
         self._no_wall = no_wall
 
     def classify(self, call: ToolCall) -> CommandClass | None:
-        """Return the class of a call that starts a command or types into one; None for other calls."""
+        """None unless the call starts a command or types into one."""
         if call.name == "execute_command":
             return self._started(call)
         return self._typed(call) if call.name == "send_command_input" else None
@@ -402,14 +399,14 @@ class CommandJudge:
         return classify(call.text("command"), cwd, self._workspace.folder, wishes, no_wall=self._no_wall())
 
     def _cwd(self, call: ToolCall) -> Path:
-        """Return the call's folder. An invalid one counts as outside: the call itself reports the error."""
+        """An invalid folder counts as outside: the call itself reports the error."""
         try:
             return self._workspace.locate(call.text("cwd", "."), "cwd").path
         except WispError:
             return Path(self._workspace.folder.anchor)
 
     def _typed(self, call: ToolCall) -> CommandClass:
-        """Return the class of a text that is typed into a running command: sandboxed if that command is."""
+        """The class of a text that is typed into a running command: sandboxed if that command is."""
         try:
             record = self._processes.record(call.text("run_id"))
         except WispError as error:

@@ -66,7 +66,7 @@ class Gate(Protocol):
     """Decides about every call before it runs."""
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
-        """Return "" to run the call now, or the sentence that the model reads instead. May wait for a person."""
+        """The sentence that the model reads instead of a result, or "" to run the call now. May wait for a person."""
         ...
 
 
@@ -205,7 +205,7 @@ def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:
 
 
 def _imagined(call: ToolCall) -> ToolResult:
-    """Return the result of a call with an effect that a dry run does not run: nobody tried whether it would succeed."""
+    """For a call with an effect, which a dry run does not run: nobody tried whether it would succeed."""
     return ToolResult(True, call.name, dict(call.arguments), f"{call.name}: not run, nothing was tried.")
 
 

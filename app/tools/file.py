@@ -37,7 +37,7 @@ class SurfaceReader(Protocol):
     """Reads the description of a surface, for paths such as doc:app-timer."""
 
     async def read(self, surface_id: str, turn: TurnContext) -> str:
-        """Return the text. Raises WispError if there is no such surface."""
+        """Raises WispError if there is no such surface."""
         ...
 
 
@@ -286,12 +286,12 @@ class Arrangements:
 
 
 def effects(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of a call. A preview only reads. A move also reads, because it may hide secrets."""
+    """A preview only reads. A move also reads, because it may hide secrets."""
     return frozenset({Effect.READS} if call.flag("preview") else {Effect.READS, Effect.WRITES})
 
 
 def _origin(turn: TurnContext) -> str:
-    """Return a different name for each call, under which its changes are stored: one undo reverses the whole call."""
+    """A different name for each call, under which its changes are stored: one undo reverses the whole call."""
     return f"{turn.turn_id}/{unique('m')}"
 
 
@@ -323,7 +323,7 @@ def _told(call: ToolCall, steps: Sequence[Step], made: Sequence[Place], *, copie
 
 
 def _ends(steps: Sequence[Step]) -> dict[str, JsonValue]:
-    """Return what is moved where, for people: the two ends of one step, or the one folder into which several go."""
+    """What is moved where, for people: the two ends of one step, or the one folder into which several go."""
     first, folders = steps[0], {Path(step.target.shown).parent for step in steps}
     if len(steps) == 1:
         return {"first": first.source.shown, "to": first.target.shown}

@@ -119,7 +119,6 @@ async def with_changed_part(controller: DesktopController, result: ToolResult, s
 
 
 def window_changes_since(controller: DesktopController, before: tuple[Window, ...]) -> tuple[Fact, ...]:
-    """Return which windows opened, closed or changed."""
     after = controller.backend.windows.all()
     hidden = {window.ref for window in (*before, *after) if window.is_own or controller.backend.is_private(window)}
     old, new = ([w for w in windows if w.ref not in hidden] for windows in (before, after))
@@ -160,7 +159,6 @@ def shown(call: ToolCall, capture: Capture, sentence: str = "") -> ToolResult:
 
 
 def payload_of(capture: Capture) -> dict[str, JsonValue]:
-    """Return the data that a card needs to show a capture."""
     geometry = capture.geometry
     return {
         "capture": capture.id,
@@ -220,7 +218,6 @@ async def everything(controller: DesktopController) -> Outline:
 
 
 async def texts_in(controller: DesktopController, windows: Sequence[Window], area: Rect | None = None) -> Texts:
-    """Return the text in windows, or in the part of them that lies in an area."""
     return await _read([(window, area) for window in windows], controller)
 
 
@@ -235,7 +232,7 @@ async def texts_between(controller: DesktopController, outline: Outline, windows
 
 
 async def _read(parts: Sequence[tuple[Window, Rect | None]], controller: DesktopController) -> Texts:
-    """Return the lines in windows, or in parts of them, each line once."""
+    """Each line once."""
     found: dict[str, Element] = {}
     for place, (window, part) in enumerate(parts):
         try:
@@ -254,7 +251,7 @@ def unread(windows: Sequence[Window]) -> str:
 
 
 async def in_words(controller: DesktopController, tool: str, region: Rect) -> ToolResult:
-    """Return a result with the visible text in a region of the screen, cut to a budget."""
+    """The visible text in a region of the screen, cut to a budget."""
     outline = await everything(controller)
     inside = [element for element in outline.elements if region.contains(element.box.center)]
     mute = [window for window in controller.written.mute(outline) if window.area.overlap(region)]
@@ -280,7 +277,7 @@ async def in_words(controller: DesktopController, tool: str, region: Rect) -> To
 
 
 async def controls_in(controller: DesktopController, region: Rect) -> str:
-    """Return the controls that show in a region of the screen, one a line, with the refs of read_screen."""
+    """One control a line, with the refs of read_screen."""
     space = controller.screen_capture.model_space()
     try:
         outline = await controller.backend.accessibility.outline(OutlineRequest(budget=_EVERYTHING, space=space))
@@ -294,7 +291,6 @@ async def controls_in(controller: DesktopController, region: Rect) -> str:
 
 
 def shown_thing(element: Element) -> ShownThing:
-    """Return an element as a fact."""
     named = Named(element.role, element.name)
     return ShownThing(named, element.value, is_written=is_written(element.ref), is_covered=element.is_(COVERED))
 
@@ -304,7 +300,6 @@ def _titles(windows: Sequence[Window]) -> str:
 
 
 def _within(lines: Sequence[str]) -> Sequence[str]:
-    """Return as many lines as the budget allows."""
     left = _MOST_CHARS
     for count, line in enumerate(lines):
         left -= len(line) + 1

@@ -61,7 +61,7 @@ class Registry:
         return tuple(self._tools.values())
 
     def find(self, name: str) -> ToolSpec | None:
-        """Return the tool with that name or alias; None if there is none."""
+        """By name or alias; None if there is none."""
         known = self._names.get(name)
         return self._tools[known] if known else None
 
@@ -70,7 +70,7 @@ class Registry:
         return self._steps.get(name)
 
     def handler_of(self, name: str) -> type:
-        """Return the handler class of a tool, given the tool's own name."""
+        """By the tool's own name."""
         return self._families[name].handler
 
 
@@ -126,7 +126,7 @@ async def unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
 
 
 def nothing_judged() -> Collection[str] | None:
-    """Return that no paths were judged: a person or a program wrote the call."""
+    """None: no paths were judged, because a person or a program wrote the call."""
     return None
 
 

@@ -165,7 +165,7 @@ async def _is_confirmed(turn: TurnContext, target: str, crop: Media) -> bool:
 
 
 def _read_json(text: str) -> dict[str, Any]:
-    """Return the JSON object in a model's answer, also if words surround it; {} if there is none."""
+    """The JSON object in a model's answer, also if words surround it; {} if there is none."""
     try:
         found = json.loads(text[text.index("{") : text.rindex("}") + 1])
     except ValueError:
@@ -190,7 +190,7 @@ async def _cropped(controller: DesktopController, capture: Capture, place: _Sigh
 
 
 def _on_screen(controller: DesktopController, capture: Capture, place: _Sighting) -> Rect:
-    """Return the box of a sighting in screen pixels."""
+    """In screen pixels."""
     box = place.box
     start = controller.screen_capture.resolve(Spot(box.x, box.y, capture.id))
     end = controller.screen_capture.resolve(Spot(box.right - 1, box.bottom - 1, capture.id))
@@ -200,7 +200,6 @@ def _on_screen(controller: DesktopController, capture: Capture, place: _Sighting
 async def _sighted(
     controller: DesktopController, call: ToolCall, capture: Capture, places: Sequence[_Sighting]
 ) -> ToolResult:
-    """Return the confirmed place, to be clicked by its point in the capture."""
     best, box = places[0], _on_screen(controller, capture, places[0])
     name, middle = clip_line(best.name, _SHOWN_CHARS), best.box.center
     others: list[JsonValue] = [place.told for place in places[1:]]
@@ -301,7 +300,7 @@ async def _read(
 
 
 async def _whole(controller: DesktopController, call: ToolCall) -> ToolResult | None:
-    """Return one element by its ref with all that it holds; None if no element has this ref."""
+    """One element by its ref with all that it holds; None if no element has this ref."""
     tree = controller.backend.accessibility
     try:
         element = await tree.element(call.text("query").strip())
@@ -316,13 +315,13 @@ async def _whole(controller: DesktopController, call: ToolCall) -> ToolResult | 
 
 
 def _window_meant(controller: DesktopController, wanted: str) -> str:
-    """Return the title of the window that is named by its ref or as the active one; any other name as it is."""
+    """The title of the window that is named by its ref or as the active one; any other name as it is."""
     is_ref = any(window.ref == wanted for window in controller.backend.windows.all())
     return controller.find_window(wanted).title if is_ref or wanted.strip().lower() == IN_FRONT else wanted
 
 
 async def _outline(controller: DesktopController, request: OutlineRequest) -> tuple[Outline, ToolFailed | None]:
-    """Return what programs report. If they cannot be asked: an empty outline, and the error."""
+    """What programs report. If they cannot be asked: an empty outline, and the error."""
     try:
         return await controller.backend.accessibility.outline(request), None
     except ToolFailed as lost:
@@ -330,7 +329,7 @@ async def _outline(controller: DesktopController, request: OutlineRequest) -> tu
 
 
 def _unread(controller: DesktopController, outline: Outline, request: OutlineRequest) -> list[Window]:
-    """Return the windows to read by OCR, which report nothing: those that the request names, or the active one."""
+    """Windows to read by OCR, which report nothing: those that the request names, or the active one."""
     return [window for window in controller.written.mute(outline) if _is_looked_at(window, request)][:_WINDOWS_READ]
 
 
@@ -343,7 +342,7 @@ def _is_meant(window: Window, request: OutlineRequest) -> bool:
 
 
 def _private(controller: DesktopController, request: OutlineRequest) -> str:
-    """Return a note about windows that the request names but that are left out because they are private."""
+    """A note about windows that the request names but that are left out because they are private."""
     shown = (one for one in controller.backend.windows.all() if not one.is_own)
     hidden = [one for one in shown if controller.backend.is_private(one) and _is_meant(one, request)]
     names = ", ".join(repr(clip_line(window.title, _SHOWN_CHARS)) for window in hidden)
@@ -353,7 +352,7 @@ def _private(controller: DesktopController, request: OutlineRequest) -> str:
 async def _texts(
     controller: DesktopController, outline: Outline, request: OutlineRequest, windows: Sequence[Window]
 ) -> Texts:
-    """Return the text that OCR reads in windows that report nothing, or in large undescribed parts of others."""
+    """What OCR reads in windows that report nothing, or in large undescribed parts of others."""
     if request.view is OutlineView.FIND:
         found = (
             ()

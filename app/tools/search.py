@@ -148,7 +148,7 @@ class Code:
 
 
 def _sources(place: Place) -> tuple[list[str], list[str]]:
-    """Return the source files below a place, and notes on files left out. A single file has the name ""."""
+    """The source files, and notes on files left out. A single file has the name ""."""
     if place.is_file():
         if not is_known(place.path.name):
             raise ToolMisuse(f"path: {place.shown!r} is in no language whose definitions can be read.")
@@ -254,12 +254,11 @@ class Definition:
 
 
 def is_known(name: str) -> bool:
-    """Return whether a file of that name is source code in a known language."""
     return _ending(name) in GRAMMARS
 
 
 def definitions(source: bytes, name: str) -> list[Definition]:
-    """Return what a file defines, in order. In code with errors, return what can be recognised."""
+    """In order. In code with errors, what can be recognised."""
     from tree_sitter import Parser, QueryCursor
 
     language, query = _loaded(GRAMMARS[_ending(name)])

@@ -64,7 +64,6 @@ async def _looked(controller: DesktopController, sight: ModelSight) -> Capture:
 
 
 def _account(pursued: Pursued) -> str:
-    """Return a short report on a goal, for the model that set it."""
     cost = f", ${pursued.cost_usd:.2f}" if pursued.cost_usd else ""
     state = "It says that the goal is reached" if pursued.is_reached else "The goal was not reached"
     spent = f"{pursued.passes} passes, {len(pursued.deeds)} actions, {pursued.seconds:.0f} s{cost}"

@@ -43,7 +43,6 @@ def _attached(seen: Picture, name: str, place: dict[str, JsonValue]) -> ToolResu
 
 
 def _effects_of_view(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects: network for an address, reading for a file."""
     found = {Effect.NETWORK} if call.has("url") else set()
     return frozenset(found | ({Effect.READS} if call.has("path") or not found else set()))
 

@@ -70,7 +70,7 @@ class Watching:
         return told
 
     def _has_seen(self, capture: Capture, turn: TurnContext) -> bool:
-        """Return whether the last picture of this turn was the same, so that the model need not get it again."""
+        """True if the last picture of this turn was the same, so that the model need not get it again."""
         if self._shown is None or not turn.turn_id:
             return False
         of_turn, last = self._shown
@@ -97,7 +97,7 @@ class Watching:
         return ToolResult(True, call.name, {"seconds": waited}, f"{echo} {said(windows)}".rstrip(), facts=windows)
 
     async def _windows(self) -> tuple[Window, ...] | None:
-        """Return the windows; None if the screen cannot be seen: waiting is possible nevertheless."""
+        """None if the screen cannot be seen: waiting is possible nevertheless."""
         try:
             return await self._desktop.glance(_open_windows)
         except (ToolFailed, NeedsPerson):
@@ -178,7 +178,7 @@ async def _changes(controller: DesktopController, call: ToolCall) -> ToolResult:
 
 
 async def _texts_in(controller: DesktopController, regions: Sequence[Rect]) -> list[str]:
-    """Return the text in the changed regions: from the programs, and by OCR where they report nothing."""
+    """From the programs, and by OCR where they report nothing."""
     outline = await everything(controller)
     inside = [e for e in outline.elements if any(region.contains(e.box.center) for region in regions)]
     for window in controller.written.mute(outline):
@@ -189,7 +189,7 @@ async def _texts_in(controller: DesktopController, regions: Sequence[Rect]) -> l
 
 
 def _with_margin(area: Rect) -> Rect:
-    """Return the area with a margin: a change may cover only a part of a line, which OCR cannot read."""
+    """A change may cover only a part of a line, which OCR cannot read."""
     return Rect(area.x - _LINE_PX * 4, area.y - _LINE_PX, area.width + _LINE_PX * 8, area.height + _LINE_PX * 2)
 
 
@@ -202,7 +202,7 @@ Condition: TypeAlias = Callable[[DesktopController, float], Coroutine[Any, Any, 
 
 
 def _condition(call: ToolCall) -> tuple[Condition, str]:
-    """Return the test that a call waits for (repeated until it is true), and its name for a sentence."""
+    """The test that a call waits for (repeated until it is true), and its name for a sentence."""
     if call.has("text"):
         return _text_shows(call.text("text")), f"the text {call.text('text')!r}"
     if call.has("window"):

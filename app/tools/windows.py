@@ -249,13 +249,13 @@ async def _maximised(controller: DesktopController, window: Window) -> Window | 
 
 
 def _is_near(one: Rect, other: Rect) -> bool:
-    """Return whether two places are the same but for a rest: a terminal keeps to whole lines."""
+    """True if two places are the same but for a rest: a terminal keeps to whole lines."""
     edges = ((at.x, at.y, at.x + at.width, at.y + at.height) for at in (one, other))
     return all(abs(there - wanted) < _REST_PX for there, wanted in zip(*edges, strict=True))
 
 
 def _scaled(area: Rect, scale: float, screen: Rect) -> Rect:
-    """Return a window's place with another size around the same middle, on its monitor."""
+    """The place with another size around the same middle, on its monitor."""
     width, height = min(round(area.width * scale), screen.width), min(round(area.height * scale), screen.height)
     x = min(max(area.center.x - width // 2, screen.x), screen.x + screen.width - width)
     y = min(max(area.center.y - height // 2, screen.y), screen.y + screen.height - height)
@@ -263,7 +263,6 @@ def _scaled(area: Rect, scale: float, screen: Rect) -> Rect:
 
 
 def _filled(screen: Rect, fill: str) -> Rect:
-    """Return the part of a monitor that a window is to fill: all of it, or one half."""
     x, y, width, height = screen.x, screen.y, screen.width, screen.height
     match fill:
         case "left":
@@ -298,7 +297,7 @@ async def _minimise_all(controller: DesktopController, call: ToolCall) -> ToolRe
 
 
 def _here(controller: DesktopController) -> list[Window]:
-    """Return the windows on the virtual desktop that is shown, topmost first."""
+    """The windows on the virtual desktop that is shown, topmost first."""
     windows = [one for one in controller.backend.windows.all() if not one.is_own]
     try:
         here = (0, controller.backend.windows.desktops().current)
@@ -373,7 +372,7 @@ async def _switch_desktop(controller: DesktopController, call: ToolCall) -> Tool
 
 
 def _desktop_meant(to: str, desktops: Desktops) -> int:
-    """Return the number of a desktop. Raises ToolFailed if there is none such."""
+    """Raises ToolFailed if there is no such desktop."""
     said = to.strip().lower()
     if said not in _BESIDE and not said.isdecimal():
         raise ToolMisuse("Which desktop? Write its number, next or previous.")
@@ -487,7 +486,6 @@ async def _write_clipboard(controller: DesktopController, call: ToolCall) -> Too
 
 
 def _effects_of_opening(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of opening a program, an address (network) or a document (what its program does with it)."""
     target = document_kinds.target_of(call.text("name").strip())
     if target is None:
         return frozenset({Effect.DESKTOP})

@@ -249,7 +249,6 @@ class ChoiceChip(DrawnButton):
         self.setFixedSize(round(words) + theme.size("small_glyph") + theme.size("padding"), theme.size("icon_button"))
 
     def menu(self) -> QMenu:
-        """Return a menu with one entry for each value."""
         made = drawing.Menu(self._theme, self)
         for value, words in self._choice.options:
             action = made.addAction(words, partial(self.chosen.emit, self._choice.key, value))
@@ -338,7 +337,7 @@ class Header(QWidget):
         self._arrange()
 
     def menu(self) -> QMenu:
-        """Return the menu of the actions that people rarely need."""
+        """The actions that people rarely need."""
         made, tr = drawing.Menu(self._theme, self), QCoreApplication.translate
         pages = {
             "history": tr("Bubble", "Conversations"),
@@ -414,7 +413,7 @@ def using_words(names: Sequence[str], fits: Callable[[str], bool] = bool) -> str
 
 
 def state_words(orb: Orb) -> str:
-    """Return the orb's state in words; "" for a state without words, such as idle."""
+    """Empty for a state without words, such as idle."""
     tr = QCoreApplication.translate
     words = {
         Orb.THINKING: tr("State", "Thinking…"),

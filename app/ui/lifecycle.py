@@ -205,7 +205,6 @@ class Dialogs(QObject):
         self._propose(self._who_could_answer(found), "", found.who_label, Remedy.PROVIDER)
 
     def _who_could_answer(self, welcome: autostart.Welcome) -> str:
-        """Return the sentence about who answers now, or who could."""
         tr = QCoreApplication.translate
         if self._provider != "offline":
             return tr("Welcome", welcome.answering).format(program=providers()[self._provider].label)

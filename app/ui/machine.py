@@ -139,7 +139,6 @@ class ListPage:
 
 
 def no_such_action(action: str) -> WispError:
-    """Return the error of a collection that does not know the action."""
     return WispError(f"There is no action {action!r} here.")
 
 
@@ -156,7 +155,7 @@ class Presences(Protocol):
     """The presences that the person has made."""
 
     def entries(self) -> Sequence[PresenceEntry]:
-        """Return all, the first one first. Reads a small file for each."""
+        """The first presence comes first. Reads a small file for each."""
         ...
 
     def show(self, presence: str, /) -> None:

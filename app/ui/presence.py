@@ -205,7 +205,6 @@ class Presence(QObject):
         return self._cards
 
     def _actions_on(self, card: Card) -> CardActions:
-        """Return what a press on the card may do."""
         from app.ui.cards.live import copy_picture
 
         return CardActions(

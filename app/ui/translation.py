@@ -59,5 +59,5 @@ words = PresenceTranslations()
 
 
 def counted(one: str, many: str, count: int) -> str:
-    """Return the text for a count, translated and filled in, given the English ones for 1 and for any other."""
+    """Translated and filled in, given the English texts for 1 and for any other count."""
     return words.plural(one, many, count).format(count=count)

@@ -112,7 +112,7 @@ class AnswererPage(QWidget):
             self.settled.emit(problem) if problem else self._save()
 
     def _key(self) -> KeyRow | None:
-        """Return the row with the key of the chosen service; None if no key is needed."""
+        """For the chosen service; None if no key is needed."""
         return next((self.keys[name] for name, button in self.services.items() if button.isChecked()), None)
 
     def _save(self) -> None:
@@ -296,7 +296,7 @@ class _Orb(QLabel):
 
 
 def _scrolled(page: QWidget, room: int) -> QScrollArea:
-    """Return a scroll area with the page in it. `room` is the space in pixels kept for the scroll bar."""
+    """`room` is the space in pixels kept for the scroll bar."""
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)

@@ -82,7 +82,7 @@ def _judged(url: str, *, is_handed_on: bool = False) -> tuple[str, Consequence |
 
 
 def _is_inner(url: str) -> bool:
-    """Return whether the URL leads to this machine or to a private network, by its number or its name."""
+    """True for this machine and for a private network, by the URL's number or its name."""
     try:
         target = read(url, any_port=True, any_host=True)
     except ToolMisuse:

@@ -24,7 +24,7 @@ _PRESSED = frozenset(
 
 
 def pressed_label(spec: ToolSpec, control: Control, keys: Sequence[Pressed]) -> str:
-    """Return the name of the control that a call presses, if its name is in the table; else ""."""
+    """The name of the control that a call presses, if that name is in the table; else ""."""
     if spec.aim is ScreenAim.FOCUS:
         is_button = "button" in control.role
         presses = any(one.holds(listed_chords("submits")) for one in keys)

@@ -46,7 +46,7 @@ class CommandClassifier(Protocol):
     """Classifies the command of a call without running it."""
 
     def classify(self, call: ToolCall) -> CommandClass | None:
-        """Return the class, or None for a call that starts no command and types into none. Never raises."""
+        """None for a call that starts no command and types into none. Never raises."""
         ...
 
 
@@ -84,7 +84,7 @@ class CallAnalyzer:
     programs: Programs = field(default_factory=dict)
 
     def act(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], trust: Trust) -> Action:
-        """Return the action of a call. `seen` are the controls that it would act on; () for a call off the desktop."""
+        """`seen` are the controls that the call would act on; () for a call off the desktop."""
         arguments = _opened(call, spec)
         effects = addresses.really(spec.effects_of(call), arguments, self.own_ports)
         controls = _targets(call, spec, seen)
@@ -159,7 +159,6 @@ class CallAnalyzer:
     def _on_screen(
         self, spec: ToolSpec, controls: Sequence[Control], text: str, keys: Sequence[Pressed]
     ) -> set[Consequence]:
-        """Return the walls that a call on the screen meets."""
         found: set[Consequence] = set()
         if any(one.holds(self._own_combinations() | listed_chords("session")) for one in keys):
             found.add(Consequence.SESSION)
@@ -176,7 +175,7 @@ class CallAnalyzer:
         return found
 
     def _typed(self, text: str, control: Control) -> Kinds:
-        """Return the walls that a typed address or path meets: it would be opened or saved where it is typed."""
+        """The walls that a typed address or path meets: it would be opened or saved where it is typed."""
         word = text.strip()
         if len(word.splitlines()) != 1:
             return frozenset()
@@ -303,7 +302,7 @@ def _of_tool(call: ToolCall, spec: ToolSpec, effects: frozenset[Effect], said: s
 
 
 def _targets(call: ToolCall, spec: ToolSpec, seen: Sequence[Control]) -> tuple[Control, ...]:
-    """Return the controls of a call. An entry of a menu is a control of the window that it belongs to."""
+    """An entry of a menu is a control of the window that it belongs to."""
     if spec.aim is not ScreenAim.MENU:
         return tuple(seen)
     names = menu_entries_of(call)
@@ -322,7 +321,7 @@ def _puts_into_password(spec: ToolSpec, controls: Sequence[Control], text: str, 
 
 
 def _may_run_there(spec: ToolSpec) -> bool:
-    """Return whether an act in a program that runs commands may run or paste something: any that is no mere look."""
+    """True for any act that is no mere look: in a program that runs commands, it may run or paste something."""
     return spec.gesture not in PASSING and spec.aim not in (ScreenAim.WINDOW, ScreenAim.PROGRAM, ScreenAim.AWAY)
 
 
@@ -335,7 +334,7 @@ def _server_of(call: ToolCall) -> str:
 
 
 def _host(host: str, said: str) -> Need:
-    """Return the need to reach a host. The person names it, or a domain that it belongs to."""
+    """The person names the host, or a domain that it belongs to."""
     labels = host.split(":", maxsplit=1)[0].split(".")
     names = [".".join(labels[at:]) for at in range(max(len(labels) - 1, 1))]
     return Need(
@@ -344,7 +343,7 @@ def _host(host: str, said: str) -> Need:
 
 
 def _folder(path: str, said: str) -> Need:
-    """Return the need to write at a path outside the workspace. The person names the file, its folder or its drive."""
+    """For a path outside the workspace. The person names the file, its folder or its drive."""
     folder, home = Path(path).parent, str(Path.home())
     ways = [path, str(folder), path.replace(home, "~", 1), str(folder).replace(home, "~", 1)]
     ways += [Path(path).name, Path(path).stem, folder.name] if folder.is_relative_to(home) else _drive_names(path)
@@ -352,7 +351,7 @@ def _folder(path: str, said: str) -> Need:
 
 
 def _drive_names(path: str) -> list[str]:
-    """Return how a person may name the drive that a path is on. “The USB stick” names the only one."""
+    """“The USB stick” names the only drive."""
     plugged_in = drives.drives()
     drive = next((one for one in plugged_in if Path(path).is_relative_to(one)), None)
     if drive is None:
@@ -361,7 +360,6 @@ def _drive_names(path: str) -> list[str]:
 
 
 def _names_document(said: str, title: str) -> bool:
-    """Return whether the person's words name the document in a window's title, such as `notes.txt`."""
     words = re.findall(r"[^\s\"'()\[\]*|]+\.\w{1,5}\b", title)
     return naming.names_any(said, (Path(word).name for word in words))
 
@@ -381,7 +379,6 @@ def _opened(call: ToolCall, spec: ToolSpec) -> Mapping[str, JsonValue]:
 
 
 def _secrets_among(paths: Iterable[str]) -> tuple[Path, ...]:
-    """Return those of these absolute paths that are files with keys or passwords."""
     found = (Path(path) for path in paths)
     return tuple(path for path in found if places.is_local_secret(path) or places.is_private_key(path))
 

@@ -47,7 +47,7 @@ class Stroke:
 
     @property
     def is_sign(self) -> bool:
-        """Return whether the stroke types a character into a text field. A control character counts as its chord."""
+        """True if the stroke types a character into a text field. A control character counts as its chord."""
         is_printed = (
             (len(self.key) == 1 and self.key.isprintable()) or self.key == "space" or self.key.startswith("KP_")
         )
@@ -64,16 +64,16 @@ class Pressed:
 
     @property
     def types(self) -> bool:
-        """Return whether the chord types a character into a text field."""
+        """True if the chord types a character into a text field."""
         return any(stroke.is_sign for stroke in self.strokes)
 
     def holds(self, combinations: Iterable[Combination]) -> bool:
-        """Return whether one of these chords is a part of this one."""
+        """True if one of these chords is a part of this one."""
         return any(one <= self.symbols for one in combinations)
 
 
 def pressed(text: str, symbols: Symbols | None = None) -> tuple[Pressed, ...]:
-    """Return the chords of a call; () if they cannot be read, because the tool then presses nothing."""
+    """() if the chords cannot be read, because the tool then presses nothing."""
     try:
         return tuple(_pressed(one.keys, symbols or {}) for one in chords(text)) if text else ()
     except ToolMisuse:
@@ -81,7 +81,7 @@ def pressed(text: str, symbols: Symbols | None = None) -> tuple[Pressed, ...]:
 
 
 def strokes(text: str) -> tuple[str, ...]:
-    """Return the keys of a call, as they are sent, without modifiers; () if they cannot be read."""
+    """As they are sent, without modifiers; () if they cannot be read."""
     try:
         return tuple(key for one in chords(text) for key in one.keys if not is_modifier(key)) if text else ()
     except ToolMisuse:
@@ -89,13 +89,13 @@ def strokes(text: str) -> tuple[str, ...]:
 
 
 def combination(text: str) -> Combination:
-    """Return the keys of a chord. Raises ToolMisuse for an unknown key."""
+    """Raises ToolMisuse for an unknown key."""
     return frozenset(_named(name) for name in chord(text).keys)
 
 
 @cache
 def listed_chords(name: str) -> frozenset[Combination]:
-    """Return the chords of a list in `resources/policy/keys.toml`."""
+    """`name` is a list in `resources/policy/keys.toml`."""
     return frozenset(map(combination, resources.table("policy/keys.toml", resources.Table)[name]))
 
 
@@ -115,7 +115,7 @@ def _pressed(keys: tuple[str, ...], symbols: Symbols) -> Pressed:
 
 
 def _named(name: str) -> str:
-    """Return the name that the tables use for a key: one name for both modifiers of a kind, letters in lower case."""
+    """As in the tables: one name for both modifiers of a kind, letters in lower case."""
     if is_modifier(name):
         return _MODIFIERS[name.removesuffix("_L").removesuffix("_R")]
     if name == "ISO_Left_Tab":
@@ -132,7 +132,7 @@ def spelled(text: str) -> tuple[str, ...]:
 
 
 def _spelled(keys: tuple[str, ...]) -> str:
-    """Return the spelling of a chord: short names of the modifiers in a fixed order, letters in lower case."""
+    """Short names of the modifiers in a fixed order, letters in lower case."""
     *held, last = keys
     names = {_named(name) if is_modifier(name) else name for name in held}
     final = _named(last) if is_modifier(last) else last.lower() if len(last) == 1 else last

@@ -41,7 +41,6 @@ def answers(need: Need, mode: Mode, trust: Trust) -> frozenset[tuple[Subject, st
 
 
 def _asks(mode: Mode, need: Need, trust: Trust) -> bool:
-    """Return whether the person must be asked for this."""
     if trust.is_planned:
         return False
     if granted(need, trust) in trust.grants:

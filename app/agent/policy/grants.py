@@ -44,7 +44,7 @@ class SavedGrants:
         self.problem = ""
 
     def all(self) -> tuple[SavedGrant, ...]:
-        """Return the grants, the oldest first; none if the file cannot be used: then `problem` says why."""
+        """The oldest first; none if the file cannot be used: then `problem` says why."""
         try:
             found = self._file.stat()
         except OSError:  # because nothing was granted yet
@@ -87,7 +87,7 @@ class SavedGrants:
 
     @contextmanager
     def _changing(self) -> Iterator[Sequence[SavedGrant]]:
-        """Return a context manager with the grants, which nobody else changes meanwhile. Raises NeedsPerson."""
+        """Nobody else changes the grants meanwhile. Raises NeedsPerson."""
         try:
             with own_files.locked(self._file):
                 self._stamp = None  # because a change within one tick of the disk's clock leaves the same stamp

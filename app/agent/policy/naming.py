@@ -40,19 +40,19 @@ def own_words(text: str) -> str:
 
 
 def names_any(said: str, names: Iterable[str]) -> bool:
-    """Return whether a clause without a negation contains one of the names, or texts, as whole words."""
+    """True if a clause without a negation contains one of the names, or texts, as whole words."""
     wanted = [plain for name in names if len(plain := _plain(name)) >= _SHORTEST_CHARS]
     return any(_contains(clause, name) for clause in _meant(said) for name in wanted)
 
 
 def begins_any(said: str, beginnings: Iterable[str]) -> bool:
-    """Return whether a clause without a negation contains a word that begins so."""
+    """True if a clause without a negation contains a word that begins so."""
     wanted = tuple(beginnings)
     return any(re.search(rf"\b{one}", clause) for clause in _meant(said) for one in wanted)
 
 
 def says_all(said: str, text: str) -> bool:
-    """Return whether a name is made of the person's words alone."""
+    """True if the name `text` is made of the person's words alone."""
     return set(_WORD.findall(_plain(text))) <= set(_WORD.findall(_plain(said)))
 
 

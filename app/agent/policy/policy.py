@@ -100,24 +100,24 @@ class Policy:
 
     @property
     def mode(self) -> Mode:
-        """Return the mode that counts now: YOLO mode ends by itself."""
+        """The mode that counts now: YOLO mode ends by itself."""
         if self._around.clock.now() >= self._until:
             self._mode, self._until = self._before, math.inf
         return self._mode
 
     @property
     def yolo_left_s(self) -> float:
-        """Return the seconds until YOLO mode ends, and 0 in other modes."""
+        """The seconds until YOLO mode ends, and 0 in other modes."""
         return max(self._until - self._around.clock.now(), 0.0) if self.mode is Mode.YOLO else 0.0
 
     @property
     def book(self) -> Rulebook:
-        """Return the person's rules that count now."""
+        """The person's rules that count now."""
         return self._book
 
     @property
     def language(self) -> str:
-        """Return the language in which the person is asked, in two letters; "" is English."""
+        """The language in which the person is asked, in two letters; "" is English."""
         return self._around.language
 
     @property
@@ -127,7 +127,7 @@ class Policy:
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """Return the names of what is allowed in this run, and of what the person allowed for good."""
+        """The names of what is allowed in this run, and of what the person allowed for good."""
         return (*self._around.allowed, *(one.name for one in self.saved.all()))
 
     def switch(self, mode: Mode) -> None:
@@ -171,17 +171,17 @@ class Policy:
         return Verdict(Decision.ASK, sentence, by, needs=needs, act=act, told=told)
 
     def read(self, call: ToolCall, spec: ToolSpec) -> Action:
-        """Return the call's action as far as it can be known without the screen."""
+        """The action as far as it can be known without the screen."""
         return self._reader.act(call, spec, (), Trust())
 
     def _with_lasting(self, act: Action, trust: Trust) -> Trust:
-        """Return the trust with the grants that do not come from this task."""
+        """Adds the grants that do not come from this task."""
         lasting = {one.grant for one in self.saved.all()}
         lasting |= {need.grant for need in act.needs if self._is_allowed(need)}
         return replace(trust, grants=trust.grants | lasting) if lasting else trust
 
     def _is_allowed(self, need: Need) -> bool:
-        """Return whether this run allows it by its name, or because the whole desktop is Wisp's own."""
+        """True if this run allows it by its name, or because the whole desktop is Wisp's own."""
         if need.subject is Subject.PROGRAM and self._around.is_own_desktop:
             return True
         if not need.is_nameable:
@@ -237,9 +237,9 @@ def _plain(text: str) -> str:
 
 
 def _absolute(pattern: str, workspace: Path) -> str:
-    """Return the path pattern as an absolute one, with links followed.
+    """Links are followed.
 
-    It may begin with `~/`, be absolute already, or be relative to the workspace.
+    The pattern may begin with `~/`, be absolute already, or be relative to the workspace.
     """
     place = Path.home() / pattern[2:] if pattern.startswith("~/") else workspace / pattern
     return Path(os.path.realpath(place)).as_posix()

@@ -22,7 +22,7 @@ Programs = Mapping[Tier, Sequence[str]]
 
 
 def tier_of(owner: Owner, added: Programs) -> Tier:
-    """Return the tier of a program. `added` are the person's own names."""
+    """`added` are the person's own names."""
     return next((tier for tier in _STRICTEST_FIRST if _is_of(tier, owner, added)), Tier.ORDINARY)
 
 

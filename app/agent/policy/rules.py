@@ -97,7 +97,7 @@ class Rulebook:
 
 
 def rules_of(text: str, source: Path | str, vocabulary: Vocabulary) -> Rulebook:
-    """Return the rules of a file. Raises BadRules at the first error."""
+    """Raises BadRules at the first error."""
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -125,7 +125,7 @@ def _programs(told: object, source: Path | str) -> Programs:
 
 
 def _lines(text: str, count: int) -> Sequence[int]:
-    """Return the line of each `[[rule]]`, or zeros if a quoted `[[rule]]` makes the count wrong."""
+    """The line of each `[[rule]]`, or zeros if a quoted `[[rule]]` makes the count wrong."""
     # Count to the end of the match, because it may begin with the blank lines before the rule.
     found = [text[: match.end()].count("\n") + 1 for match in _HEAD.finditer(text)]
     return found if len(found) == count else [0] * count
@@ -183,12 +183,10 @@ def _short(value: object, name: str, where: str) -> str:
 
 
 def persons_file() -> Path:
-    """Return the path of the person's own rules."""
     return paths.config_dir() / NAME
 
 
 def workspace_file(workspace: Path) -> Path:
-    """Return the path of a workspace's rules."""
     return workspace / OWN_FOLDER / NAME
 
 
@@ -215,7 +213,7 @@ def load(workspace: Path, persons: Path | None, vocabulary: Vocabulary) -> Ruleb
 
 
 def _read(source: Path, vocabulary: Vocabulary) -> Rulebook:
-    """Return the rules of a file; none if the file does not exist."""
+    """No rules if the file does not exist."""
     try:
         if not source.exists():
             return Rulebook()

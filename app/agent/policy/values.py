@@ -237,12 +237,12 @@ class Action:
 
     @property
     def effect(self) -> Effect:
-        """Return the worst of the action's effects."""
+        """The worst of the action's effects."""
         return max(self.effects, key=_WEIGHT.index)
 
     @property
     def control(self) -> Control:
-        """Return the last control that the action acts on; an empty one if none is known."""
+        """The last control that the action acts on; an empty one if none is known."""
         return self.controls[-1] if self.controls else Control()
 
 
@@ -272,9 +272,7 @@ class TargetInspector(Protocol):
         """Return the programs that have visible windows now."""
         ...
 
-    async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
-        """Return what the call would act on now."""
-        ...
+    async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]: ...
 
     async def picture(self, call: ToolCall, aim: ScreenAim) -> tuple[Media, tuple[int, int] | None] | None:
         """Return the part of the screen that the call acts on, and the point in it; None if nothing can be shown."""

@@ -54,7 +54,7 @@ async def choose(bus: Bus, combo: Key, text: str) -> bool:
 
 
 async def _chosen(bus: Bus, combo: Key) -> str:
-    """Return the name of the entry that is chosen in a combo box; "" if its program does not tell."""
+    """The chosen entry's name; "" if the program of the combo box does not tell."""
     try:
         entry = Node(tuple((await bus.call(*combo, spi.SELECTION, "GetSelectedChild", "i", 0))[0]))
         await objects.name(bus, entry)
@@ -64,7 +64,7 @@ async def _chosen(bus: Bus, combo: Key) -> str:
 
 
 async def _choices(bus: Bus, combo: Key) -> list[Node]:
-    """Return the entries of a combo box, whether they are visible or not."""
+    """Entries that are not visible are included."""
     level = [Node(combo)]
     for _ in range(_DEEPEST):
         below = await objects.all_of(bus, objects.read_children, [node.key for node in level])
@@ -108,7 +108,7 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
 
 
 async def _only_expands(bus: Bus, key: Key, element: Element, index: int) -> bool:
-    """Return whether an action would expand what cannot be expanded: GTK 3 offers that for every cell of a list."""
+    """True if the action would expand what cannot be expanded: GTK 3 offers that for every cell of a list."""
     if element.is_("expandable"):
         return False
     try:
@@ -149,7 +149,7 @@ async def scroll_list_to(bus: Bus, node: Node) -> bool:
 
 
 async def _scroll_bar(bus: Bus, node: Node) -> Key | None:
-    """Return the vertical scroll bar of the list that contains a row."""
+    """The vertical one, of the list that contains a row."""
     for holder in [above for _, above in zip(range(_HOLDERS), node.ancestors(), strict=False)][1:]:
         parts = await objects.described(bus, await objects.read_children(bus, holder.key), holder, hidden_too=True)
         for part in parts:

@@ -138,7 +138,7 @@ class AtSpi:
         return OutOfSight(element, holder, node.is_far_row)
 
     async def _named_beyond(self, query: str) -> list[tuple[Program, Node, Node]]:
-        """Return the controls to scroll to that have this name, each with its program and window."""
+        """The controls to scroll to that have this name, each with its program and window."""
         ways = readings(query)
         async with self._surveyor.look() as look:
             program = await look.active() or await self._in_front(look)
@@ -149,7 +149,7 @@ class AtSpi:
         return [(program, window, node) for window, node in hidden if matching.score(node, ways) >= _CLEAR]
 
     async def _in_front(self, look: Survey) -> Program | None:
-        """Return the program of the active window by its pid: Chromium does not mark its windows as active."""
+        """Found by its pid, because Chromium does not mark its windows as active."""
         pid = next((window.pid for window in self._windows() if window.is_active), 0)
 
         async def seen(_: Program) -> None:
@@ -169,7 +169,7 @@ class AtSpi:
         return await self._last_focused() or await self._found_focus()
 
     async def _last_focused(self) -> Element | None:
-        """Return the field that last reported the focus, if it still has it, else None. Reads only that field."""
+        """The field that last reported the focus, if it still has it, else None. Reads only that field."""
         active = next((window for window in self._windows() if window.is_active), None)
         for name in self._surveyor.names_of(active.pid) if active else ():
             ref = self._refs.known(self._feed.focus.get(name))
@@ -332,7 +332,7 @@ class AtSpi:
         return True if any(answers[-1]) else None
 
     def is_dialog(self, pid: int, title: str) -> bool:
-        """Return whether a window of this title was read as a dialog of this process."""
+        """True if a window of this title was read as a dialog of this process."""
         return (pid, title) in self._dialogs
 
     async def silent(self) -> tuple[str, ...]:
@@ -348,7 +348,7 @@ class AtSpi:
         return {os.getpid(), *(window.pid for window in self._windows() if window.is_own)}
 
     def _is_private(self, program: Program, window: Node) -> bool:
-        """Return whether a window is private, by its reported title or its system window."""
+        """Judged by the window's reported title or its system window."""
         if self._private.hides(title=window.name, app=program.name, pid=program.pid):
             return True
         own = [known for known in self._windows() if program.pid and known.pid == program.pid]
@@ -390,7 +390,7 @@ class AtSpi:
 
 
 def _pair_of(program: Program, request: SceneRequest, stack: Stack) -> tuple[Node, Node | None] | None:
-    """Return the requested window and node, found by point or keyboard focus; None if not found."""
+    """The requested window and node, found by point or keyboard focus; None if not found."""
     if request.point is not None:
         return _innermost(program, request.point, stack)
     active = next((window for window in program.windows if window.has("active")), None)
@@ -437,12 +437,12 @@ def _innermost(program: Program, point: Point, stack: Stack) -> tuple[Node, Node
 
 
 def _closest(holders: Sequence[tuple[Node, Node]]) -> tuple[Node, Node]:
-    """Return the node that receives keys, if several report the focus. Qt's current tab always reports it."""
+    """The node that receives keys, if several report the focus. Qt's current tab always reports it."""
     return max(enumerate(holders), key=lambda held: _closeness(*held))[1]
 
 
 def _closeness(place: int, holder: tuple[Node, Node]) -> tuple[bool, bool, int, int]:
-    """Return a sort key, greatest for the node that receives keys: a field ranks above the document around it."""
+    """A sort key, greatest for the node that receives keys: a field ranks above the document around it."""
     node = holder[1]
     is_field = node.role in spi.TEXTS or node.role == spi.SECRET
     return node.has("editable"), is_field, sum(1 for _ in node.ancestors()), place

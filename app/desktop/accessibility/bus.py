@@ -82,7 +82,6 @@ class Bus:
             return await _ask(bus, _message(program, path, interface, member, signature, *body))
 
     async def get(self, program: str, path: str, interface: str, name: str) -> Any:
-        """Return the value of one property."""
         variant = (await self.call(program, path, spi.PROPERTIES, "Get", "ss", interface, name))[0]
         return variant.value
 
@@ -137,7 +136,7 @@ class Bus:
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[MessageBus]:
-        """Return a context manager with a connection to the session bus, which closes at the end."""
+        """A connection to the session bus, which closes at the end."""
         session = await _opened(self._session_address())
         watch = asyncio.create_task(_until_lost(session))
         try:

@@ -138,7 +138,7 @@ class LastRead:
         return frozenset(_shown(node) for window in windows for node in still(window) if node.called.strip())
 
     def node(self, key: Key) -> Node | None:
-        """Return an object as it was last read; None if it was not visible, or if it has reported a change since."""
+        """None if the object was not visible when it was last read, or if it has reported a change since."""
         program = self._programs.get(key[0])
         if program is None or key in self._outdated.get(key[0], ()):
             return None
@@ -147,12 +147,12 @@ class LastRead:
         return self._nodes[key[0]].get(key)
 
     def may_have_shown(self, key: Key) -> bool:
-        """Return whether the object was on the screen at the last reading, or may have been."""
+        """True if the object was on the screen at the last reading, or may have been."""
         is_unknown = key[0] not in self._programs or key in self._outdated.get(key[0], ())
         return is_unknown or self.node(key) is not None
 
     def is_window(self, key: Key) -> bool:
-        """Return whether the object is a window, whatever role its toolkit gives it."""
+        """True for a window, whatever role its toolkit gives it."""
         program = self._programs.get(key[0])
         return program is not None and any(window.key == key for window in program.windows)
 
@@ -289,7 +289,7 @@ class Following:
         self._news.set()
 
     async def told(self, near: Rect | None = None) -> Changed:
-        """Return what changed, at most 12 facts, with the changes nearest to `near` first."""
+        """At most 12 facts, with the changes nearest to `near` first."""
         for _ in range(_ROUNDS):
             count = len(self._events)
             subjects = self._newest()
@@ -312,12 +312,12 @@ class Following:
         return next(found, Changed())
 
     def _is_weak(self, one: _Subject) -> bool:
-        """Return whether something may only have closed: it went, or what lay behind it is there again."""
+        """True if something may only have closed: it went, or what lay behind it is there again."""
         is_back = {_shown(node) for node in one.names or [one.node]} <= self._hidden
         return one.event.is_weak or one.moves_by_itself or is_back or one.is_unknown or not _change(one)
 
     def _newest(self) -> list[_Subject]:
-        """Return one subject for each changed object, made from the object's newest event."""
+        """One subject for each changed object, made from the object's newest event."""
         latest: dict[Key, _Event] = {}
         for event in reversed(self._events.values()):
             known = latest.setdefault(event.subject, event)
@@ -394,13 +394,13 @@ class ChangeFeed:
         self._acted_at = self._now()
 
     def is_restless(self, event: _Event) -> bool:
-        """Return whether the object keeps changing without an action of Wisp: a clock or an animation."""
+        """True if the object keeps changing without an action of Wisp: a clock or an animation."""
         since = self._now() - _RESTLESS_S
         times = self._recent.get((event.key, event.kind), ())
         return sum(at > since for at in times) >= _RESTLESS_TIMES
 
     def is_empty(self, event: _Event) -> bool:
-        """Return whether the event says nothing new: GTK 4 reports "not `indeterminate`" at every tick, too."""
+        """True if the event says nothing new: GTK 4 reports "not `indeterminate`" at every tick, too."""
         if event.detail != _UNDECIDED or event.is_on:
             return False
         before = self.last_read.node(event.key)
@@ -503,7 +503,7 @@ class ChangeFeed:
                 return
 
     def _is_introduced(self, node: Node) -> bool:
-        """Return whether the node had this name before. GTK 4 reports the name again when an object gets the focus."""
+        """True if the node had this name before. GTK 4 reports the name again when an object gets the focus."""
         before = self._name_before(node.key)
         if before is None:
             return node.key[0] in self._bus.vague and node.is_operable
@@ -540,7 +540,7 @@ def _lines(seen: Sequence[_Subject], near: Rect | None, known: frozenset[Shown])
 
 
 def _is_nameless(line: Fact) -> bool:
-    """Return whether it tells the state of an entry of a menu, and not of which."""
+    """True if it tells the state of an entry of a menu, and not of which."""
     return isinstance(line, StateNow) and line.control.role in _OF_MENUS and not line.control.name.strip()
 
 
@@ -577,7 +577,7 @@ def _named(subjects: Sequence[_Subject], but: frozenset[Shown]) -> tuple[Named, 
 
 
 def _distance(node: Node, near: Rect | None) -> float:
-    """Return how far an object is from `near`, the place of the action; infinite if the object has no place."""
+    """Measured from `near`, the place of the action; infinite if the object has no place."""
     if near is None or node.box is None or node.box.size.area == 0:
         return float("inf")
     one, other = node.box.center, near.center
@@ -610,7 +610,7 @@ def _event_of(message: Message) -> _Event | None:
 
 
 def _child_of(message: Message) -> Key | None:
-    """Return the object that was added or removed: the message's fourth field. None if the toolkit leaves it empty."""
+    """The message's fourth field. None if the toolkit leaves it empty."""
     told = getattr(message.body[3], "value", None) if len(message.body) > 3 else None
     if not isinstance(told, (list, tuple)) or len(told) != 2 or told[1] == spi.NULL:
         return None
@@ -626,7 +626,7 @@ def _may_be_effect(event: _Event) -> bool:
 
 
 def _told(event: _Event, node: Node) -> Fact | None:
-    """Return what an event on `node` tells; None if it is no effect of an action, such as a held button."""
+    """None if the event is no effect of an action, such as a held button."""
     called = Named(node.role, node.name)
     if node.role in _NO_EFFECT_ROLES or node.has("defunct"):
         return None

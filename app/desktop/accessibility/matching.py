@@ -63,7 +63,7 @@ def _words() -> _Words:
 
 @cache
 def normal(name: str) -> str:
-    """Return a name for comparison: letter case, blanks, mnemonic marks, and a final ellipsis or colon do not count."""
+    """For comparison: letter case, blanks, mnemonic marks, and a final ellipsis or colon do not count."""
     text = " ".join(unicodedata.normalize("NFKC", name.replace("…", "...")).casefold().split())
     if len(text) > 1:
         text = _MNEMONIC.sub("", text)
@@ -76,12 +76,12 @@ def synonyms(name: str) -> frozenset[str]:
 
 
 def flag_called(word: str) -> bool | None:
-    """Return True for a word that means on, False for off, None for any other."""
+    """True for a word that means on, False for off, None for any other."""
     return _words().flags.get(normal(word))
 
 
 def roles_called(word: str) -> frozenset[str]:
-    """Return the roles that an everyday word for a kind of element may mean. An AT-SPI role name means that role."""
+    """`word` is an everyday word for a kind of element. An AT-SPI role name means that role."""
     word = " ".join(word.casefold().replace("-", " ").replace("_", " ").split())
     if not word:
         return frozenset()
@@ -110,7 +110,7 @@ def readings(query: str) -> tuple[Description, ...]:
 
 
 def _split(text: str) -> list[Description]:
-    """Return the text as a name and a kind of element ("save button", "button save"), or no reading without a kind."""
+    """As a name and a kind of element ("save button", "button save"), or no reading without a kind."""
     for word, roles in _words().roles.items():
         if text == word:
             return [Description("", roles)]
@@ -207,5 +207,5 @@ def _spelling_fit(name: str, wanted: str) -> float:
 
 
 def _digits(text: str) -> list[str]:
-    """Return the numbers of a name, which are never misspelt: row 3 is not row 13."""
+    """The numbers of a name, which are never misspelt: row 3 is not row 13."""
     return "".join(letter if letter.isdigit() else " " for letter in text).split()

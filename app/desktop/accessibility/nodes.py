@@ -73,7 +73,7 @@ def _moved(told: Rect, area: Rect, factor: float) -> Scale:
 
 
 def lies_in(box: Rect, area: Rect) -> bool:
-    """Return whether a box fills an area except for the window's frame around it."""
+    """True if the box fills the area except for the window's frame around it."""
     sides = (box.x - area.x, area.right - box.right, area.bottom - box.bottom)
     return all(-2 <= side <= _BORDER_PX for side in sides) and -2 <= box.y - area.y <= _TITLE_PX
 
@@ -132,12 +132,12 @@ class Node:
 
     @property
     def is_far_row(self) -> bool:
-        """Return whether the node is a row that is out of sight in a list. Qt does not mark such rows as visible."""
+        """True for a row that is out of sight in a list. Qt does not mark such rows as visible."""
         return not self.shows and self.has("selectable") and self.parent is not None and self.parent.role in spi.ROOMY
 
     @property
     def is_scrolled_away(self) -> bool:
-        """Return whether the node shows only once it is scrolled to."""
+        """True if the node shows only once it is scrolled to."""
         return not self.shows and (self.has("visible") or self.is_far_row)
 
     @property
@@ -146,12 +146,12 @@ class Node:
 
     @property
     def is_in_page(self) -> bool:
-        """Return whether the node is a web page or inside one."""
+        """True for a web page and for what is inside one."""
         return self.role in spi.PAGES or any(above.role in spi.PAGES for above in self.ancestors())
 
     @property
     def is_notable(self) -> bool:
-        """Return whether the node's position matters. It does not for the many nodes that only arrange others."""
+        """True if the node's position matters. It does not for the many nodes that only arrange others."""
         return self.is_operable or bool(self.name.strip()) or self.parent is None or self.role in spi.VALUES
 
     @property
@@ -223,7 +223,7 @@ class Program:
     """For each window of such a program, what fills its surface; () for popups and where nothing does."""
 
     def scale_for(self, node: Node) -> Scale:
-        """Return the scale of the node's window. A popup is not a window of its own: it uses its program's scale."""
+        """A popup is not a window of its own: it uses its program's scale."""
         if node.is_in_page and not self.is_within:
             return AS_TOLD
         known = (self.scales[holder.key] for holder in (node, *node.ancestors()) if holder.key in self.scales)
@@ -242,7 +242,7 @@ class Program:
 
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
-        """Return a context manager whose duration is taken from `left_s`. Raises TimeoutError when nothing is left."""
+        """Its duration is taken from `left_s`. Raises TimeoutError when nothing is left."""
         clock = asyncio.get_running_loop().time
         began = clock()
         try:

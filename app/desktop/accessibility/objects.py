@@ -71,14 +71,13 @@ async def _cell(sheet: Node, bus: Bus, at: tuple[int, int]) -> Node:
 
 
 async def cell_at(bus: Bus, place: Key) -> Key:
-    """Return the object that is now the cell at a place of a sheet."""
     program, (table, row, column) = place[0], place[1].split()
     name, path = (await bus.call(program, table, spi.TABLE, "GetAccessibleAt", "ii", int(row), int(column)))[0]
     return name, path
 
 
 def _letters(column: int) -> str:
-    """Return the name of a column, counted from 0: A to Z, then AA."""
+    """Counted from 0: A to Z, then AA."""
     before, last = divmod(column, 26)
     return f"{_letters(before - 1) if before else ''}{chr(ord('A') + last)}"
 
@@ -104,7 +103,7 @@ async def _child_at(node: Node, bus: Bus, place: int) -> Key:
 
 
 async def child_at(bus: Bus, key: Key, point: Point) -> Key | None:
-    """Return what an object reports at a point: a child of it, or something further inside; None if nothing."""
+    """A child at the point, or something further inside, as the object reports it; None if nothing."""
     reply = await bus.call(*key, spi.COMPONENT, "GetAccessibleAtPoint", "iiu", point.x, point.y, spi.ON_SCREEN)
     name, path = reply[0]
     return None if path == spi.NULL else (name, path)
@@ -154,7 +153,7 @@ async def _without_flat_bars(bus: Bus, nodes: list[Node]) -> list[Node]:
 
 
 async def read_names(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
-    """Return the visible objects, with their names."""
+    """Only of the visible objects."""
     nodes = [Node(key, parent=parent) for key in keys]
     await all_of(bus, state, nodes)
     showing = [node for node in nodes if node.shows]
@@ -250,7 +249,7 @@ async def value(bus: Bus, node: Node) -> str:
 
 
 async def chosen(bus: Bus, combo: Key) -> str:
-    """Return the name of the chosen entry of a drop-down list, as Chromium reports it: by the list below; else ""."""
+    """As Chromium reports it: by the list below; else ""."""
     for holder in await read_children(bus, combo):
         entry = Node(tuple((await bus.call(*holder, spi.SELECTION, "GetSelectedChild", "i", 0))[0]))
         await name(bus, entry)
@@ -259,7 +258,7 @@ async def chosen(bus: Bus, combo: Key) -> str:
 
 
 async def text(bus: Bus, node: Node, limit: int = _VALUE_CHARACTERS) -> str:
-    """Return the first `limit` characters of the text, or all. Asking for more than there is fails in some toolkits."""
+    """The first `limit` characters, or all. Asking for more than there is fails in some toolkits."""
     node.length = int(await bus.get(*node.key, spi.TEXT, "CharacterCount"))
     if node.length <= 0:
         return ""
@@ -298,7 +297,7 @@ class Survey:
         return None
 
     async def programs(self, then: Callable[[Program], Awaitable[None]]) -> list[Program]:
-        """Return all programs, the active one first. `then` is called for each as soon as it has answered."""
+        """The active one first. `then` is called for each as soon as it has answered."""
 
         async def one(survey: asyncio.Task[Program]) -> Program:
             program = await survey

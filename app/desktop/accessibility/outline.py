@@ -47,8 +47,9 @@ class Stack:
         self._away = {(window.pid, window.title) for window in windows if window.is_minimised}
 
     def areas(self, pid: int, title: str) -> list[Rect]:
-        """Return the areas that a program's window of that title may have, frames included (GTK's dialogs have no
-        title).
+        """The areas that a program's window of that title may have, frames included.
+
+        GTK's dialogs have no title.
         """
         own = [known for known in self._windows if known.pid == pid and not known.is_popup]
         return [known.area for known in own if known.title == title] or [known.area for known in own]
@@ -83,11 +84,11 @@ class Stack:
         return [known.content or known.area for known in self._windows if known.pid == pid and known.is_popup]
 
     def hides(self, program: Program, window: Node, node: Node) -> bool:
-        """Return whether a click on the middle of the node would go to a window in front of it."""
+        """True if a click on the middle of the node would go to a window in front of it."""
         return node.box is not None and self.hides_at(node.box.center, program, window, node)
 
     def hides_at(self, point: Point, program: Program, window: Node, node: Node) -> bool:
-        """Return whether a click at a point of the node would go to a window in front of it."""
+        """True if a click at a point of the node would go to a window in front of it."""
         own = [known for known in self._windows if known.pid == program.pid]
         top = self._top(point)
         if (program.pid, window.name) in self._away and not any(known.title == window.name for known in own):
@@ -108,7 +109,7 @@ class Stack:
 
 
 def is_in_popup(window: Node, node: Node) -> bool:
-    """Return whether a node is in a menu or drop-down list, which is on top and in no window list."""
+    """True for what is in a menu or drop-down list, which is on top and in no window list."""
     return window.role in _POPUPS or any(above.role in _POPUPS for above in node.ancestors())
 
 
@@ -146,7 +147,7 @@ class RefBook:
         self._seen: dict[str, Seen] = {}
 
     def element(self, program: Program, window: Node, node: Node, *, is_covered: bool = False) -> Element:
-        """Return the node as an `Element` with a ref. The ref stays the same for as long as the object exists."""
+        """The element's ref stays the same for as long as the object exists."""
         assert node.box is not None, "fill() comes first"
         told_besides = {COVERED} if is_covered else set()
         told_besides |= {POPPED_UP} if program.is_within and is_in_popup(window, node) else set()
@@ -202,7 +203,7 @@ class RefBook:
         return ref
 
     def key_of(self, ref: str) -> Key | None:
-        """Return the key of the object under a ref (of a cell: its place); None for an unknown ref."""
+        """The object's key (of a cell: its place); None for an unknown ref."""
         seen = self._seen.get(ref)
         return seen.place or seen.key if seen else None
 
@@ -211,12 +212,12 @@ class RefBook:
         return self._refs.get(key, "") if key else ""
 
     def name_of(self, key: Key) -> str | None:
-        """Return the name that an object had when it was last read, or None if it was never read."""
+        """As it was when the object was last read, or None if it was never read."""
         seen = self._seen.get(self._refs.get(key, ""))
         return seen.element.name if seen else None
 
     def last_seen(self, ref: str) -> Seen | None:
-        """Return the last known state of the object under a ref; None for an unknown ref."""
+        """None for an unknown ref."""
         return self._seen.get(ref)
 
 
@@ -307,8 +308,10 @@ class Outliner:
         request: OutlineRequest,
         silent: tuple[str, ...],
     ) -> Outline:
-        """Return the view `find`: the good matches, best first. Without one: `far`, which is out of sight, and what is
-        similar, which is no element of the outline. `silent` names programs that did not answer.
+        """The view `find`: the good matches, best first.
+
+        Without one: `far`, which is out of sight, and what is similar, which is no element of the outline.
+        `silent` names programs that did not answer.
         """
         matches = [match for match in matches if _is_of(match.element, request.window)]
         good = [match for match in matches if match.score >= GOOD]
@@ -359,7 +362,7 @@ def _moved_together(pairs: Sequence[tuple[Element, Element]]) -> dict[tuple[str,
 
 
 def _beyond(nodes: Sequence[Node]) -> list[str]:
-    """Return a line for each control that must be scrolled to. Wisp scrolls there when the model uses the name."""
+    """A line for each control that must be scrolled to. Wisp scrolls there when the model uses the name."""
     told = (node for node in nodes if node.called.strip() and not _is_link_around(node))
     named = (f"{_INDENT}{node.role} {_quoted(node.called)}" for node in told)
     lines = [line for line, _ in groupby(named)]
@@ -370,14 +373,14 @@ _SCREEN_PIXELS = ModelSpace()
 
 
 def line_of(element: Element, space: ModelSpace = _SCREEN_PIXELS) -> str:
-    """Return one element as a line of the outline, without indentation."""
+    """Without indentation."""
     place = _NO_PLACE if element.is_(UNPLACED) else space.box(element.box)
     told = [place, *(state for state in _TOLD_STATES if element.is_(state))]
     return " ".join([*_named(element), *told, *_greyed(element)])
 
 
 def brief_of(element: Element) -> str:
-    """Return an element as part of a sentence: without its position; with "greyed" if it cannot be used."""
+    """As part of a sentence: without its position; with "greyed" if it cannot be used."""
     return " ".join([*_named(element), *_greyed(element)])
 
 
@@ -393,7 +396,7 @@ def _named(element: Element) -> list[str]:
 
 
 def is_greyed(element: Element) -> bool:
-    """Return whether an element that could be used otherwise cannot be used now."""
+    """True if an element that could be used otherwise cannot be used now."""
     return element.role in spi.OPERABLE and not element.is_("sensitive")
 
 
@@ -401,7 +404,7 @@ _SET = spi.LABELLED | spi.TEXTS | spi.FLAGS
 
 
 def takes_value(element: Element) -> bool:
-    """Return whether an element is a field, a slider, a box or a list, into which a value can be put."""
+    """True for a field, a slider, a box or a list, into which a value can be put."""
     return element.role in _SET or element.is_("editable")
 
 
@@ -427,7 +430,7 @@ def came(new: Sequence[Element]) -> Came:
 
 
 def _in_brief(elements: Sequence[Element]) -> tuple[str, tuple[Named, ...]]:
-    """Return as many elements as a receipt has room for, controls first, and how many more there are."""
+    """As many elements as a receipt has room for, controls first, and how many more there are."""
     ordered = sorted({one.ref: one for one in elements}.values(), key=lambda one: one.role not in spi.OPERABLE)
     told, left = list[str](), _LISTED_CHARACTERS
     for element in ordered[:_LISTED]:
@@ -447,7 +450,7 @@ def dialog_in_front(window: Window, held: Sequence[Element]) -> DialogAsks:
 
 
 def _question_in(window: Window, held: Sequence[Element]) -> str:
-    """Return what a dialog of nothing but texts and buttons asks; "" for any other window."""
+    """What a dialog of nothing but texts and buttons asks; "" for any other window."""
     roles = {element.role for element in held if element.role in spi.OPERABLE}
     texts = [element.name.strip() for element in held if element.role not in spi.OPERABLE and element.name.strip()]
     if not (window.is_dialog and not window.is_popup and texts and roles & _ANSWERS and roles <= _ASKING):
@@ -456,7 +459,7 @@ def _question_in(window: Window, held: Sequence[Element]) -> str:
 
 
 def _buttons_in(held: Sequence[Element]) -> tuple[str, ...]:
-    """Return a dialog's answers: the buttons in its lowest row."""
+    """A dialog's answers: the buttons in its lowest row."""
     buttons = [element for element in held if element.role in _ANSWERS and element.name.strip()]
     lowest = max((button.box.center.y for button in buttons), default=0)
     named = [clip_line(button.name, _NAME_CHARACTERS) for button in buttons if lowest - button.box.center.y <= _ROWS_PX]
@@ -547,7 +550,7 @@ def _inside(window: Node, *, by_place: bool) -> Iterator[tuple[int, Node]]:
 
 
 def _place(node: Node) -> tuple[int, int]:
-    """Return (y, x) of the node's top left corner; if its box was not read, that of the topmost node inside it."""
+    """(y, x) of the node's top left corner; if its box was not read, that of the topmost node inside it."""
     if node.box:
         return node.box.y, node.box.x
     return min((_place(child) for child in node.children), default=(0, 0))
@@ -565,18 +568,18 @@ def _is_told(node: Node) -> bool:
 
 
 def _is_echo(node: Node) -> bool:
-    """Return whether a text only repeats the name of the control that contains it."""
+    """True if a text only repeats the name of the control that contains it."""
     return any(above.is_operable and node.name.strip() in above.called for above in node.ancestors())
 
 
 def _is_cell_echo(node: Node) -> bool:
-    """Return whether a part of a cell only repeats the cell's text (GTK 3 has one part for each renderer)."""
+    """True if a part of a cell only repeats the cell's text (GTK 3 has one part for each renderer)."""
     above = node.parent
     return node.role in spi.WRITTEN and above is not None and above.role in spi.WRITTEN and node.called in above.called
 
 
 def _is_link_around(node: Node) -> bool:
-    """Return whether this cell only repeats the link in it (Chromium puts a cell around each link of a table)."""
+    """True if a cell only repeats the link in it (Chromium puts a cell around each link of a table)."""
     inside = (each for child in node.children for each in child.walk())
     return node.role in spi.WRITTEN and any(each.role == "link" and each.called == node.called for each in inside)
 
@@ -595,7 +598,7 @@ def _note(program: Program) -> str:
 
 
 def _within(lines: Sequence[str], budget: int) -> tuple[str, int]:
-    """Return as many lines as `budget` (in tokens) allows, as one text, and the number of lines left out."""
+    """As many lines as `budget` (in tokens) allows, as one text, and the number of lines left out."""
     left, kept = budget * _CHARACTERS_A_TOKEN, 0
     for line in lines:
         left -= len(line) + 1
@@ -617,7 +620,7 @@ def _shown_value(element: Element) -> str:
 
 
 def _on_one_line(value: str) -> str:
-    """Return the beginning of a field's text with `⏎` for each line break, and a few of the blanks at its ends."""
+    """The text's beginning with `⏎` for each line break, and a few of the blanks at its ends."""
     line = LINE_BREAK.join(value.splitlines()) + (LINE_BREAK if value.endswith("\n") else "")
     shown = line[:_VALUE_CHARACTERS].replace("\t", " ")
     inside = shown.strip(" ")
@@ -626,12 +629,12 @@ def _on_one_line(value: str) -> str:
 
 
 def is_cut(element: Element) -> bool:
-    """Return whether an outline shows only the beginning of the element's text."""
+    """True if an outline shows only the beginning of the element's text."""
     return max(element.length, len(element.value)) > _VALUE_CHARACTERS
 
 
 def is_preview(text: str, element: Element) -> bool:
-    """Return whether a text is what an outline shows of a field whose content is longer."""
+    """True if the text is what an outline shows of a field whose content is longer."""
     words = text.replace(LINE_BREAK, " ").rstrip("…").split()
     return is_cut(element) and words == _on_one_line(element.value).replace(LINE_BREAK, " ").split()
 

@@ -242,7 +242,7 @@ class OutlineReader:
         return surfaces.open_menus(program) if program.bus_name in self._bus.adrift - self._bus.vague else []
 
     async def _within(self, menus: Sequence[tuple[Node, Node]]) -> dict[Key, Rect]:
-        """Return the box of each menu's first entry as counted in the menu's own surface."""
+        """The box of each menu's first entry as counted in the menu's own surface."""
         shown = [(menu.key, [node for node in menu.children if node.box and node.box.size.area]) for _, menu in menus]
         keys = [key for key, entries in shown if entries]
         firsts = [entries[0] for _, entries in shown if entries]
@@ -371,7 +371,7 @@ def _may_lack_name(node: Node) -> bool:
 
 
 def _is_entry(node: Node) -> bool:
-    """Return whether a node is a menu entry that may open a menu without saying so."""
+    """True for a menu entry that may open a menu without saying so."""
     return node.role == "menu item" and not node.has("has-popup")
 
 
@@ -382,7 +382,7 @@ def unseen_in(program: Program) -> int:
 
 
 def is_scrolled(node: Node) -> bool:
-    """Return whether a node is a page or list that is not inside another page or list."""
+    """True for a page or list that is not inside another page or list."""
     scrolled = spi.PAGES | spi.ROOMY
     return node.role in scrolled and not any(above.role in scrolled for above in node.ancestors())
 
@@ -405,7 +405,7 @@ def _may_clip(node: Node) -> bool:
 
 
 def _in_view(node: Node) -> Rect:
-    """Return the part of the node's box that the lists and scrolled areas around it show; all of it if none does."""
+    """The part of the node's box that the lists and scrolled areas around it show; all of it if none does."""
     assert node.box is not None
     shown = node.box
     for above in node.ancestors():

@@ -97,7 +97,7 @@ def _is_apart(seen: Seen) -> bool:
 
 
 async def _closed_combo(bus: Bus, key: Key) -> Node | None:
-    """Return the closed combo box that contains a choice, or None."""
+    """None if there is no closed combo box that contains the choice."""
     for above in await _above(bus, key, _CHOICE_DEPTH):
         node = Node(above)
         await objects.role(bus, node)
@@ -160,7 +160,7 @@ async def _covering(bus: Bus, seen: Seen, point: Point) -> str:
 
 
 async def _hit(bus: Bus, window: Key, point: Point) -> Key | None:
-    """Return the innermost object at a point of a window, as its program reports it; None if it reports none."""
+    """The innermost object, as the window's program reports it; None if it reports none."""
     found: Key | None = None
     for _ in range(_DEEPEST):
         asked = found or window
@@ -172,7 +172,7 @@ async def _hit(bus: Bus, window: Key, point: Point) -> Key | None:
 
 
 async def _above(bus: Bus, key: Key, most: int) -> list[Key]:
-    """Return the ancestors of an object, from its parent upwards, at most `most`."""
+    """From its parent upwards, at most `most`."""
     found: list[Key] = []
     while len(found) < most:
         name, path = await bus.get(*(found[-1] if found else key), spi.ACCESSIBLE, "Parent")

@@ -23,7 +23,7 @@ Filling = tuple[Node, ...]
 
 
 def fillings(window: Node) -> list[Filling]:
-    """Return what may fill the window's surface, outermost first. Its boxes are not read yet."""
+    """Outermost first. Their boxes are not read yet."""
     found: list[Filling] = [(window,)]
     level: Sequence[Node] = window.children
     for _ in range(_DEPTH):
@@ -109,7 +109,7 @@ def _fills(box: Rect, area: Rect) -> bool:
 
 
 def _overflows(box: Rect, area: Rect) -> bool:
-    """Return whether a window cannot be as narrow, or as low, as its surface. Compositors show its top left part."""
+    """True if a window cannot be as narrow, or as low, as its surface. Compositors show its top left part."""
     is_wider = box.width > area.width and box.height == area.height
     return is_wider or (box.width == area.width and box.height > area.height)
 
@@ -144,7 +144,7 @@ _TOUCH_PX = 8
 
 
 def open_menus(program: Program) -> list[tuple[Node, Node]]:
-    """Return the menus of a program of GTK 3 that are open, outer ones first, each after its window."""
+    """Of a program of GTK 3. Outer ones first, each after its window."""
     menus = [(window, node) for window, node in program.walk() if node.role == "menu"]
     return [(window, menu) for window, menu in menus if any(child.shows for child in menu.children)]
 
@@ -193,7 +193,7 @@ def is_popover(node: Node) -> bool:
 
 
 def _touch(popup: Rect, opener: Rect) -> bool:
-    """Return whether a popup lies right below, above or beside what opened it, or over it from the same left edge."""
+    """True if the popup lies right below, above or beside what opened it, or over it from the same left edge."""
     is_beside_y = popup.y < opener.bottom and opener.y < popup.bottom
     is_beside_x = popup.x < opener.right and opener.x < popup.right
     edges_y = (popup.y - opener.bottom, opener.y - popup.bottom)

@@ -38,7 +38,7 @@ async def selection(
 
 
 async def caret(bus: Bus, key: Key) -> int | None:
-    """Return before which character the caret stands, counted from 0; None if the program does not tell."""
+    """The character before which the caret stands, counted from 0; None if the program does not tell."""
     try:
         async with asyncio.timeout(_LIMIT_S):
             at = int(await bus.get(*key, spi.TEXT, "CaretOffset"))

@@ -56,12 +56,12 @@ def _placed(wanted: str, windows: Sequence[Window]) -> Iterator[Window]:
 
 
 def _words() -> dict[str, list[str]]:
-    """Return the words for each place, in every language; the first are those that Wisp says."""
+    """The words for each place, in every language; the first are those that Wisp says."""
     return dict(resources.table("screen/words.toml", resources.Table)["places"])
 
 
 def _places(windows: Sequence[Window]) -> list[str]:
-    """Return for each window, topmost first, where a person sees it among the others: a place, or "" for none."""
+    """For each window, topmost first, where a person sees it among the others: a place, or "" for none."""
     if len(windows) != 2:
         return ["front", *[""] * (len(windows) - 1)] if windows else []
     one, other = (window.area.center for window in windows)

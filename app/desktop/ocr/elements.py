@@ -52,7 +52,7 @@ class _Line:
 
 
 def is_written(ref: str) -> bool:
-    """Return whether a ref names a line of text that OCR read, and not an accessibility element."""
+    """True for a line of text that OCR read, and not an accessibility element."""
     return ref.startswith(_PREFIX)
 
 
@@ -149,7 +149,7 @@ class OcrElements:
         return frame, [line for line in await self._ocr.read_text(frame) if _is_of(window, line.box.center, stack)]
 
     async def _secrets(self, window: Window) -> list[Rect]:
-        """Return the boxes of a window's password fields. OCR never reads what is in them, even if it is visible."""
+        """The boxes of password fields. OCR never reads what is in them, even if it is visible."""
         try:
             outline = await self._backend.accessibility.outline(OutlineRequest(OutlineView.FULL, window=window.title))
         except ToolFailed:  # because a window may be read where no program can be asked
@@ -157,26 +157,24 @@ class OcrElements:
         return [one.box for one in outline.described or outline.elements if one.role == SECRET]
 
     async def _ink(self, part: Rect, window: Window) -> Rect | None:
-        """Return the part of an area that shows content, with a margin; None if the area is blank or too small."""
+        """Where content shows, with a margin; None if the area is blank or too small."""
         shown = part.overlap(self._backend.screen.extent())
         ink = ink_of(await self._grab(_grown(shown, -_EDGE_PX))) if shown and _is_roomy(shown) else None
         return ink and _grown(ink, _MARGIN_PX).overlap(self._whole(window))
 
     def _menus(self, window: Window) -> list[Rect]:
-        """Return the areas of a window's open menus."""
         return [shown.area for shown in self._backend.windows.shown() if shown.is_popup and shown.ref == window.ref]
 
     def _whole(self, window: Window) -> Rect:
-        """Return a window's area together with its menus."""
         return bounds_of([window.area, *self._menus(window)]) or window.area
 
     def _stack(self) -> list[Window]:
-        """Return the visible windows, topmost first, without those of no program: they may let clicks through."""
+        """Visible windows, topmost first, without those of no program: they may let clicks through."""
         drawn = self._backend.windows.shown()
         return [window for window in drawn if window.ref and not window.is_minimised]
 
     async def _stands_still(self, known: _Line, window: Window) -> bool:
-        """Return whether the same pixels are at the line's place in the window."""
+        """True if the same pixels are at the line's place in the window."""
         box = _moved(known.within, window.area)
         if box.overlap(self._backend.screen.extent()) != box:
             return False
@@ -194,7 +192,7 @@ class OcrElements:
         return self._lines[ref].element
 
     def _named(self, window: Window, text: str, told: Rect, frame: Frame) -> Element:
-        """Return a line that was just read as an element. It keeps its ref if it was read there before."""
+        """The line keeps its ref if it was read there before."""
         box = told.overlap(frame.area) or frame.area  # because recognised boxes may reach beyond the picture
         within = Rect(box.x - window.area.x, box.y - window.area.y, box.width, box.height)
         refs = self._refs.setdefault((window.ref, text), [])
@@ -256,7 +254,7 @@ def _covered_by(element: Element) -> Rect:
 
 
 def _is_described(menu: Rect, told: Iterable[Rect]) -> bool:
-    """Return whether reported elements fill a menu's area. Those that reach beyond it belong to what is behind it."""
+    """True if reported elements fill the menu. Those that reach beyond it belong to what is behind it."""
     inside = [box for box in told if box.overlap(menu) == box]
     return sum(box.size.area for box in inside) >= menu.size.area * _DESCRIBED_SHARE
 
@@ -290,7 +288,7 @@ def empty_parts(area: Rect, boxes: Sequence[Rect], least_px: int, most: int) -> 
 
 
 def _cells(box: Rect, area: Rect) -> Rect:
-    """Return, in cells of a grid over `area`, the cells whose middle is inside a box."""
+    """In cells of a grid over `area`: those whose middle is inside the box."""
     half = _CELL_PX // 2
     left, top = -((half - box.x + area.x) // _CELL_PX), -((half - box.y + area.y) // _CELL_PX)
     right = -((half - box.right + area.x) // _CELL_PX)
@@ -306,7 +304,7 @@ def _take(free: list[list[bool]], part: Rect, columns: int, rows: int) -> None:
 
 
 def _largest(free: Sequence[Sequence[bool]]) -> Rect:
-    """Return the largest rectangle of free cells. Each row is searched with the heights of free cells above it."""
+    """Each row is searched with the heights of free cells above it."""
     best, heights = Rect(0, 0, 0, 0), [0] * (len(free[0]) if free else 0)
     for y, row in enumerate(free):
         heights = [height + 1 if is_free else 0 for height, is_free in zip(heights, row, strict=True)]
@@ -357,7 +355,7 @@ def _has_changed_inside(before: Frame, after: Frame, box: Rect) -> bool:
 
 
 def _is_of(window: Window, point: Point, stack: Sequence[Window]) -> bool:
-    """Return whether a click at the point would go to the window and not to one in front of it."""
+    """True if a click at the point would go to the window and not to one in front of it."""
     top = next((other for other in stack if other.area.contains(point)), None)
     return top is None or top.ref == window.ref
 

@@ -59,7 +59,7 @@ def _fits(line: TextBox, names: Sequence[str]) -> Iterator[Fit]:
 
 
 def _part(line: TextBox, whole: str, name: str) -> Rect | None:
-    """Return the box of a name inside a longer line, estimated from its position among the characters."""
+    """Estimated from the name's position among the characters of the longer line."""
     start = f" {whole} ".find(f" {name} ")
     if start < 0 or whole == name:
         return None
@@ -75,7 +75,7 @@ def _look_fit(whole: str, name: str) -> float:
 
 
 def _folded(text: str) -> str:
-    """Return the text with letters that look alike written the same way, and without accents."""
+    """Letters that look alike are written the same way, and without accents."""
     bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     for pair, letter in _ALIKE_PAIRS:
         bare = bare.replace(pair, letter)
@@ -97,7 +97,7 @@ _LEAST_LETTERS = 2
 
 
 def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[Fact]:
-    """Return the lines that changed, without clocks and without differences that OCR makes by mistake."""
+    """Without clocks and without differences that OCR makes by mistake."""
     gone, came = _lacking_in(after, before), _lacking_in(before, after)
     told: list[Fact] = []
     for new in list(came):
@@ -111,7 +111,7 @@ def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[Fact]
 
 
 def _lacking_in(those: Sequence[TextBox], lines: Sequence[TextBox]) -> list[TextBox]:
-    """Return those of `lines` whose text is missing in `those`. A text is returned as often as it is missing."""
+    """Those of `lines` whose text is missing in `those`. A text is returned as often as it is missing."""
     left = Counter(_spelt(line) for line in those)
     left.subtract(_spelt(line) for line in lines)
     found: list[TextBox] = []
@@ -173,7 +173,7 @@ class PixelEvidence:
         self._known.clear()
 
     def may_tell(self, window: Window, changed: Sequence[Rect]) -> bool:
-        """Return whether the window changed anywhere, apart from areas that also change without an action."""
+        """True if the window changed anywhere, apart from areas that also change without an action."""
         return bool(self._caused(window, changed))
 
     async def of(
@@ -203,7 +203,7 @@ class PixelEvidence:
         return tuple(told[:_MOST_TEXTS])
 
     def _caused(self, window: Window, changed: Sequence[Rect]) -> list[Rect]:
-        """Return the changed areas of the window, without those that also change without an action."""
+        """Without areas that also change without an action."""
         # Ignore the cursor, because a terminal fills it when it gets the keyboard: it is no clock.
         spared = [_grown(caret, TILE_PX) for caret in self._carets] if is_terminal(window.app) else []
         restless = [area for _, area in self._restless if area not in spared]
@@ -248,7 +248,7 @@ def _runs(line: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def is_mark(before: Frame, after: Frame, area: Rect) -> bool:
-    """Return whether a change is as small as a tick and not only a frame, which would just show the focus."""
+    """True if the change is as small as a tick and not only a frame, which would just show the focus."""
     least, most = _MARK_PX
     if not (least <= area.width <= most and least <= area.height <= most):
         return False

@@ -34,7 +34,7 @@ class Ocr(Protocol):
     """Recognises text."""
 
     async def read_text(self, frame: Frame) -> tuple[TextBox, ...]:
-        """Return the lines in a picture, from the top, without blocking the event loop. Raises ToolFailed."""
+        """The lines, from the top, without blocking the event loop. Raises ToolFailed."""
         ...
 
     async def close(self) -> None:
@@ -84,7 +84,7 @@ class RapidOcr:
         self._drop()
 
     async def _lines(self, frame: Frame) -> Lines:
-        """Return the lines of a picture, from memory if the same pixels were read before."""
+        """From memory if the same pixels were read before."""
         key = hashlib.blake2b(frame.bgrx, digest_size=16, salt=frame.area.width.to_bytes(16, "big")).digest()
         async with self._one_at_a_time:
             if key not in self._read:
@@ -158,6 +158,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _is_rule(text: str, box: Rect) -> bool:
-    """Return whether a drawn line was taken for a character: it is far longer than such a character is."""
+    """True for a drawn line taken for a character: it is far longer than such a character is."""
     long, short = max(box.width, box.height), min(box.width, box.height)
     return set(text) <= _STROKES and long > 2 * short * len(text)

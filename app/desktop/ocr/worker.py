@@ -53,7 +53,7 @@ def _engine() -> Any:
 
 
 def _threads() -> int:
-    """Return the number of idle cores: onnxruntime's threads spin, and two on busy cores are half as fast as one."""
+    """The number of idle cores: onnxruntime's threads spin, and two on busy cores are half as fast as one."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return min(max(round(cores - busy), 1), _MOST_THREADS)

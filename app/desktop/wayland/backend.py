@@ -188,7 +188,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
 
 
 def _means(environment: Mapping[str, str], compositor: Compositor) -> OwnMeans | PortalMeans:
-    """Return by what this session is seen and driven. Raises NeedsPerson if there is nothing for that."""
+    """By what this session is seen and driven. Raises NeedsPerson if there is nothing for that."""
     if not is_driven_by_portals(compositor):
         return OwnMeans(environment, compositor)
     try:
@@ -213,7 +213,7 @@ def _lacking(compositor: Compositor) -> list[str]:
 
 
 def is_driven_by_portals(compositor: Compositor) -> bool:
-    """Return whether the compositor lacks protocols of its own that a screen cannot be worked on without."""
+    """True if the compositor lacks protocols of its own that a screen cannot be worked on without."""
     return bool(_lacking(compositor))
 
 
@@ -243,7 +243,7 @@ def desktop_listing(environment: Mapping[str, str], bus: SessionBus) -> Listing:
 def listing_of(
     environment: Mapping[str, str], compositor: Compositor, pictures: WindowPictures, screen: WaylandScreen
 ) -> Listing:
-    """Return how windows are listed here: by sway's or Hyprland's messages, else by what every compositor tells."""
+    """Windows are listed by sway's or Hyprland's messages, else by what every compositor tells."""
     for path in _sockets_of_sway(environment):
         with suppress(ToolFailed):  # because it may be that of a sway that has ended
             return SwayWindows(path)
@@ -253,7 +253,7 @@ def listing_of(
 
 
 def _without_screen(name: str, why: NeedsPerson, stop: StopFlag) -> Backend:
-    """Return a backend on which everything waits for the person. Files, commands and the web need no screen."""
+    """Everything on it waits for the person. Files, commands and the web need no screen."""
 
     def refuse() -> None:
         raise why

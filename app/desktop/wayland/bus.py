@@ -142,7 +142,6 @@ class SessionBus:
         self._served.setdefault(f"{path} {interface}", {}).update(methods)
 
     def has_owner(self, name: str) -> bool:
-        """Return whether a program has this name on the bus now."""
         return bool(self._answered(message_bus.NameHasOwner(name), "NameHasOwner", _LIMIT_S))
 
     def own(self, name: str, *, queues: bool = False) -> bool:

@@ -119,11 +119,11 @@ class Compositor:
     # --- globals
 
     def has(self, *interfaces: str) -> bool:
-        """Return whether the compositor offers one of these interfaces."""
+        """One of the interfaces is enough."""
         return any(interface in self._offered for interface in interfaces)
 
     def missing(self) -> tuple[str, ...]:
-        """Return which abilities of `NEEDED` the compositor lacks."""
+        """Abilities of `NEEDED` that the compositor lacks."""
         return tuple(ability for ability, interfaces in NEEDED.items() if not self.has(*interfaces))
 
     def version(self, interface: str) -> int:

@@ -64,7 +64,7 @@ class Buffer:
         self._pixels.close()
 
     def rows(self) -> bytes:
-        """Return the pixels as rows of blue, green, red, unused, without padding."""
+        """Rows of blue, green, red, unused, without padding."""
         row = self._shape.width * _PIXEL
         if self._shape.stride == row and self._shape.format_ in _BGRX:
             return self._pixels[: row * self._shape.height]

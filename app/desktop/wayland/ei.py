@@ -182,7 +182,7 @@ class Hands:
     # --- input
 
     def _with(self, ability: str, at: Point | None = None) -> Device | None:
-        """Return a device that may be used for this: for a place, one that has it in a region."""
+        """A device that may be used for this; for a place, one that has it in a region."""
         for device in self._devices.values():
             is_there = at is None or any(region.contains(at) for region in device.regions)
             if ability in device.parts and device.serial and is_there:
@@ -190,7 +190,7 @@ class Hands:
         return None
 
     def region_of(self, place: Point) -> Rect:
-        """Return the rectangle of the monitor with this place. Raises ToolFailed if there is none."""
+        """The monitor with this place. Raises ToolFailed if there is none."""
         device = self._usable(POINTER, place)
         return next(region for region in device.regions if region.contains(place))
 
@@ -208,7 +208,7 @@ class Hands:
         self._act(KEYBOARD, 1, "uu", code, down)
 
     def sync(self) -> None:
-        """Return once the compositor has handled what was sent. Raises ToolFailed if the connection broke."""
+        """Waits until the compositor has handled what was sent. Raises ToolFailed if the connection broke."""
         self.wire.roundtrip()
 
     def _usable(self, ability: str, at: Point | None) -> Device:

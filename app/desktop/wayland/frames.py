@@ -105,7 +105,7 @@ class PortalScreen(Monitors):
         return part_of(Frame(output.area, image.tobytes("raw", "BGRX")), area)
 
     def _picture(self, area: Rect) -> Any:
-        """Return the last picture of a monitor: rows of pixels of blue, green, red and another byte; None if none."""
+        """Rows of pixels of blue, green, red and another byte; None if there is no picture."""
         stream = self._streams.get(area)
         if stream is not None and not stream.window_invalid and (new := stream.get_frame()) is not None:
             self._shown[area] = new

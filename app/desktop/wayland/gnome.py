@@ -24,12 +24,11 @@ _NAMES = Place("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop
 
 
 def is_shell_here(bus: SessionBus) -> bool:
-    """Return whether GNOME Shell draws this session."""
     return bool(bus.call(_NAMES, "NameHasOwner", "s", "org.gnome.Shell"))
 
 
 def is_here(bus: SessionBus) -> bool:
-    """Return whether the extension answers: it is installed, enabled, and the screen is not locked."""
+    """True if the extension answers: it is installed, enabled, and the screen is not locked."""
     return bus.has_owner(_SHELL.owner)
 
 
@@ -69,7 +68,6 @@ class GnomeWindows(Listing):
         return Landing(_ref(number), _ref(owner["id"]))
 
     def pointer(self) -> Point:
-        """Return where the pointer is."""
         return Point(*self._ask("Pointer"))
 
     def focus(self, ref: str) -> None:
@@ -143,14 +141,14 @@ class GnomeKey:
 
 
 def windows_of(found: list[dict[str, Any]]) -> tuple[Window, ...]:
-    """Return the windows that the extension lists. Menus of X11 programs are left out: XWayland tells them."""
+    """As the extension lists them. Menus of X11 programs are left out: XWayland tells them."""
     by_id = {one["id"]: one for one in found}
     listed = [_window(one, _owner(one, by_id)) for one in found if not (one["popup"] and one["x11"])]
     return tuple(sorted(listed, key=lambda window: window.is_minimised))
 
 
 def _owner(one: dict[str, Any], by_id: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
-    """Return the window that a menu belongs to: itself, if it is none."""
+    """The window that a menu belongs to; itself if it is no menu."""
     while one["popup"] and (above := by_id.get(one["parent"])):
         one = above
     return one
@@ -181,7 +179,7 @@ def _ref(number: int) -> str:
 
 
 def accelerator(key: Chord) -> str:
-    """Return a chord as GTK writes keys: `<Control><Alt>space`."""
+    """As GTK writes keys: `<Control><Alt>space`."""
     *held, last = key.keys
     modifiers = (name.removesuffix("_L").removesuffix("_R") for name in held)
     # By its code point, because the name of a sign is no sign: https://xkbcommon.org/doc/current/group__keysyms.html

@@ -31,7 +31,7 @@ class Grabbed(Protocol):
 
 
 def key_of_desktop(bus: SessionBus, what_for: str, chord: Chord, pressed: Callable[[], None]) -> Grabbed | None:
-    """Return the key, not yet taken; None where the desktop passes none on."""
+    """The key is not yet taken; None where the desktop passes none on."""
     if kwin.is_here(bus):
         return KwinKey(bus, what_for, chord, pressed)
     return GnomeKey(bus, what_for, chord, pressed) if gnome.is_shell_here(bus) else None

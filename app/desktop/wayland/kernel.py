@@ -19,7 +19,7 @@ _NOWHERE_ELSE = "Wayland is for Linux alone."
 
 
 def connected(path: Path, limit_s: float) -> socket.socket:
-    """Return a socket that is connected to a path; each of its calls may take so long. Raises OSError."""
+    """Each call of the socket may take so long. Raises OSError."""
     if sys.platform != "linux":
         raise OSError(_NOWHERE_ELSE)
     opened = socket.socket(socket.AF_UNIX)
@@ -33,7 +33,7 @@ def connected(path: Path, limit_s: float) -> socket.socket:
 
 
 def memory(name: str, size: int) -> int:
-    """Return a descriptor of so many bytes of shared memory."""
+    """A descriptor of `size` bytes of shared memory."""
     if sys.platform != "linux":
         raise OSError(_NOWHERE_ELSE)
     handle = os.memfd_create(name)
@@ -42,7 +42,6 @@ def memory(name: str, size: int) -> int:
 
 
 def content(handle: int, size: int) -> bytes:
-    """Return what a descriptor of shared memory holds."""
     if sys.platform != "linux":
         raise OSError(_NOWHERE_ELSE)
     with mmap.mmap(handle, size, mmap.MAP_PRIVATE, mmap.PROT_READ) as held:
@@ -87,7 +86,7 @@ def never_block(handle: int) -> None:
 
 
 def is_own(process: Path) -> bool:
-    """Return whether a folder of /proc is that of a process of this person."""
+    """True if a folder of /proc is that of a process of this person."""
     if sys.platform != "linux":
         raise OSError(_NOWHERE_ELSE)
     return process.stat().st_uid == os.getuid()

@@ -57,7 +57,7 @@ _X11_OFFSET = 8
 
 @cache
 def _keys() -> dict[str, tuple[int, bool]]:
-    """Return the code of each key and character of the layout, and whether Shift is held with it."""
+    """By key or character of the layout: its code, and whether Shift is held with it."""
     found = {name: (code, False) for name, code in _NAMED.items()}
     for first, plain, shifted in _ROWS:
         for place, (low, high) in enumerate(zip(plain, shifted, strict=True)):
@@ -72,7 +72,7 @@ def _spare() -> tuple[int, ...]:
 
 
 def keymap_of(extra: dict[str, int]) -> str:
-    """Return the layout in XKB's text format, with these characters on these codes besides.
+    """XKB's text format, with these characters on these codes besides.
 
     Its types and its compatibility are complete: the X server takes no other layout, and types with its old one.
     """
@@ -95,7 +95,7 @@ def keymap_of(extra: dict[str, int]) -> str:
 
 
 def _symbol(name: str) -> str:
-    """Return the name of a keysym: X's own name of a key, or the code point of a character."""
+    """A keysym's name: X's own name of a key, or the code point of a character."""
     return name if len(name) > 1 else f"U{ord(name):04X}"
 
 
@@ -218,7 +218,7 @@ class WaylandKeyboard:
         return next((n for n, c in enumerate(text) if c not in _keys() and c not in self._extra), len(text))
 
     def has_room_for(self, text: str) -> bool:
-        """Return whether the text needs no more characters than there are spare keys without one."""
+        """True if the text needs no more characters than there are spare keys without one."""
         return len(self._extra) + len(self._lacking(text)) <= len(_spare())
 
     def _lacking(self, text: str) -> list[str]:

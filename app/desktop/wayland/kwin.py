@@ -184,7 +184,7 @@ class KwinKey:
             self._scripts.run("key", {**names, "title": self._title, "keys": self._keys}, as_=self._script)
 
     def _owner(self) -> str:
-        """Return what KDE does at the key."""
+        """What KDE does at the key."""
         codes = self._bus.call(_SHORTCUTS, "shortcut", "as", ["kwin", self._title, "KWin", self._title])
         owner = self._bus.call(_SHORTCUTS, "action", "i", codes[0]) if codes else ()
         return str(owner[1]) if owner else ""
@@ -207,7 +207,7 @@ class KwinKey:
 
 
 def qt_name(chord: Chord) -> str:
-    """Return how Qt writes a chord: `Ctrl+Alt+Escape`. https://doc.qt.io/qt-6/qkeysequence.html#fromString"""
+    """As Qt writes it: `Ctrl+Alt+Escape`. https://doc.qt.io/qt-6/qkeysequence.html#fromString"""
     return "+".join(_MODIFIERS.get(key, key.replace("_", " ")) for key in chord.keys)
 
 
@@ -249,16 +249,15 @@ def _window(one: dict[str, Any]) -> Window:
 
 
 def _ref(number: str) -> str:
-    """Return the ref of a window: the beginning of the number that KWin gave it, `{89a1eba7-5726-…}`."""
+    """The beginning of the number that KWin gave the window, `{89a1eba7-5726-…}`."""
     return f"w{number[1 : 1 + _REF_DIGITS]}"
 
 
 def _rect(box: Sequence[float]) -> Rect:
-    """Return a box in whole pixels, of its own size: KWin centres windows between pixels, and draws on the next."""
+    """In whole pixels, of its own size: KWin centres windows between pixels, and draws on the next."""
     x, y, width, height = (math.floor(number + 0.5) for number in box)
     return Rect(x, y, width, height)
 
 
 def is_here(bus: SessionBus) -> bool:
-    """Return whether KWin draws this session."""
     return bus.has_owner(_KWIN)

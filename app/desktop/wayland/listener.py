@@ -41,7 +41,7 @@ def watch_idleness(
 
 
 def on_compositor(compositor: Compositor) -> Watch:
-    """Return how hands are noticed by a compositor's own protocols."""
+    """Hands are noticed by a compositor's own protocols."""
 
     def watch(rests: Callable[[], None], moves: Callable[[], None]) -> None:
         compositor.on_connect(lambda wire: watch_idleness(compositor, wire, IDLE_MS, rests, moves))
@@ -61,7 +61,7 @@ def catch_up_on_gnome(bus: SessionBus) -> None:
 
 
 def on_gnome(bus: SessionBus) -> Watch:
-    """Return how hands are noticed by GNOME's idle monitor."""
+    """Hands are noticed by GNOME's idle monitor."""
 
     def watch(rests: Callable[[], None], moves: Callable[[], None]) -> None:
         def fired(number: int) -> None:

@@ -31,7 +31,7 @@ _ENDED = "The desktop of this task has ended. Ask for the task again."
 
 
 def is_own(environment: Mapping[str, str], bus: SessionBus) -> bool:
-    """Return whether this is the bus of a desktop that Wisp started for itself."""
+    """True on the bus of a desktop that Wisp started for itself."""
     return environment.get(OWN_BUS) == bus.address and is_here(bus)
 
 

@@ -38,7 +38,7 @@ async def why_occupied(environment: Mapping[str, str]) -> str:
 
 
 def _is_idle(compositor: Compositor) -> bool:
-    """Return whether nobody touches mouse or keyboard for a moment; True if the compositor does not tell."""
+    """True, too, if the compositor does not tell."""
     if not compositor.has(IDLE, KDE_IDLE):
         return True
     rests = list[bool]()
@@ -60,7 +60,7 @@ def once_a_second(known: Callable[[], str]) -> Callable[[], str]:
 
 
 def locker() -> str:
-    """Return the name of a running screen locker of this person; "" if none runs. They run only while it is locked."""
+    """The name of this person's running screen locker, or "". Lockers run only while the screen is locked."""
     own = Path("/proc/self").stat().st_uid
     for process in Path("/proc").iterdir():
         try:

@@ -80,7 +80,7 @@ class PastedTyping:
                 self._keyboard.key(name, down=False)
 
     async def _fetched(self) -> bool:
-        """Return whether the text was fetched. A busy program gets more time; pasted late, it would be typed twice."""
+        """A busy program gets more time; pasted late, the text would be typed twice."""
         for limit_s in (_TAKEN_S, _BUSY_S):
             try:
                 async with asyncio.timeout(limit_s):

@@ -69,7 +69,7 @@ class WindowPictures:
         self._compositor.wire.hear(number, {0: ("", closed), 2: ("s", titled), 3: ("s", named)})
 
     def of(self, app: str, title: str) -> Frame | None:
-        """Return the pixels of a window, at (0, 0). None if there are none, or several windows have these names."""
+        """A window's pixels, at (0, 0). None if there are none, or several windows have these names."""
         if not self.is_possible:
             return None
         wire = self._compositor.wire

@@ -32,7 +32,7 @@ _NOTCH_PX = 15.0  # what libinput reports for one notch of a wheel
 
 
 def now_ms() -> int:
-    """Return the time for an event: milliseconds, in 32 bits."""
+    """For an event: milliseconds, in 32 bits."""
     return time.monotonic_ns() // 1_000_000 & 0xFFFFFFFF
 
 
@@ -50,7 +50,7 @@ class Mouse(Protocol):
         ...
 
     def sync(self) -> None:
-        """Return once the compositor has handled all that was sent."""
+        """Wait until the compositor has handled all that was sent."""
         ...
 
 

@@ -77,7 +77,7 @@ class Opened(Protocol):
 
 
 def is_offered(bus: SessionBus) -> bool:
-    """Return whether this session has portals. The portal itself need not run yet."""
+    """The portal itself need not run yet."""
     return _OWNER in bus.call(_BUS, "ListActivatableNames") or bus.has_owner(_OWNER)
 
 
@@ -171,7 +171,7 @@ class PortalSession:
         await self._opened.begin(self._connected_to_pictures, streams, hands.to_raw_fd())
 
     def _connected_to_pictures(self) -> int:
-        """Return a new connection to PipeWire, which shows only what was shared."""
+        """The connection to PipeWire shows only what was shared."""
         return int(self._bus.call(_CAST, "OpenPipeWireRemote", "oa{sv}", self.path, {}).to_raw_fd())
 
     async def _started(self, *, is_remembered: bool) -> Mapping[str, Any]:
@@ -256,7 +256,7 @@ class PortalSession:
 
 
 def _version_apart(address: str) -> int:
-    """Return the portal's version, on a connection of its own: the first question starts it, which takes seconds."""
+    """Uses a connection of its own: the first question starts the portal, which takes seconds."""
     bus = SessionBus({}, address)
     try:
         return _version(bus, "RemoteDesktop")

@@ -39,7 +39,7 @@ class Monitors(ABC):
         """Capture a part of the extent."""
 
     def _joined(self, area: Rect, captured: Callable[[Output, Rect], Frame]) -> Frame:
-        """Return one picture of an area: `captured` gives the part on each monitor."""
+        """`captured` gives the part on each monitor."""
         if area.overlap(self.extent()) != area:
             raise ToolFailed("That part lies outside of the screen.")
         parts = [(shown, output) for output in self._outputs() if (shown := area.overlap(output.area))]
@@ -96,7 +96,7 @@ class WaylandScreen(Monitors):
 
 
 def _upright(buffer: Buffer, transform: int, covered: Rect, *, is_upside_down: bool = False) -> Frame:
-    """Return a picture that covers `covered`: turned upright, with one pixel for a logical one."""
+    """Turned upright, with one pixel for a logical one. It covers `covered`."""
     if not transform and not is_upside_down and buffer.size == (covered.width, covered.height):
         return Frame(covered, buffer.rows())
     from PIL import Image

@@ -209,7 +209,7 @@ class Toplevels(Listing):
 
 
 def _has_menu_beside(window: Rect, picture: Rect) -> bool:
-    """Return whether a picture may be that of a window with an open menu, which reaches beyond it."""
+    """An open menu may reach beyond its window, and then the picture does, too."""
     return picture.overlap(window) == window and (picture.x < window.x or picture.y < window.y)
 
 

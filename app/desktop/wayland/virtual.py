@@ -79,7 +79,6 @@ class GnomeDesktop(DesktopApart):
         _tell_bus(self.environment)
 
     def _answers(self) -> bool:
-        """Return whether the Shell answers as a compositor."""
         with suppress(WispError):
             Compositor(self.environment).close()
             return True
@@ -111,13 +110,13 @@ class GnomeDesktop(DesktopApart):
 
 
 def _link_streams() -> list[str]:
-    """Return the command that leads PipeWire's streams to each other, and leaves sound cards and cameras alone."""
+    """The command leads PipeWire's streams to each other, and leaves sound cards and cameras alone."""
     told = subprocess.run(["wireplumber", "--help"], capture_output=True, text=True, check=False).stdout
     return ["wireplumber", "--profile=policy" if "--profile" in told else "--config-file=policy.conf"]
 
 
 def _x_display_of(compositor: int) -> str:
-    """Return the display of a compositor's XWayland, whose lock holds the compositor's id; "" if it has none."""
+    """The display of a compositor's XWayland, whose lock holds the compositor's id; "" if it has none."""
     numbers = []
     for lock in Path("/tmp").glob(".X*-lock"):
         with suppress(OSError, ValueError):

@@ -48,11 +48,11 @@ class Listing(ABC):
         """
 
     def at(self, point: Point) -> Landing | None:  # noqa: ARG002
-        """Return what takes a press at a point; None if only the list tells that."""
+        """None if only the list tells what takes a press."""
         return None
 
     def pointer(self) -> Point | None:
-        """Return where the pointer is; None if nobody tells."""
+        """None if nobody tells where the pointer is."""
         return None
 
     def x_number(self, ref: str) -> int | None:  # noqa: ARG002
@@ -80,7 +80,7 @@ class Listing(ABC):
         raise NotOffered
 
     def desktops(self) -> Desktops:
-        """Return the virtual desktops. Raises NotOffered where nobody tells them."""
+        """Raises NotOffered where nobody tells the virtual desktops."""
         raise NotOffered
 
     def go_to_desktop(self, number: int) -> None:  # noqa: ARG002

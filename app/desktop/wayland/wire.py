@@ -37,7 +37,7 @@ Events = Mapping[int, tuple[str, Callable[..., object]]]
 
 
 def socket_of(environment: Mapping[str, str]) -> Path | None:
-    """Return the path of the compositor's socket; None if the environment names none."""
+    """The compositor's socket; None if the environment names none."""
     name, folder = environment.get("WAYLAND_DISPLAY", ""), environment.get("XDG_RUNTIME_DIR", "")
     if not name or not (folder or name.startswith("/")):
         return None
@@ -68,11 +68,11 @@ class Messages(ABC):
 
     @abstractmethod
     def _head(self, number: int, opcode: int, body: int) -> bytes:
-        """Return what goes before a body of so many bytes."""
+        """`body` is a size in bytes."""
 
     @abstractmethod
     def _read_head(self) -> tuple[int, int, int, int] | None:
-        """Return object, opcode, size of the head and of the whole first message that came; None if none is whole."""
+        """Object, opcode, size of the head and of the first message that came; None if it is not whole."""
 
     # --- sending
 
@@ -198,11 +198,11 @@ class Messages(ABC):
         return self.NUMBERS[kind].pack(self._given(kind, argument))
 
     def _given(self, kind: str, number: float) -> float:  # noqa: ARG002 - for protocols with fractions of their own
-        """Return a number as it is packed."""
+        """The number as it is packed."""
         return number
 
     def _taken(self, kind: str, number: float) -> float:  # noqa: ARG002
-        """Return what a packed number means."""
+        """What a packed number means."""
         return number
 
     # --- the end

@@ -32,7 +32,7 @@ class Stroke:
 
 @cache
 def load() -> ctypes.CDLL:
-    """Return libxkbcommon. Raises NeedsPerson if it is missing."""
+    """Raises NeedsPerson if libxkbcommon is missing."""
     try:
         found = ctypes.CDLL(ctypes.util.find_library("xkbcommon") or "libxkbcommon.so.0")
     except OSError:

@@ -57,7 +57,7 @@ class XwaylandWindows:
         return asked.under(point)
 
     def has_own_keyboard(self) -> bool:
-        """Return whether a window of a Wisp has the keyboard."""
+        """True if a window of a Wisp has the keyboard."""
         if self._asked() is None or self._connection is None:
             return False
         # The presence fetches the keyboard past X's focus, and notes so.

@@ -41,12 +41,12 @@ def describing(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_flags(command: list[str]) -> list[str]:
-    """Return the command line, with the accessibility flag added for programs based on Chromium."""
+    """The accessibility flag is added for programs based on Chromium."""
     return [command[0], _FLAG, *command[1:]] if needs_flags(command) and _FLAG not in command else command
 
 
 def needs_flags(command: list[str]) -> bool:
-    """Return whether the command starts a program based on Chromium."""
+    """True for a program based on Chromium."""
     return bool(command) and Path(command[0]).name in _of_chromiums_kind()
 
 
@@ -190,7 +190,7 @@ class DesktopEntries:
         return self.launch(browser, [address]) if browser else self._start(address, [opener, address])
 
     def _browser_to_tell(self) -> App | None:
-        """Return the default browser if accessibility must be enabled by a flag at its start; else None."""
+        """None unless accessibility must be enabled by a flag at the default browser's start."""
         asked = ["xdg-mime", "query", "default", "x-scheme-handler/https"]
         try:
             told = subprocess.run(
@@ -302,7 +302,7 @@ def defaults_in(environment: Mapping[str, str], kind: str) -> tuple[str, ...]:
 
 
 def _named(listed: Path, kind: str) -> tuple[str, ...]:
-    """Return the default programs that the file `listed` names for a type, in its order."""
+    """In the order of the file `listed`."""
     table = ConfigParser(strict=False, interpolation=None, delimiters=("=",), comment_prefixes=("#",))
     try:
         table.read_string(listed.read_text(encoding="utf-8"))
@@ -313,5 +313,5 @@ def _named(listed: Path, kind: str) -> tuple[str, ...]:
 
 
 def _unoffered() -> frozenset[str]:
-    """Return the names of programs that are never suggested, because they have no window."""
+    """Programs that are never suggested, because they have no window."""
     return resources.words("desktop/unoffered.txt")

@@ -156,7 +156,7 @@ class PortableX11Keyboard(PortableKeyboard):
                 self._press(symbol, down=False)
 
     def _symbol(self, name: str) -> int:
-        """Return the symbol of the key without modifiers, by which Xlib finds the key."""
+        """That of the key without modifiers, by which Xlib finds the key."""
         stroke, keymap = self._layout.stroke(name), self._layout.keymap()
         return keymap.rows[stroke.keycode - keymap.first][0] if stroke else 0
 

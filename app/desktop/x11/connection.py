@@ -61,13 +61,12 @@ class Connection:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def atom(self, name: str) -> int:
-        """Return the number of the atom with that name."""
         if name not in self._atoms:
             self._atoms[name] = self.display.intern_atom(name)
         return self._atoms[name]
 
     def atom_name(self, atom: int) -> str:
-        """Return the name of an atom that exists."""
+        """The atom must exist."""
         if atom not in self._names:
             self._names[atom] = str(self.display.get_atom_name(atom))
         return self._names[atom]
@@ -185,7 +184,7 @@ class X11Drawing:
         return drawn
 
     def _is_possible(self) -> bool:
-        """Return whether the server reports drawing reliably: it has DAMAGE, and no compositor runs."""
+        """The server reports drawing reliably only if it has DAMAGE, and no compositor runs."""
         if not self._display.has_extension(damage.extname):
             return False
         compositor = self._connection.atom(f"_NET_WM_CM_S{self._display.get_default_screen()}")
@@ -261,15 +260,15 @@ class Marks:
     """The connection of the window manager: its frames and its own windows are no program's. 0 if none runs."""
 
     def is_on(self, number: int) -> bool:
-        """Return whether the window of that number belongs to a Wisp."""
+        """True if the window belongs to a Wisp."""
         return bool(self.connections) and number & ~self.one_client in self.connections
 
     def is_of_other(self, number: int) -> bool:
-        """Return whether the window of that number is proven to belong to a Wisp in another process."""
+        """True if the window is proven to belong to a Wisp in another process."""
         return bool(self.others) and number & ~self.one_client in self.others
 
     def is_managers(self, number: int) -> bool:
-        """Return whether the window manager made the window of that number."""
+        """True if the window manager made the window."""
         return bool(self.manager) and number & ~self.one_client == self.manager
 
 
@@ -284,7 +283,6 @@ def read_marks(connection: Connection) -> Marks:
 
 
 def _marked(connection: Connection) -> list[int]:
-    """Return the numbers of the windows that the root window's mark names."""
     told = connection.root.get_property(connection.atom(WINDOW_MARK), X.AnyPropertyType, 0, _MOST_MARKS)
     return [int(number) for number in told.value] if told is not None and told.format == 32 else []
 
@@ -299,13 +297,13 @@ def number_of(connection: Connection, number: int, name: str) -> int:
 
 
 def _is_wisps(connection: Connection, number: int, pid: int) -> bool:
-    """Return whether the window belongs to the process `pid`, by the server's word too, and that process runs Wisp."""
+    """By the server's word, too, and only while that process runs Wisp."""
     pids = {number_of(connection, number, "_NET_WM_PID"), connection.pid_of_client(number)} - {0}
     return pids == {pid} and _runs_wisp(Path(f"/proc/{pid}"))
 
 
 def _runs_wisp(process: Path) -> bool:
-    """Return whether a process of this user was started as Wisp: `python … wisp …` or `python … -m app …`."""
+    """A process of this user counts that was started as `python … wisp …` or `python … -m app …`."""
     try:
         is_ours = process.stat().st_uid == Path("/proc/self").stat().st_uid
         words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")

@@ -105,7 +105,7 @@ class Keymap:
                     self._strokes[symbol] = stroke
 
     def stroke(self, symbol: int) -> KeyboardStroke | None:
-        """Return how to type a symbol, with as few modifiers as possible."""
+        """With as few modifiers as possible."""
         return self._strokes.get(symbol)
 
     def keycodes(self, symbol: int) -> frozenset[int]:
@@ -116,7 +116,7 @@ class Keymap:
         return found or frozenset([stroke.keycode] if stroke else [])
 
     def stroke_for(self, character: str) -> KeyboardStroke | None:
-        """Return how to type a character, or None if this layout cannot."""
+        """None if this layout cannot type the character."""
         found = next((s for s in map(self._strokes.get, symbols_of(character)) if s), None)
         return found if found is None or not found.level_3 or self.level_3_keycode else None
 
@@ -146,7 +146,7 @@ def is_caps(state: int) -> bool:
 
 @cache
 def symbols_of(character: str) -> tuple[int, ...]:
-    """Return the keysyms that stand for a character, the likeliest first."""
+    """The likeliest keysym is first."""
     point = ord(character)
     if 0x20 <= point <= 0x7E or 0xA0 <= point <= 0xFF:
         return (point,)
@@ -168,7 +168,7 @@ def _older(character: str) -> list[int]:
 
 @cache
 def symbol_of(name: str) -> int:
-    """Return the keysym of a key name of `keys.py`, or 0 if X has none."""
+    """The keysym of a name in `keys.py`; 0 if X has none."""
     if len(name) == 1:
         return symbols_of(name)[0]
     if name.startswith("XF86"):
@@ -219,7 +219,6 @@ class X11Keyboard:
         return int(self._connection.root.query_pointer().mask)
 
     def keymap(self) -> Keymap:
-        """Return the current layout."""
         group = group_of(self.state())
         self._connection.drain()
         if self._keymap is None or group != self._group:
@@ -243,7 +242,7 @@ class X11Keyboard:
         return frozenset(made for symbol in rows[stroke.keycode - first] if (made := name_of(symbol)))
 
     def stroke(self, name: str) -> KeyboardStroke | None:
-        """Return how the layout types a named key, or None if it cannot."""
+        """None if the layout cannot type the key."""
         keymap = self.keymap()
         return keymap.stroke_for(name) if len(name) == 1 else keymap.stroke(symbol_of(name))
 
@@ -260,7 +259,7 @@ class X11Keyboard:
         self._display.sync()
 
     def _keycode(self, name: str) -> tuple[int, bool]:
-        """Return the key code for a key name, and whether Shift must be held. Raises ToolMisuse if there is none."""
+        """The key code, and whether Shift must be held. Raises ToolMisuse if there is none."""
         symbol = symbol_of(name)
         keymap = self.keymap()
         stroke = (keymap.stroke_for(name) if len(name) == 1 else keymap.stroke(symbol)) or self._lend(symbol)
@@ -329,11 +328,11 @@ class X11Keyboard:
             self._display.sync()
 
     def is_place(self, place: str) -> bool:
-        """Return whether the next key goes to this `Landing.place`."""
+        """True if the next key goes to this `Landing.place`."""
         return self._connection.keyboard_place(self._connection.focused()) == place
 
     def _held_modifiers(self) -> list[int]:
-        """Return the codes of modifier keys that are physically down: with them, text would become shortcuts."""
+        """Only keys that are physically down: with them, text would become shortcuts."""
         down = self._display.query_keymap()
         mapping = self._display.get_modifier_mapping()
         locks = (X.LockMapIndex, X.Mod2MapIndex)

@@ -64,7 +64,7 @@ def idle_s(connection: Connection) -> float:
 
 
 async def is_locked(environment: Mapping[str, str]) -> bool:
-    """Return whether logind or the desktop itself says that the session is locked."""
+    """True if either logind or the desktop itself says so."""
     return await _is_session_locked(environment) or await _is_saver_active(environment)
 
 

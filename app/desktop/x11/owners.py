@@ -40,7 +40,7 @@ class Owners:
         self._with_terminal: set[tuple[int, str]] = set()
 
     def of(self, pid: int, window_class: str) -> Owner:
-        """Return the program of a process that shows windows of this class. `pid` is 0 if it is not known."""
+        """The program of a process that shows windows of this class. `pid` is 0 if unknown."""
         process = _process(pid)
         labels = tuple(dict.fromkeys(name for name in (*process.names, window_class.lower()) if name))
         self._read_entries()
@@ -61,7 +61,7 @@ class Owners:
             self._by_label = {label: app for app in reversed(apps) for label in app.labels}
 
     def _holds_terminal(self, process: _Process) -> bool:
-        """Return whether the program controls a pseudo-terminal. What once did counts as doing so."""
+        """True if the program controls a pseudo-terminal, or once did."""
         key = (process.pid, process.began)
         if process.pid and key not in self._with_terminal and any(map(_has_terminal, _family(process.pid))):
             if len(self._with_terminal) > _REMEMBERED:

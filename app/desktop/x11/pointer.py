@@ -147,13 +147,13 @@ class X11Screen:
 
 
 def _is_drawn(frame: Frame) -> bool:
-    """Return whether the whole frame has the colour of the window that was drawn there."""
+    """True if the whole frame has the colour of the window that was drawn there."""
     pixel = _COLOR.to_bytes(3, "little")
     return all(frame.bgrx[start : start + 3] == pixel for start in range(0, len(frame.bgrx), 4))
 
 
 def _setting(connection: Connection, name: str) -> int | None:
-    """Return a number from https://specifications.freedesktop.org/xsettings-spec/; None if it is not set."""
+    """None if it is not set. See https://specifications.freedesktop.org/xsettings-spec/"""
     number = connection.display.get_default_screen()
     owner = connection.display.get_selection_owner(connection.atom(f"_XSETTINGS_S{number}"))
     if owner == X.NONE:
@@ -166,7 +166,7 @@ def _setting(connection: Connection, name: str) -> int | None:
 
 
 def _number(data: bytes, wanted: bytes) -> int | None:
-    """Return the number called `wanted` from XSETTINGS' binary format; None if it is missing or the data is broken."""
+    """From XSETTINGS' binary format; None if the number is missing or the data is broken."""
     order = "<" if data[:1] == b"\0" else ">"
     place = 12
     try:

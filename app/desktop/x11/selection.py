@@ -107,7 +107,7 @@ class Selection:
         return self._owned is not None
 
     def is_of(self, ref: str) -> bool:
-        """Return whether the program of this window owns the selection: the server gives each program its own ids."""
+        """True if the program of this window owns the selection: the server gives each program its own ids."""
         display = self._connection.display
         owner, part = display.get_selection_owner(self._atom(self._name)), display.display.info.resource_id_mask
         return bool(owner) and int(owner.id) | part == int(ref[1:], 16) | part
@@ -138,7 +138,7 @@ class Selection:
     # --- reading
 
     async def text(self) -> str:
-        """Return the text of the selection, or "" if it has none."""
+        """Empty if the selection has no text."""
         self._catch_up()
         if self._owned is not None:
             return _text_of(self._owned)
@@ -147,7 +147,6 @@ class Selection:
         return _text_of({chosen: await self._fetch(chosen) or b""}) if chosen else ""
 
     async def formats(self) -> Formats:
-        """Return the whole content, by format."""
         self._catch_up()
         if self._owned is not None:
             return self._owned
@@ -155,7 +154,7 @@ class Selection:
         return {name: content for name, content in found.items() if content is not None}
 
     async def is_secret(self) -> bool:
-        """Return whether a password manager offers the content, which it takes back itself as long as it offers it."""
+        """True if a password manager offers the content, which it takes back itself as long as it offers it."""
         self._catch_up()
         return self._owned is None and _SECRET in await self._names()
 
@@ -446,7 +445,7 @@ class X11ExactTyping:
                 self._keyboard.key(name, down=False)
 
     async def _taken(self, used: tuple[Selection, ...]) -> bool:
-        """Return whether the text was fetched. A busy program gets more time; pasted late, it would be typed twice."""
+        """A busy program gets more time; pasted late, the text would be typed twice."""
         if await _fetched(used, _TAKEN_LIMIT_S):
             return True
         await self._worked_off(_BUSY_LIMIT_S)

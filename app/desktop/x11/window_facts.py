@@ -33,7 +33,7 @@ _WHOLE_REST, _ENOUGH_REST = 3, 6
 
 
 def property_of(connection: Connection, window: XWindow, name: str) -> Any:
-    """Return a property's value. None if it is not set, or the window is gone."""
+    """None if the property is not set, or the window is gone."""
     try:
         told = window.get_property(connection.atom(name), X.AnyPropertyType, 0, _PROPERTY_LENGTH)
     except XError:
@@ -62,7 +62,7 @@ STATES = {
 
 
 def read_window(connection: Connection, number: int, marks: Marks, *, is_active: bool) -> Window | None:
-    """Return a window; from now on, the server reports its changes. None if it closed or is no normal window."""
+    """From now on, the server reports the window's changes. None if it closed or is no normal window."""
     window = connection.window(number)
     try:
         window.change_attributes(event_mask=X.PropertyChangeMask)
@@ -91,13 +91,13 @@ def read_window(connection: Connection, number: int, marks: Marks, *, is_active:
 
 
 def _desktop_of(connection: Connection, window: XWindow) -> int:
-    """Return the virtual desktop of a window, counted from 1; 0 if it is on all of them."""
+    """Counted from 1; 0 if the window is on all virtual desktops."""
     told = int(next(iter(property_of(connection, window, "_NET_WM_DESKTOP") or (0,))))
     return 0 if told == _ON_ALL_DESKTOPS else told + 1
 
 
 def title_of(connection: Connection, window: XWindow) -> str:
-    """Return a window's title. Raises XError if the window is gone."""
+    """Raises XError if the window is gone."""
     told = window.get_full_property(connection.atom("_NET_WM_NAME"), X.AnyPropertyType)
     raw = told.value if told else window.get_wm_name() or ""
     return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
@@ -111,7 +111,7 @@ def _area(connection: Connection, window: XWindow) -> Rect:
 
 
 def _file_of(pid: int) -> str:
-    """Return the name of the file that a process runs, for windows that do not name their program; "" if unknown."""
+    """The name of the file that a process runs, for windows that name no program; "" if unknown."""
     try:
         return Path(os.readlink(f"/proc/{pid}/exe")).name
     except OSError:  # because the process has ended or belongs to another user
@@ -166,7 +166,7 @@ def _mapped(
 
 
 def _unlisted(window: Any, programs: Mapping[int, Window]) -> Window:
-    """Return a menu, or a window not yet in the window list, as a `Window`. It may be transparent, as overlays are."""
+    """A menu, or a window not yet in the window list. It may be transparent, as overlays are."""
     shape = window.get_geometry()
     area = Rect(shape.x, shape.y, shape.width + 2 * shape.border_width, shape.height + 2 * shape.border_width)
     inner = [window, *window.query_tree().children]
@@ -183,7 +183,7 @@ def _kinds(connection: Connection, window: Any) -> frozenset[str]:
 
 
 def _is_bare(window: Any, kinds: frozenset[str]) -> bool:
-    """Return whether the window takes keys without a window manager's help, unlike a panel or tool tip."""
+    """True if it takes keys without a window manager's help, unlike a panel or tool tip."""
     return window.get_wm_class() is not None and not kinds & _WITHOUT_KEYS
 
 
@@ -276,7 +276,7 @@ _MARKS = (b"--type=", b"-contentproc", b"WebKitWebProcess")
 
 
 def has_pages_apart(pid: int) -> bool:
-    """Return whether other processes draw the pages of a program's window. True if the pid is unknown."""
+    """True if other processes draw the pages of a program's window, or if the pid is unknown."""
     return pid == 0 or any(any(mark in _command(child) for mark in _MARKS) for child in _children(pid))
 
 
@@ -327,7 +327,7 @@ def _sleeps(thread: Path) -> bool:
 
 
 def is_asleep(pid: int) -> bool:
-    """Return whether all threads of a process are waiting, so that it has read what was sent."""
+    """True if all threads of a process are waiting, so that it has read what was sent."""
     try:
         threads = _threads(pid)
         states = [(thread / "stat").read_text().rpartition(")")[2].split()[0] for thread in threads]

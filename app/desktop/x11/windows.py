@@ -105,13 +105,13 @@ class X11Windows:
     # --- seeing
 
     def all(self) -> tuple[Window, ...]:
-        """Return all windows: the list as last read, unless the server has reported a change since."""
+        """The list as last read, unless the server has reported a change since."""
         if self._known is not None:
             self._connection.display.sync()
         return self._heard()
 
     def _heard(self) -> tuple[Window, ...]:
-        """Return all windows. Call it after a reply of the server: then all earlier events have arrived."""
+        """Call it after a reply of the server: then all earlier events have arrived."""
         self._connection.drain()
         if self._is_doubtful and self._known is not None:
             self._is_doubtful = False
@@ -139,7 +139,7 @@ class X11Windows:
         self._known, self._drawn = renew(self._known), renew(self._drawn)
 
     def _order(self) -> tuple[int, ...]:
-        """Return the number of the active window, then the numbers of all windows, topmost first."""
+        """The active window's number, then the numbers of all windows, topmost first."""
         return (self.active(), *self._clients())
 
     def _asked(self) -> tuple[Window, ...]:
@@ -214,7 +214,7 @@ class X11Windows:
         return Landing(f"{place:x}" if place else "", found.ref if found else "", is_own, framed)
 
     def _framed_by(self, number: int) -> str:
-        """Return the ref of the listed window whose frame has this number; "" if it is no frame."""
+        """The ref of the listed window with this frame; "" if it is no frame."""
         for window in self.all():
             above = self._connection.window(number_of_ref(window.ref))
             try:
@@ -227,7 +227,7 @@ class X11Windows:
         return ""
 
     def _program_of(self, chain: Sequence[int]) -> Window | None:
-        """Return a listed window of the program that created one of the windows in `chain`; None if none fits."""
+        """A listed window of a program that created a window in `chain`; None if none fits."""
         bits = int(self._connection.display.display.info.resource_id_mask)
         programs = {number & ~bits for number in chain}
         return next((window for window in self.all() if number_of_ref(window.ref) & ~bits in programs), None)
@@ -242,7 +242,7 @@ class X11Windows:
         return self._marks
 
     def _clients(self) -> list[int]:
-        """Return the window numbers, topmost first."""
+        """Topmost first."""
         told = property_of(self._connection, self._connection.root, "_NET_CLIENT_LIST_STACKING")
         if told is not None:
             return [int(number) for number in reversed(told)]
@@ -252,7 +252,7 @@ class X11Windows:
         return list(reversed(list(self._bare_clients())))
 
     def _stacked(self, numbers: Sequence[int]) -> list[int]:
-        """Return the windows in the order of their frames, topmost first."""
+        """In the order of their frames, topmost first."""
         order = {int(child.id): place for place, child in enumerate(self._connection.root.query_tree().children)}
         return sorted(numbers, key=lambda number: -order.get(top_level(self._connection, number), -1))
 
@@ -282,7 +282,7 @@ class X11Windows:
         return pid_of(self._connection, number) if number else 0
 
     def _top_of(self, focus: Any) -> int:
-        """Return the number of the listed window that contains the focused X window; 0 if there is none."""
+        """The listed window that contains the focused X window; 0 if there is none."""
         if isinstance(focus, int):
             return 0
         clients = set(self._clients())
@@ -313,12 +313,12 @@ class X11Windows:
         return self._by_ref(ref)
 
     def has_keyboard(self, ref: str) -> bool:
-        """Return whether a window is the active one and keys go to it or to a window inside it."""
+        """It must be the active window. Keys go to it or to a window inside it."""
         number = number_of_ref(ref)
         return self.active() == number and self._top_of(self._connection.display.get_input_focus().focus) == number
 
     def is_in_front(self, ref: str) -> bool:
-        """Return whether no other program's window lies over a window."""
+        """True if no other program's window lies over it."""
         window = self._by_ref(ref)
         above = takewhile(lambda other: other.ref != ref, self.all())
         covers = (other for other in above if not (other.is_own or other.is_minimised))
@@ -404,7 +404,6 @@ class X11Windows:
             raise ToolFailed(Phrase("The window {title!r} was not moved to another desktop.", {"title": found.title}))
 
     def _offers(self, *names: str) -> bool:
-        """Return whether the window manager says that it knows these properties."""
         offered = property_of(self._connection, self._connection.root, "_NET_SUPPORTED")
         known = frozenset() if offered is None else frozenset(offered)
         return self._is_managed() and all(self._connection.atom(name) in known for name in names)
@@ -460,7 +459,7 @@ class X11Windows:
         return True
 
     def is_answering(self, number: int) -> bool:
-        """Return whether a window's program can answer `_NET_WM_PING` (Tk's and plain X programs cannot)."""
+        """True if the program can answer `_NET_WM_PING` (Tk's and plain X programs cannot)."""
         protocols = property_of(self._connection, self._connection.window(number), "WM_PROTOCOLS") or ()
         return self._connection.atom("_NET_WM_PING") in protocols
 
@@ -489,7 +488,7 @@ class X11Windows:
         return True
 
     def _is_click_held_back(self) -> bool:
-        """Return whether the window manager delays the last click, so that a ping would arrive before it."""
+        """A window manager may delay the last click, so that a ping would arrive before it."""
         # It uses a synchronous grab (AllowEvents): https://www.x.org/releases/current/doc/xproto/x11protocol.html
         pressed = int(self._connection.root.query_pointer().mask) & _BUTTONS
         return bool(pressed & ~self._connection.held_buttons)

@@ -268,7 +268,7 @@ class SurfaceAnswers:
         return {"url": page.url, "status": page.status, "text": page.text[:_PAGE_CHARS]}
 
     async def _draw(self, wish: SurfaceWish) -> str:
-        """Return the picture as a `data:` address, not larger than a model sees."""
+        """A `data:` address. The picture is not larger than a model sees."""
         given = {name: str(wish.arguments.get(name) or "") for name in ("prompt", "size")}
         call = await self._admit(wish, self._spec(wish), prompt=given["prompt"], size=shape_of(given["size"]))
         made = await self._parts.maker.draw(call.text("prompt"), call.text("size"))
@@ -381,7 +381,7 @@ class SurfaceAnswers:
         return ""
 
     def _spec(self, wish: SurfaceWish) -> ToolSpec:
-        """Return the tool that does what is wished. Raises ToolMisuse if its feature is switched off."""
+        """Raises ToolMisuse if the tool's feature is switched off."""
         spec = next((spec for spec in self._parts.registry if spec.asked_as == wish.kind), None)
         if spec is None:
             raise ToolMisuse(_says("off", kind=wish.kind))
@@ -396,7 +396,7 @@ class _Admitted:
 
 
 def _wanted(wish: SurfaceWish, call: ToolCall, verdict: Verdict, policy: Policy) -> ApprovalWanted:
-    """Return the question, with the surface named first and its arguments word for word."""
+    """The surface is named first, and its arguments are shown word for word."""
     act, language = verdict.act, policy.language
     asked = asking.question(verdict.needs, act, language) if act else asking.AskedSentence(verdict.sentence)
     frame = words_in(language)(_says("question", name="{name}", asked="{asked}"))
@@ -422,7 +422,7 @@ def _wanted(wish: SurfaceWish, call: ToolCall, verdict: Verdict, policy: Policy)
 
 
 def _pictures(given: Any) -> list[Media]:
-    """Return the pictures of `data:` addresses. Raises ToolMisuse for anything else; blocks."""
+    """Raises ToolMisuse for anything but `data:` addresses. Blocks."""
     addresses = [one for one in given if isinstance(one, str)] if isinstance(given, (list, tuple)) else []
     if len(addresses) > _MOST_IMAGES:
         raise ToolMisuse(_says("many_images", most=str(_MOST_IMAGES)))

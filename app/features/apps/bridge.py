@@ -124,7 +124,7 @@ class Bridge:
 
     @property
     def is_heard(self) -> bool:
-        """Return whether a Wisp asked for requests a moment ago, so that it can answer them."""
+        """True if a Wisp asked for requests a moment ago, so that it can answer them."""
         return time.monotonic() - self._heard_at < _GONE_S
 
     async def close(self) -> None:

@@ -41,7 +41,6 @@ _TAKEN_QUALITY, _PICTURE_QUALITY = 90, 75
 
 
 def settings() -> Mapping[str, Any]:
-    """Return the table of the engine."""
     return resources.table("surfaces/engine.toml", resources.Table)
 
 
@@ -51,7 +50,7 @@ def program() -> str:
 
 
 def is_sandboxed() -> bool:
-    """Return whether the browser's own sandbox works here. It never does for root."""
+    """True if the browser's own sandbox works here. It never does for root."""
     return sys.platform == "win32" or os.geteuid() != 0
 
 
@@ -359,7 +358,7 @@ class _Pipe:
 
 
 def _scaled(data: bytes) -> tuple[bytes, int, int]:
-    """Return a JPEG that is no wider than a card shows it, with its size in pixels."""
+    """A JPEG that is no wider than a card shows it, and its size in pixels."""
     from PIL import Image  # here, because a worker whose windows nobody pictures does not need it
 
     with Image.open(io.BytesIO(data)) as picture:
@@ -369,7 +368,7 @@ def _scaled(data: bytes) -> tuple[bytes, int, int]:
 
 
 def _is_surface(url: str) -> bool:
-    """Return whether a page may stay: it is a surface, or has no address yet, as each window at first."""
+    """True, too, for a page that has no address yet, as each window at first."""
     return url in ("", "about:blank") or (url.startswith("http://") and url.split("/")[2].endswith(".localhost"))
 
 
@@ -377,7 +376,7 @@ if sys.platform != "win32":
     import fcntl
 
     def _high_pipe() -> tuple[int, int]:
-        """Return a pipe whose numbers are none of those that the child gets."""
+        """Its numbers are none of those that the child gets."""
         ends = os.pipe()
         high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD) for end in ends]
         for end in ends:

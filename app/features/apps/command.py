@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _target(given: Path | None, surface_id: str) -> Path:
-    """Return the zip file to write. Raises ToolFailed if the person named one that is there already."""
+    """Raises ToolFailed if the person named a file that is there already."""
     target = (given.with_suffix(".zip") if given else free(Path.cwd() / f"{surface_id}.zip")).absolute()
     if given and target.exists():
         raise ToolFailed(f"{target} is there already. Name another file.")

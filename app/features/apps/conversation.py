@@ -72,7 +72,6 @@ class KeptApps:
 
 
 def opened(room: Room) -> OpenFeature:
-    """Return the part of the feature for this conversation."""
     store = SurfaceStore(standard_folder(), standard_checkpoints())
     engine = SurfaceEngine(standard_folder(), is_dry=not room.has_screen)
     docs, answering = SurfaceDocs(store), _Answering(room, engine)

@@ -91,7 +91,7 @@ class _Window:
         self._more.set()
 
     async def events(self, after: str) -> Mapping[str, Any]:
-        """Return the events after number `after` (if it is no number: only new ones); wait if there is none."""
+        """The events after number `after` (if it is no number: only new ones). Waits if there is none."""
         since = int(after) if after.isdigit() else self._number
         if self._number <= since:
             self._more.clear()
@@ -284,7 +284,7 @@ class SurfaceWorker:
         return bool(window and await self._engine.close_window(window.url))
 
     async def _seen(self, surface: str) -> Mapping[str, Any] | None:
-        """Return a picture of the surface's window, in JSON; None while it is closed."""
+        """A picture of the window, in JSON; None while it is closed."""
         assert self._engine
         window = self._windows.get(surface)
         taken = await self._engine.picture(window.url) if window and window.came.is_set() else None
@@ -429,7 +429,7 @@ def _frame(window: _Window, surface: Surface) -> Answer:
 
 
 def _language() -> str:
-    """Return the language of the presence, in two letters; "" for that of the browser."""
+    """The presence's language, in two letters; "" for that of the browser."""
     return settings_store.load()[LANGUAGE] or resources.system_language()
 
 
@@ -442,7 +442,7 @@ def _page_of(surface: Surface) -> str:
 
 
 def _theme() -> Mapping[str, Any]:
-    """Return the theme in use, its style for pages, both for pages of servers, and whose it is. Reads files."""
+    """The theme in use, its style for pages, both for pages of servers, and whose it is. Reads files."""
     found = active_theme()
     picture = found.wallpaper
     style = found.css + (f":root{{--wallpaper:{picture};}}" if picture else "")
@@ -450,7 +450,7 @@ def _theme() -> Mapping[str, Any]:
 
 
 def _theme_stamp() -> tuple[int, ...]:
-    """Return numbers that change whenever a file changes that the theme in use is read from."""
+    """Changes whenever a file changes that the theme in use is read from."""
     config = paths.config_dir()
     return _stamp(config / "settings.toml", config / "theme.toml", paths.state_dir() / "scheme")
 
@@ -501,7 +501,7 @@ def _drop(control: Path) -> None:
 
 
 def _lock(path: Path) -> int | None:
-    """Return the held lock, or None if another worker holds it."""
+    """None if another worker holds the lock."""
     held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     if sys.platform != "win32":
         import fcntl

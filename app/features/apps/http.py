@@ -38,7 +38,6 @@ class Answer:
 
 
 def as_json(value: Any) -> Answer:
-    """Return an answer that carries a value."""
     return Answer(200, json.dumps(value).encode())
 
 
@@ -56,7 +55,6 @@ async def read(reader: asyncio.StreamReader) -> Request | None:
 
 
 def encoded(answer: Answer) -> bytes:
-    """Return the bytes of an answer."""
     headers = dict(settings()["headers"])
     headers |= {"Content-Type": answer.kind, "Content-Length": str(len(answer.body)), "Connection": "close"}
     headers["Content-Security-Policy"] = answer.policy or "default-src 'none'; sandbox"

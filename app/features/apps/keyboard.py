@@ -105,7 +105,7 @@ def _is_pressed(display: Display) -> bool:
 
 
 def _is_surface(window: Any) -> bool:
-    """Return whether the window, or one around it, is that of a surface."""
+    """True, too, if a window around it is that of a surface."""
     while window and not isinstance(window, int):
         if (window.get_wm_class() or ("", ""))[1] == _CLASS:
             return True

@@ -63,7 +63,7 @@ class AppLibrary:
 
     @staticmethod
     def _engine_line() -> list[CollectionEntry]:
-        """Return the line that gets the window engine, while nothing shows apps here, it is coming, or it failed."""
+        """The line that gets the window engine, while nothing shows apps here, it is coming, or it failed."""
         engine = named(ENGINE)
         is_there = installer().state(engine).stage in ("there", "missing") and installed_engines()
         return [] if is_there else [extra_line(engine, "Get the small window engine")]
@@ -156,7 +156,7 @@ def _entry(surface: Surface, picture: bytes) -> CollectionEntry:
 
 
 def _thumbnail(surface: Surface) -> str:
-    """Return the SVG of the surface as it was written, or ""."""
+    """The surface's SVG as it was written, or ""."""
     try:
         return (surface.folder / PICTURE).read_text(encoding="utf-8")
     except (OSError, ValueError):  # because a surface need not have a picture

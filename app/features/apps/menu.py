@@ -22,7 +22,7 @@ _PLACES = (paths.PRESENCE, "WISP_DATA_DIR")
 
 
 def menu_entry(surface_id: str) -> Path:
-    """Return the file of a surface's entry in the menu of programs. Each presence has files of its own."""
+    """Each presence has files of its own."""
     return _folder() / f"{_prefix()}{surface_id}.desktop"
 
 

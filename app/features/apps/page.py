@@ -52,7 +52,7 @@ def wanted_size(html: str) -> tuple[int, int]:
 
 
 def with_bridge(html: str, about: Mapping[str, Any], css: str = "") -> str:
-    """Return the page with the theme's `css` and the bridge's script before its own. The script contains `about`."""
+    """The theme's `css` and the bridge's script come before the page's own. The script contains `about`."""
     told = json.dumps(about).replace("<", "\\u003c")
     bridge = resources.text("surfaces/wisp.js").replace("/*about*/{}", told)
     style = css.replace("<", "\\3c ")
@@ -60,7 +60,7 @@ def with_bridge(html: str, about: Mapping[str, Any], css: str = "") -> str:
 
 
 def with_pulse(html: str) -> str:
-    """Return the page with the script by which its frame sees that the page works, before anything of its own."""
+    """The script by which its frame sees that the page works comes before anything of the page's own."""
     return _with_head(html, f"<script>{resources.text('surfaces/pulse.js')}</script>")
 
 

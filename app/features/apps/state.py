@@ -23,7 +23,7 @@ _SHOWN, _TOLD_CHARS = 80, 300
 
 
 def encoded(value: Any) -> bytes:
-    """Return the value as the bytes of its file. Raises ToolFailed if it is no plain JSON, too large or too deep."""
+    """The bytes of the value's file. Raises ToolFailed if it is no plain JSON, too large or too deep."""
     _check(value, 0)
     data = json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
     if len(data) > MOST_BYTES:
@@ -44,7 +44,7 @@ def decoded(text: str | bytes) -> Any:
 
 
 def resolve(value: Any, pointer: str) -> Any:
-    """Return the value at a JSON pointer. Raises ToolFailed if there is none."""
+    """Raises ToolFailed if there is no value at the JSON pointer."""
     from jsonpointer import EndOfList, JsonPointer, JsonPointerException
 
     try:

@@ -59,12 +59,11 @@ class Surface:
 
     @property
     def is_pinned(self) -> bool:
-        """Return whether the person keeps its window on the desktop."""
+        """True if the person keeps its window on the desktop."""
         return (self.folder / _PINNED).is_file()
 
     @property
     def is_in_menu(self) -> bool:
-        """Return whether it has an entry in the menu of programs."""
         return menu.menu_entry(self.id).is_file()
 
     @property
@@ -104,7 +103,7 @@ class SurfaceStore:
         return not any(_ID.fullmatch(name) for name in os.listdir(self.folder))
 
     def all(self) -> list[Surface]:
-        """Return all surfaces, the newest first."""
+        """The newest surface is first."""
         found = [one for name in os.listdir(self.folder) if (one := self._read(name))]
         return sorted(found, key=lambda one: (-one.changed_at, one.id))
 
@@ -205,7 +204,7 @@ class SurfaceStore:
         return target
 
     def state(self, surface: Surface) -> Any:
-        """Return the saved state of a surface; an empty object if it saved none. Raises ToolFailed if it is damaged."""
+        """The saved state; an empty object if the surface saved none. Raises ToolFailed if it is damaged."""
         text = _text(surface.folder / STATE)
         try:
             return state.decoded(text) if text.strip() else {}
@@ -315,7 +314,7 @@ def titled(doc: str, name: str) -> str:
 
 
 def _unclear(wanted: str, named: Sequence[Surface], there: Sequence[Surface]) -> ToolFailed:
-    """Return the error for a name that no surface has, or several have. People read no ids if a name is enough."""
+    """No surface has the name, or several have. People read no ids if a name is enough."""
     listed = ", ".join(f"{one.id} ({one.name})" for one in (named or there)[:_LISTED]) or "there are none yet"
     values = {"name": wanted, "list": f": {listed}"}
     if named:
@@ -328,7 +327,7 @@ def _unclear(wanted: str, named: Sequence[Surface], there: Sequence[Surface]) ->
 
 
 def _in_one(origin: ChangeOrigin) -> ChangeOrigin:
-    """Return an origin that all files of one call share, so that one undo restores all of them."""
+    """All files of one call share this origin, so that one undo restores all of them."""
     return ChangeOrigin(f"{origin.turn}/{ids.unique('s')}", origin.tool, UndoCheck.NONE)
 
 

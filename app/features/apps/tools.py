@@ -195,7 +195,7 @@ class SurfaceTools:
         return await asyncio.to_thread(self._store.find, call.text("id"), kind)
 
     async def _written(self, call: ToolCall, turn: TurnContext, *, is_new: bool) -> tuple[Written, str]:
-        """Return the parts of a surface in a call, and remarks on them. Raises ToolMisuse for an unusable page."""
+        """With remarks on the parts. Raises ToolMisuse for an unusable page."""
         if wanted := call.text("template"):
             return await asyncio.to_thread(template, wanted), ""
         html = call.text("html") if call.has("html") or is_new else None
@@ -240,7 +240,7 @@ def template(name: str) -> Written:
 
 
 def _contract() -> str:
-    """Return the rules that every page keeps, with the list of what its window blocks."""
+    """What every page keeps to, and what its window blocks."""
     blocked = "\n".join(f"- {one}" for one in page.blocked())
     return resources.text("surfaces/contract.md").strip().replace("{blocked}", blocked)
 
@@ -307,7 +307,7 @@ _DELETING = "Delete {what} with all that it keeps; undo_last_change brings it ba
 
 
 def _of_kind(verb: str, description: str, execute: Execute, *, is_shortcut: bool, alias: str = "") -> ToolSpec:
-    """Return the tool for apps or (`is_shortcut`) for shortcuts that does what `verb` names."""
+    """For apps or (`is_shortcut`) for shortcuts."""
     kind = "shortcut" if is_shortcut else "app"
     name, example = f"{verb}_{kind}", f"{'widget' if is_shortcut else 'app'}-meals"
     is_writing, is_new = verb in ("create", "update"), verb == "create"

@@ -42,7 +42,7 @@ _MOST_MESSAGE_BYTES = 64 << 20
 
 
 def is_installed() -> bool:
-    """Return whether QtWebEngine is there. Loads nothing of it."""
+    """Loads nothing of QtWebEngine."""
     return is_there("PySide6.QtWebEngineWidgets")
 
 
@@ -62,7 +62,7 @@ def why_unusable() -> str:
 
 
 def installed_engines() -> tuple[str, ...]:
-    """Return the engines that are here, "webengine" and "chromium", the one that the person's setting names first."""
+    """The engines that are here, "webengine" and "chromium", the one that the setting names first."""
     wanted = settings_store.load()[SURFACE_ENGINE]
     there = {"webengine": is_installed(), "chromium": bool(program())}
     return tuple(sorted((name for name, is_there in there.items() if is_there), key=lambda name: name != wanted))
@@ -208,7 +208,7 @@ class WebEngine:
 
 
 def _environment(port: int) -> Mapping[str, str]:
-    """Return the environment with Chromium's switches, which must be known before it is loaded."""
+    """Chromium's switches are in it: they must be known before it is loaded."""
     flags = [_quoted(switch.replace("{port}", str(port))) for switch in _switches()]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("QTWEBENGINE_")}
     # Qt switches the sandbox off where this variable is set at all:

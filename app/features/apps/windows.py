@@ -249,7 +249,7 @@ def run(_: Sequence[str]) -> int:
 
 
 def _picture(view: SurfaceView, width: int) -> Mapping[str, Any] | None:
-    """Return what the window shows, at most `width` pixels wide, as JPEG; None if nothing is drawn."""
+    """At most `width` pixels wide, as JPEG; None if nothing is drawn."""
     taken = view.grab(QRect(0, 0, view.width(), view.height())).toImage()
     if taken.isNull():
         return None

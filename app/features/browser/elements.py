@@ -111,15 +111,14 @@ class FoundElement:
         await self.handle.fill(text, timeout=ACT_MS)
 
     async def turns_with_the_wheel(self) -> bool:
-        """Return whether the mouse wheel changes the element's value: numbers and sliders, once they are focused."""
+        """True if the mouse wheel changes its value: numbers and sliders, once they are focused."""
         return bool(await self.handle.evaluate(_TURNS))
 
     async def is_checked(self) -> bool:
-        """Return whether a check box or radio button is on."""
         return bool(await self.handle.is_checked())
 
     async def is_native(self) -> bool:
-        """Return whether the browser itself shows the choices: a `<select>`, or the label of one."""
+        """The browser itself shows the choices of a `<select>`. Its label counts, too."""
         return bool(await self.handle.evaluate(_IS_SELECT))
 
     async def select(self, option: str) -> None:
@@ -177,7 +176,7 @@ def errors() -> tuple[type[Exception], ...]:
 
 
 async def element_at(page: Page, x: float, y: float) -> FoundElement:
-    """Return the element at a point of the page, also inside frames."""
+    """Finds elements inside frames, too."""
     frame: Frame = page.main_frame
     left = top = 0.0
     while True:
@@ -204,7 +203,7 @@ async def element_named(page: Page, ref: str, target: str) -> FoundElement:
 
 
 async def focused_element(page: Page) -> FoundElement:
-    """Return the element that has the keyboard, also inside frames."""
+    """Finds elements inside frames, too."""
     frame: Frame = page.main_frame
     while True:
         handle = await _element(frame, _ACTIVE, [])
@@ -215,7 +214,7 @@ async def focused_element(page: Page) -> FoundElement:
 
 
 async def _called(page: Page, target: str) -> ElementHandle:
-    """Return the only visible element of that name. An exact match is preferred to a partial one."""
+    """Only a visible element. An exact match is preferred to a partial one."""
     for exact in (True, False):
         seen: list[Locator] = []
         for frame in page.frames:
@@ -253,7 +252,7 @@ async def described(handle: ElementHandle) -> PageElement:
 
 
 def _plain_role(told: dict[str, object]) -> str:
-    """Return a role for an element that has none: a field, a button (if it can be pressed), or a text."""
+    """For an element without a role: a field, a button (if it can be pressed), or a text."""
     if told["tag"] == "input":
         return "entry"
     if told["editable"]:
@@ -263,7 +262,7 @@ def _plain_role(told: dict[str, object]) -> str:
 
 
 async def _element(frame: Frame, script: str, given: list[float]) -> ElementHandle:
-    """Return the element that a script finds in a frame: it may be an `iframe`, which contains another frame."""
+    """It may be an `iframe`, which contains another frame."""
     found = await asyncio.wait_for(frame.evaluate_handle(script, given), _ANSWER_S)
     element = found.as_element()
     if element is None:

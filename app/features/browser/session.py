@@ -148,7 +148,7 @@ class BrowserSession:
 
     @contextmanager
     def judging(self, step_id: str, element: PageElement) -> Iterator[None]:
-        """Return a context manager inside which `judged` holds the element of a step."""
+        """Inside this context, `judged` holds the element of a step."""
         self.judged[step_id] = (element, urlsplit(self.url).netloc)
         try:
             yield
@@ -157,7 +157,7 @@ class BrowserSession:
 
     @asynccontextmanager
     async def acting(self) -> AsyncIterator[None]:
-        """Return a context manager that allows one action at a time and turns browser errors into sentences."""
+        """This context allows one action at a time and turns browser errors into sentences."""
         async with self._lock:
             try:
                 yield
@@ -278,7 +278,7 @@ class BrowserSession:
         self._met(self._page)
 
     def _reachable_ports(self) -> Collection[int]:
-        """Return the loopback ports that pages may reach: none once the browser has shown a page of the web."""
+        """Loopback ports. None once the browser has shown a page of the web."""
         return self._own_ports() if self._may_stay else ()
 
     def _met(self, page: Page) -> None:
@@ -351,7 +351,7 @@ class BrowserSession:
         self._lines = [*self._lines[1 - _MOST_LINES :], " ".join(text.split())[:_LONGEST_LINE]]
 
     def _shown(self) -> Page:
-        """Return the current page. Raises ToolMisuse if none is open, and ToolFailed if it may not be used."""
+        """Raises ToolMisuse if no page is open, and ToolFailed if it may not be used."""
         if self._page is None or self._context is None:
             raise ToolMisuse("No browser is open: begin with action launch and its url.")
         if self._page.is_closed():
@@ -391,14 +391,14 @@ class BrowserSession:
         return PageLook(url, title, picture, lines, tuple(refused), tabs, await self._size(), self.is_attached)
 
     def _newly_refused(self) -> list[str]:
-        """Return what the proxy refused to pages since the last look. What the browser itself asked for is left out."""
+        """By the proxy, since the last look. What the browser itself asked for is left out."""
         found = self._proxy.refused if self._proxy else {}
         told = [sentence for host, sentence in found.items() if host in self._asked and sentence not in self._told]
         self._told.update(told)
         return told
 
     async def _size(self) -> tuple[int, int]:
-        """Return the page's width and height in pixels. In the person's browser, they are those of its window."""
+        """The page's width and height in pixels; in the person's browser, those of its window."""
         if not self.is_attached:
             return WIDTH, HEIGHT
         width, height = await asyncio.wait_for(self._shown().evaluate("[innerWidth, innerHeight]"), _ANSWER_S)
@@ -413,7 +413,7 @@ class BrowserSession:
         return self._secrets.blanked(told)
 
     async def at(self, x: float, y: float) -> FoundElement:
-        """Return the element at a point of the picture, also inside frames. Raises ToolMisuse if it is outside."""
+        """At a point of the picture, also inside frames. Raises ToolMisuse if it is outside."""
         width, height = await self._size()
         if not (0 <= x < width and 0 <= y < height):
             raise ToolMisuse(f"coordinate: {x:g},{y:g} is outside the picture, which is {width}x{height}.")
@@ -424,7 +424,7 @@ class BrowserSession:
         return await element_named(self._shown(), ref, target)
 
     async def focused(self) -> FoundElement:
-        """Return the element that has the keyboard, also inside frames."""
+        """Finds elements inside frames, too."""
         return await focused_element(self._shown())
 
     async def type(self, text: str) -> None:

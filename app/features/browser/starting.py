@@ -67,7 +67,7 @@ def program(wanted: str = "") -> str:
 
 
 def is_firefox(name: str) -> bool:
-    """Return whether a program is a kind of Firefox, which Wisp cannot drive."""
+    """True for any kind of Firefox, which Wisp cannot drive."""
     return any(sign in Path(name).name.casefold() for sign in known_settings()["undriven"])
 
 
@@ -167,7 +167,7 @@ async def connect(playwright: Playwright, attach: str) -> BrowserContext:
 
 
 def is_web(page: Page) -> bool:
-    """Return whether a tab shows a page of the web, not one of the browser's own pages."""
+    """False for the browser's own pages."""
     url: str = page.url
     return url.startswith(("http:", "https:", "about:blank"))
 

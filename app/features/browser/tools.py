@@ -151,7 +151,7 @@ class Browsing:
         return _shown(action, done, look)
 
     def _question(self, action: str, done: str) -> ToolResult:
-        """Return the page's question for the model. There is no picture: the page stands still until the answer."""
+        """There is no picture: the page stands still until the answer."""
         self._told = question = self._session.question
         assert question
         field = " It has a field: accept takes its text." if question.kind == "prompt" else ""
@@ -176,7 +176,6 @@ class Browsing:
         await session.answer(accept=is_yes, text=text)
 
     async def _answered(self, action: str) -> _Done:
-        """Return what the answer to the page's question changed."""
         await self._session.settle()
         said = "Accepted." if action == "accept" else "Dismissed."
         changes = _changes(self._outline, await self._session.outline())
@@ -388,7 +387,7 @@ class Browsing:
 
 
 def _place(point: str) -> tuple[float, float]:
-    """Return the x and y of a coordinate in the picture."""
+    """Raises ToolMisuse if `point` is no x,y pair."""
     numbers = re.fullmatch(r"\s*\(?\s*(\d+(?:\.\d+)?)\s*[,;\s]\s*(\d+(?:\.\d+)?)\s*\)?\s*", point)
     if numbers is None:
         raise ToolMisuse(f"coordinate: {point!r} is no x,y pair of the {WIDTH}x{HEIGHT} picture.")
@@ -396,7 +395,7 @@ def _place(point: str) -> tuple[float, float]:
 
 
 def _site(url: str) -> str:
-    """Return a URL without its path and query."""
+    """Without path and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/"
 
@@ -409,7 +408,7 @@ def _needed(call: ToolCall, name: str) -> str:
 
 
 def _as_page_keys(keys: str) -> str:
-    """Return a chord with the browser's key names. Raise ToolMisuse for an unknown key or several chords."""
+    """Raises ToolMisuse for an unknown key or several chords."""
     known = resources.table("browser/browser.toml", resources.Table)["keys"]
     pressed = chords(keys)
     if len(pressed) != 1:
@@ -431,7 +430,7 @@ def _part(outline: str, start: int) -> _Done:
 
 
 def _changes(before: str, after: str) -> list[str]:
-    """Return the lines that are new in the second outline or missing in it, without indentation and other marks."""
+    """Lines that are new in the second outline or missing in it, without indentation and other marks."""
     old, new = (_plain_lines(text) for text in (before, after))
     whole = dict(zip(new, (line.strip() for line in after.splitlines()), strict=True))
     lines = difflib.unified_diff(old, new, n=0, lineterm="")
@@ -449,7 +448,6 @@ def _plain_lines(outline: str) -> list[str]:
 
 
 def _shown(action: str, done: _Done, look: PageLook) -> ToolResult:
-    """Return the result for the model."""
     head = [done.text, f"Proof: {done.proof}."] if done.proof else [done.text]
     told = [f"Page: {look.title} ({look.url})", *([f"Tabs open: {look.tabs}"] if look.tabs > 1 else [])]
     told += [done.others] if done.others else []
@@ -551,7 +549,7 @@ class JudgedElements:
 
 
 def leave_after_turn(browser: BrowserSession) -> Callable[[AgentEvent], None]:
-    """Return what disconnects from the person's own browser when the turn that used it ends."""
+    """The callback disconnects from the person's own browser when the turn that used it ends."""
     leaving: set[asyncio.Future[None]] = set()
 
     def hear(event: AgentEvent) -> None:

@@ -116,7 +116,7 @@ async def choose_file(page: Page, found: FoundElement, name: str, data: bytes) -
 
 
 def _held_by(folder: Path) -> int:
-    """Return the total size of the files in a folder, in bytes."""
+    """The total size in bytes."""
     with suppress(OSError):  # because the browser moves and deletes its files meanwhile
         return sum(file.stat().st_size for file in folder.iterdir())
     return 0

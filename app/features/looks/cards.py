@@ -24,7 +24,7 @@ class Drafts(Protocol):
     """Draws what there is of an SVG that the model still writes."""
 
     async def draw(self, text: str, /) -> Media | None:
-        """Return the picture; None if nothing of it can be drawn yet."""
+        """None if nothing of the picture can be drawn yet."""
         ...
 
 

@@ -244,7 +244,7 @@ class DraftDrawer:
         self._renderer = renderer
 
     async def draw(self, text: str) -> Media | None:
-        """Return the picture; None if nothing of it can be drawn yet."""
+        """None if nothing of the picture can be drawn yet."""
         try:
             return await asyncio.to_thread(self._drawn, text)
         except (ToolMisuse, ToolFailed):

@@ -60,7 +60,7 @@ class Looks:
         return await _changed_looks(call, turn, change)
 
     async def _background(self, given: JsonValue) -> str:
-        """Return the background in the setting's format: CSS, or the file of a picture, which is drawn or fetched."""
+        """CSS, or the file of a picture, which is drawn or fetched."""
         fields = given if isinstance(given, Mapping) else {"text": given}
         css, prompt, url = (" ".join(str(fields.get(name) or "").split()) for name in ("text", *_PICTURES))
         if sum(map(bool, (css, prompt, url))) > 1:
@@ -113,7 +113,7 @@ async def _changed_looks(call: ToolCall, turn: TurnContext, change: LookChange) 
 
 
 def _made_clear(change: LookChange) -> list[str]:
-    """Return a line for each colour of the palette that was too faint, with the one that is shown."""
+    """A line for each colour that was too faint, with the one that is shown."""
     palette = change.after[PALETTE.key]
     face = face_of(change.after)
     given = tokens.palette_of(palette)
@@ -125,7 +125,7 @@ def _made_clear(change: LookChange) -> list[str]:
 
 
 def _palette(given: JsonValue) -> str:
-    """Return the colours in the setting's format. Raises ToolMisuse for what is no opaque colour."""
+    """In the setting's format. Raises ToolMisuse for what is no opaque colour."""
     fields = given if isinstance(given, Mapping) else {}
     written = {name: str(fields[name]) for name in tokens.PALETTE if fields.get(name)}
     colors = {name: rgba(value) for name, value in written.items()}
@@ -138,7 +138,7 @@ def _palette(given: JsonValue) -> str:
 
 
 def _fonts(given: JsonValue) -> str:
-    """Return the fonts in the setting's format. Raises ToolMisuse for a text that cannot be a font's name."""
+    """In the setting's format. Raises ToolMisuse for a text that cannot be a font's name."""
     fields = given if isinstance(given, Mapping) else {}
     written = "; ".join(f"{role}: {fields[role]}" for role in FONT_ROLES if fields.get(role))
     read = fonts_of(written)
@@ -152,7 +152,7 @@ _APPEARANCE = RareFamily("appearance", "how Wisp looks")
 
 
 def _effects_of_looks(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of set_theme: a picture for the background is drawn or fetched elsewhere."""
+    """A picture for the background is drawn or fetched elsewhere."""
     given = call.arguments.get("wallpaper")
     is_elsewhere = isinstance(given, Mapping) and any(given.get(name) for name in _PICTURES)
     return frozenset({Effect.WRITES, Effect.NETWORK}) if is_elsewhere else frozenset({Effect.WRITES})

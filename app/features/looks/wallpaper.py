@@ -165,7 +165,6 @@ class DesktopWallpaper:
         return _says("back", name=_X11) if int(pixmap) else _says("unread")
 
     def _is_shown(self, values: Mapping[str, str]) -> bool:
-        """Return whether the desktop shows what was written, by place."""
         means = self._means()
         if means is None:
             with self._display() as display:
@@ -174,7 +173,6 @@ class DesktopWallpaper:
         return all(place in now and _is_same(value, now[place]) for place, value in values.items())
 
     def _now(self, means: Mapping[str, Any] | None) -> Mapping[str, str]:
-        """Return what the desktop shows, by place."""
         if means is not None:
             return {one: self._ran(means["name"], means["read"], {"name": one}) for one in self._places(means)}
         from Xlib import X
@@ -185,12 +183,12 @@ class DesktopWallpaper:
             return {_NAMED: str(shown)} if shown else {_UNNAMED: str(_copied(display))}
 
     def _name(self) -> str:
-        """Return the name of this desktop in the file of changes. Each X11 display has pixmaps of its own."""
+        """As in the file of changes. Each X11 display has pixmaps of its own."""
         means = self._means()
         return f"{_X11} {self._environment.get('DISPLAY')}" if means is None else str(means["name"])
 
     def _means(self) -> Mapping[str, Any] | None:
-        """Return the table row for the running desktop; None: X11's root window. Raises NeedsPerson if none fits."""
+        """A row of the table; None: X11's root window. Raises NeedsPerson if none fits."""
         running = self._environment.get("XDG_CURRENT_DESKTOP", "").casefold()
         for means in _table()["means"]:
             fits = any(name in running for name in means["desktops"])
@@ -251,7 +249,7 @@ class DesktopWallpaper:
         return _on_display(self._environment.get("DISPLAY"))
 
     def _all_kept(self) -> dict[str, Any]:
-        """Return the changes as they are in the file, by desktop."""
+        """By desktop, as in the file."""
         try:
             kept = json.loads(self._kept.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # because nothing was kept yet
@@ -276,7 +274,7 @@ class DesktopWallpaper:
 
 
 def _since_the_persons(changes: list[WallpaperChange]) -> list[WallpaperChange]:
-    """Return the changes since the person's own picture was last shown: that from before Wisp's first one."""
+    """Since the person's own picture was last shown: that from before Wisp's first one."""
     own: list[WallpaperChange] = []
     for change in changes:
         own.append(change)
@@ -286,7 +284,7 @@ def _since_the_persons(changes: list[WallpaperChange]) -> list[WallpaperChange]:
 
 
 def _is_same(written: str, read: str) -> bool:
-    """Return whether a desktop tells what was written. Some tell it in quotes, or among other words."""
+    """Some desktops tell what was written in quotes, or among other words."""
     bare = written.strip("'")
     return bare in read if bare else not read.strip("'")
 
@@ -296,7 +294,7 @@ def _is_of(change: WallpaperChange, turns: Collection[str] | None) -> bool:
 
 
 def _is_there(display: Display, pixmap: int) -> bool:
-    """Return whether the X server knows the pixmap: one of a server that has ended is gone. 0 stands for none."""
+    """False for the pixmap of an X server that has ended. 0 stands for none."""
     from Xlib.error import XError
 
     try:

@@ -66,11 +66,11 @@ class Bus:
         return list(answer.body)
 
     async def get(self, service: str, path: str, interface: str, name: str) -> Any:
-        """Return the value of a property. Raises Unanswered or Declined."""
+        """Raises Unanswered or Declined."""
         return _bare((await self.call(service, path, _PROPERTIES, "Get", "ss", interface, name))[0])
 
     async def all(self, service: str, path: str, interface: str) -> dict[str, Any]:
-        """Return all properties of an interface. Raises Unanswered or Declined."""
+        """Raises Unanswered or Declined."""
         return {
             name: _bare(one)
             for name, one in (await self.call(service, path, _PROPERTIES, "GetAll", "s", interface))[0].items()
@@ -88,7 +88,7 @@ class Bus:
         return {path: {name: _bare(one) for name, one in kinds.items()} for path, kinds in found.items()}
 
     async def names(self, prefix: str) -> list[str]:
-        """Return the names on the bus that begin so; none where there is no bus."""
+        """Those that begin so; none where there is no bus."""
         try:
             found = (await self.call(_DBUS, _DBUS_PATH, _DBUS, "ListNames"))[0]
         except (Unanswered, Declined):
@@ -116,7 +116,7 @@ class Bus:
 
 
 def _address() -> str:
-    """Return where the session's bus is. Raises OSError if there is none."""
+    """Raises OSError if the session has no bus."""
     if address := os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
         return address
     socket = Path(os.environ.get("XDG_RUNTIME_DIR", "/nowhere")) / "bus"
@@ -126,7 +126,7 @@ def _address() -> str:
 
 
 def _bare(value: Any) -> Any:
-    """Return a value without the variants around it and in it."""
+    """Without the variants around it and in it."""
     if hasattr(value, "signature") and hasattr(value, "value"):
         return _bare(value.value)
     if isinstance(value, dict):

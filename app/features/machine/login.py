@@ -146,7 +146,7 @@ class Login:
             return False
 
     async def _own(self) -> str:
-        """Return the path of the person's session."""
+        """The path of the person's session."""
         told = os.environ.get("XDG_SESSION_ID", "")
         for session in filter(None, (told, "auto")):
             try:
@@ -166,7 +166,7 @@ class Login:
             raise _refused(error) from error
 
     def _lamp(self) -> _Backlight:
-        """Return the screen's lamp. Blocks."""
+        """Blocks."""
         found = []
         for folder in sorted(self._backlights.glob("*")):
             try:

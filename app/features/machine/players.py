@@ -63,7 +63,7 @@ class Player:
 
 
 async def playing(session: Bus) -> Phrase:
-    """Return what the players play. Raises ToolFailed if none is open."""
+    """Raises ToolFailed if no player is open."""
     return (await _first(session)).told
 
 
@@ -103,7 +103,7 @@ async def _first(session: Bus) -> Player:
 
 
 async def _read(session: Bus, service: str) -> Player | None:
-    """Return a player as it is now; None if it does not answer."""
+    """None if the player does not answer."""
     try:
         found = await session.all(service, _PATH, _PLAYER)
         name = await session.get(service, _PATH, _ROOT, "Identity")

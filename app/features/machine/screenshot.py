@@ -55,7 +55,7 @@ class Screenshots:
         return ToolResult(True, call.name, payload, saved.said, facts=(saved,))
 
     def _place(self, path: str, judged: Collection[str] | None) -> Place:
-        """Return where to save it: at the path, in the folder that it names, or in the folder of images. Blocks."""
+        """At the path, in the folder that it names, or in the folder of images. Blocks."""
         name = datetime.datetime.fromtimestamp(self._clock.wall()).strftime(_NAME)
         if not path:
             return self._workspace.within(self._workspace.locate("."), f"{_FOLDER}/{name}")

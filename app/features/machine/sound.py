@@ -74,7 +74,7 @@ def _server() -> Iterator[Any]:
 
 
 def _found(pulse: Any, device: str) -> Any:
-    """Return the sink or source that programs use unless told otherwise."""
+    """What programs use unless told otherwise: a sink or a source."""
     about = pulse.server_info()
     is_mic = device == MICROPHONE
     name = about.default_source_name if is_mic else about.default_sink_name

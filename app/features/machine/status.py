@@ -81,12 +81,12 @@ def memory() -> Phrase:
 
 
 def _amount(size: int) -> str:
-    """Return a size without a fraction, because languages write one in different ways."""
+    """Without a fraction, because languages write one in different ways."""
     return f"{round(size / _GB)} GB" if size >= _SMALL_GB * _GB else f"{round(size / 1_000_000)} MB"
 
 
 async def network(system: Bus) -> tuple[Phrase, ...]:
-    """Return whether the internet answers, as far as that is known, and the computer's own addresses."""
+    """Tells whether the internet answers, as far as that is known, and the computer's own addresses."""
     addresses = await asyncio.to_thread(lambda: ", ".join(_addresses()))
     told = Phrase("Its address here is {addresses}.", {"addresses": addresses})
     try:
@@ -115,7 +115,7 @@ def _addresses() -> Iterator[str]:
 
 
 def _leading() -> set[str]:
-    """Return the cards with a default route, where the kernel tells them."""
+    """Cards with a default route, where the kernel tells them."""
     try:
         rows = [row.split() for row in _ROUTES.read_text().splitlines()[1:]]
     except OSError:

@@ -72,7 +72,6 @@ class Switches:
         }
 
     async def read(self, name: str) -> SwitchState:
-        """Return how a switch stands."""
         return await self._reads[name]()
 
     async def set(self, name: str, *, is_on: bool) -> SwitchState:
@@ -107,7 +106,7 @@ class Switches:
         return SwitchState(WIFI, bool(found.get("WirelessEnabled")), tuple(filter(None, names)))
 
     async def _network(self, device: str) -> str:
-        """Return the name of the network that a device is connected to; "" for none."""
+        """The network that a device is connected to; "" for none."""
         try:
             point = await self._system.get(_NM, device, _WIRELESS, "ActiveAccessPoint")
             return bytes(await self._system.get(_NM, point, _POINT, "Ssid")).decode("utf-8", "replace")
@@ -130,7 +129,7 @@ class Switches:
                 await self._system.set(_BLUEZ, path, _ADAPTER, "Powered", "b", is_on)
 
     async def _objects(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return the adapters and devices by their paths. Raises ToolFailed if there is no adapter."""
+        """By path. Raises ToolFailed if there is no adapter."""
         try:
             found = await self._system.objects(_BLUEZ)
         except (Unanswered, Declined):

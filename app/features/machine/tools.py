@@ -64,7 +64,7 @@ class Machine:
         return _told(call, *dict.fromkeys(one for some in told for one in some))
 
     async def _or_lack(self, topic: str) -> Sequence[Phrase]:
-        """Return what is told of a topic, or that the machine has no such thing."""
+        """Says, too, that the machine has no such thing."""
         try:
             return await self._topics[topic]()
         except ToolFailed as lack:
@@ -121,7 +121,7 @@ def _loud(device: str, now: Loudness) -> Phrase:
 
 
 def _level(call: ToolCall, what: str) -> tuple[int | None, int]:
-    """Return the level and the change that a call asks for, in percent."""
+    """The level and the change, in percent."""
     level, change = (call.integer("level") if call.has("level") else None), call.integer("change")
     if not 0 <= (level or 0) <= _MOST or abs(change) > _MOST:
         raise ToolFailed(_BEYOND[what])

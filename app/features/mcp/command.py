@@ -194,7 +194,7 @@ def _show_page(url: str) -> None:
 
 
 def _kept(file: Path, name: str) -> set[str]:
-    """Return the names under which the keys of this server are stored, as the person's file refers to them."""
+    """Names of stored keys, as the person's file refers to them."""
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     return set(re.findall(rf"\$\{{kept:(mcp/{re.escape(name)}/[^}}\"]+)\}}", text))
 

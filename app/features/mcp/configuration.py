@@ -143,7 +143,7 @@ class Configuration:
         self._found = Configured()
 
     def read(self) -> Configured:
-        """Return the current servers. Files are read only if they changed."""
+        """Files are read only if they changed."""
         stamp = tuple(map(_stamp, self._files))
         if stamp != self._stamp:
             own, theirs = (_read(file, is_own=file == self.own_file) for file in self._files)
@@ -157,7 +157,7 @@ class Configuration:
         return self._found
 
     def named(self, name: str) -> ServerEntry:
-        """Return a server. Raises ToolMisuse for an unknown name, NeedsPerson for a disabled server."""
+        """Raises ToolMisuse for an unknown name, NeedsPerson for a disabled server."""
         servers = self.read().servers
         if name not in servers:
             known = ", ".join(sorted(servers)) or "none is configured"
@@ -188,7 +188,7 @@ class Configuration:
 
     @contextmanager
     def _changed(self) -> Iterator[dict[str, Any]]:
-        """Return a context manager with the servers of the person's own file. It writes them, unless it raises."""
+        """The servers of the person's own file, which it writes, unless this context raises."""
         with own_files.locked(self.own_file):
             tree = _tree(self.own_file)
             servers = dict(_servers(tree))
@@ -355,7 +355,7 @@ def _named(name: str, told: Mapping[str, Any], key: str) -> Mapping[str, str]:
 
 
 def _plain(name: str, key: str, value: Any) -> str:
-    """Return a value as text. Raises NeedsPerson if it is no text, or contains a line break or hidden characters."""
+    """Raises NeedsPerson if the value is no text, or contains a line break or hidden characters."""
     text = str(value) if isinstance(value, (str, int, float)) else None
     if text is None or plain(text)[1] or "\n" in text or "\0" in text:
         raise NeedsPerson(f"{name}: {key} is no plain text.")
@@ -390,14 +390,14 @@ def mark_of(entry: ServerEntry, workspace: Path) -> str:
 
 
 def is_of_workspace(entry: ServerEntry, workspace: Path) -> bool:
-    """Return whether the server starts in the workspace or from a file there, which others may change."""
+    """True if the server starts in the workspace or from a file there, which others may change."""
     space = Path(os.path.realpath(workspace))
     named = (folder_of(entry, workspace), *_files_of(entry, workspace))
     return any(path.is_relative_to(space) for one in named for path in (one, Path(os.path.realpath(one))))
 
 
 def _files_of(entry: ServerEntry, workspace: Path) -> list[Path]:
-    """Return the files and folders that the command and arguments name."""
+    """Those that the command and arguments name."""
     start = folder_of(entry, workspace)
     words = {part for word in (entry.command, *entry.args) for part in (word, word.rpartition("=")[2])}
     named = {start / at_home(word) for word in words if word and len(word) < _PATH_CHARS}
@@ -406,7 +406,7 @@ def _files_of(entry: ServerEntry, workspace: Path) -> list[Path]:
 
 
 def _digest(path: Path) -> str:
-    """Return a file's hash; size and time of a large one; a fixed word for anything else."""
+    """A file's hash; size and time of a large one; a fixed word for anything else."""
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):

@@ -60,7 +60,7 @@ class DeclaredServerTools:
         self._written: dict[str, tuple[str, Mapping[str, JsonValue]]] = {}
 
     def declared(self) -> tuple[DeclaredTool, ...]:
-        """Return the tools that the next request declares: whole servers only, as many as there is room for. Blocks."""
+        """What the next request declares: whole servers only, as many as there is room for. Blocks."""
         if not self._is_native or not self._servers.is_any:
             return ()
         found: dict[str, DeclaredTool] = {}
@@ -77,7 +77,7 @@ class DeclaredServerTools:
         return tuple(found.values())
 
     def declared_servers(self) -> Collection[str]:
-        """Return the names of the servers whose tools are declared, so that nothing describes them twice. Blocks."""
+        """The servers whose tools are declared, so that nothing describes them twice. Blocks."""
         return {one.server for one in self.declared()}
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
@@ -107,7 +107,7 @@ class DeclaredServerTools:
     def _as_ours(
         self, event: StreamEvent, tools: Mapping[str, DeclaredTool], running: dict[str, DeclaredTool]
     ) -> list[StreamEvent]:
-        """Return an event of a call of a server's tool as those of `use_mcp_tool`; any other event unchanged."""
+        """A call of a server's tool becomes one of `use_mcp_tool`; any other event is unchanged."""
         if isinstance(event, NativeCallStarted) and event.name in tools:
             running[event.call_id] = tools[event.name]
             return [NativeCallStarted(event.call_id, USE)]
@@ -126,7 +126,7 @@ class DeclaredServerTools:
         return [event]
 
     def _as_written(self, message: Message, tools: Mapping[str, DeclaredTool]) -> Message:
-        """Return a message with the calls of declared tools as the model wrote them."""
+        """The calls of declared tools stand in it as the model wrote them."""
 
         def original(part: Any) -> Any:
             name, ours = self._written.get(part.id, ("", {})) if isinstance(part, CallPart) else ("", {})
@@ -155,7 +155,7 @@ def _declared(server: str, tool: ServedTool) -> DeclaredTool | None:
 
 
 def _described(value: Any, *, is_names: bool = False) -> Any:
-    """Return a part of a schema with its descriptions plain and short. `is_names`: its keys are names of fields."""
+    """With short, plain descriptions. `is_names`: the keys of `value` are names of fields."""
     if isinstance(value, Mapping):
         return {
             name: clip_line(plain(inner)[0], _DESCRIPTION_CHARS)

@@ -213,7 +213,7 @@ def explained(
 
 
 def _lacking(entry: ServerEntry, workspace: Path) -> Phrase:
-    """Return what may have kept a server from starting in its sandbox, and what helps."""
+    """What may have kept it from starting in its sandbox, and what helps."""
     if unseen := reach.unseen(entry, workspace):
         options = " ".join(f"--folder {shlex.quote(str(path))}" for path in unseen)
         return Phrase(_UNSEEN, {"paths": ", ".join(map(str, unseen)), "options": options})

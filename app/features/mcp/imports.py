@@ -169,7 +169,6 @@ def _server(program: str, file: Path, name: str, told: Any) -> FoundServer:
 
 
 def _as_ours(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry of another program with the names that Wisp's format uses."""
     made = {name: told[name] for name in ("type", "command", "args", "env", "cwd", "headers") if name in told}
     url = next((told[name] for name in ("url", "serverUrl", "httpUrl") if name in told), None)
     headers = dict(told.get("headers") or told.get("http_headers") or {})

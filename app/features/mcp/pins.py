@@ -116,7 +116,7 @@ class Pins:
         return bool(entry) and self._of(server).get("entry") == entry
 
     def knows_tools(self, server: str) -> bool:
-        """Return whether the person accepted a list of this server's tools before, even an empty list."""
+        """True even if the list of tools that the person accepted was empty."""
         kept = self._of(server)
         return kept.get("seen") is True or bool(_tools(kept))
 
@@ -134,7 +134,7 @@ class Pins:
         return self._of(server).get("trusted") is True
 
     def only_reads(self, server: str, tool: str) -> bool:
-        """Return whether the server is trusted and claims that this tool changes nothing."""
+        """True if the server is trusted and claims so."""
         return self.is_trusted(server) and _tools(self._of(server)).get(tool, {}).get("only_reads") is True
 
     def review(self, server: str, tools: Sequence[ServedTool]) -> Review:
@@ -178,7 +178,7 @@ class Pins:
             self._write({**self._read(), server: {**self._of(server), "tools": kept, "seen": True}})
 
     def is_seen_page(self, server: str, address: str, page: str) -> bool:
-        """Return whether a page of the server is the one that the person saw. The first one that is shown counts."""
+        """True for the page of the server that the person saw. The first one that is shown counts."""
         seen = self._of(server).get("pages", {}).get(address)
         if seen is None:
             self.accept_page(server, address, page)
@@ -253,7 +253,7 @@ def fit_tools(tools: Sequence[ServedTool]) -> tuple[ServedTool, ...]:
 
 
 def fit_prompts(told: Sequence[Mapping[str, Any]]) -> tuple[ServedPrompt, ...]:
-    """Return the prompts that can be typed as commands: their names and arguments are plain, each name is unique."""
+    """The prompts that can be typed as commands: names and arguments are plain, each name is unique."""
     found: dict[str, ServedPrompt] = {}
     for one in told:
         parts = [(str(part["name"]), part["required"] is True) for part in one["arguments"]]
@@ -293,7 +293,7 @@ def _tool(name: str, kept: _Kept) -> ServedTool:
 
 
 def _unfit(tool: ServedTool, taken: Mapping[str, str]) -> str:
-    """Return why the model may not see a tool at all; "" if it may. `taken` are the names of the tools before it."""
+    """Why the model may not see a tool; "" if it may. `taken`: the names of the tools before it."""
     other = taken.get(_look(tool.name))
     if other is not None:
         return f"{tool.name!r} looks like the server's other tool {other!r}; only one of them can be meant."
@@ -327,12 +327,12 @@ def _difference(tool: ServedTool, was: ServedTool | None) -> str:
 
 
 def _look(name: str) -> str:
-    """Return a name as it looks to people: upper case, letter width, and dashes or dots make no difference."""
+    """As it looks to people: upper case, letter width, and dashes or dots make no difference."""
     return unicodedata.normalize("NFKC", name).casefold().replace("-", "_").replace(".", "_")
 
 
 def _depth(value: Json) -> int:
-    """Return how deep a value is nested. Without recursion, because that may exceed Python's stack."""
+    """Without recursion, because that may exceed Python's stack."""
     deepest, todo = 0, [(value, 1)]
     while todo:
         one, depth = todo.pop()

@@ -91,7 +91,7 @@ def content_of(question: ServerQuestion, said: str) -> dict[str, Any] | None:
 
 
 def _value(wanted: object, told: str) -> Any:
-    """Return the words as a value of the field's type (`wanted` is its schema); None if they do not fit."""
+    """`wanted` is the field's schema. None if the words do not fit its type."""
     wish = wanted if isinstance(wanted, Mapping) else {}
     if wish.get("type") == "boolean":
         return {"yes": True, "no": False}.get(told.casefold())

@@ -55,7 +55,7 @@ def python_of(program: Path) -> PythonFiles:
 
 
 def _interpreter(program: Path) -> Path:
-    """Return the program that the first line of a script names; the program itself if it is no script."""
+    """What a script's first line names; the program itself if it is no script."""
     try:
         with program.open("rb") as file:
             first = file.readline(_LINE_BYTES)
@@ -78,7 +78,7 @@ def _links(path: Path) -> Iterator[Path]:
 
 
 def with_whole_paths(argv: Sequence[str], cwd: Path) -> list[str]:
-    """Return the command with the whole path of each existing file and folder, because a server starts elsewhere."""
+    """Existing files and folders get their whole path, because a server starts elsewhere."""
     return [_whole(word, cwd, is_program=not at) for at, word in enumerate(argv)]
 
 
@@ -177,7 +177,7 @@ def _script(given: Sequence[str]) -> Iterator[Path]:
 
 
 def _root(script: Path) -> Path:
-    """Return the folder of the script's project; without any, the script's own, or the one above its `bin`."""
+    """The folder of its project; without any, the script's own, or the one above its `bin`."""
     marks: list[str] = resources.table("mcp/loading.toml", resources.Table)["roots"]
     above = [folder for folder in script.parents if not _is_broad(folder)]
     beside = script.parent.parent if script.parent.name == "bin" else script.parent
@@ -185,7 +185,7 @@ def _root(script: Path) -> Path:
 
 
 def _is_shown(path: Path) -> bool:
-    """Return whether every sandbox shows this path: programs of the system, and toolchains in the home folder."""
+    """By every sandbox: programs of the system, and toolchains in the home folder."""
     trees = [Path(tree) for tree in layout.table()["root"]["trees"] + layout.table()["root"]["links"]]
     tools = [Path.home() / name for name in layout.table()["home"]["toolchains"]]
     return any(path.is_relative_to(tree) for tree in (*trees, *tools))
@@ -196,7 +196,7 @@ def _is_broad(folder: Path) -> bool:
 
 
 def _why_not(path: Path) -> str:
-    """Return why a server does not get a path by naming it, as the end of a sentence; "" if it may read it."""
+    """The end of a sentence; "" if a server may read the path by naming it."""
     real = Path(os.path.realpath(path))
     if any(real.is_relative_to(own) or own.is_relative_to(real) for own in map(Path.resolve, paths.own_dirs())):
         return "holds what Wisp keeps"

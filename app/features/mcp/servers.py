@@ -158,11 +158,10 @@ class McpServers:
         return any(not entry.is_disabled for entry in self.configuration.read().servers.values())
 
     def states(self) -> list[ServerState]:
-        """Return all servers, as they are now."""
         return [self._state(entry) for entry in self.configuration.read().servers.values()]
 
     def is_agreed(self, entry: ServerEntry) -> bool:
-        """Return whether the person agreed to a server. Their own entries count as agreed to. Blocks."""
+        """The person's own entries count as agreed to. Blocks."""
         if not self.pins.is_agreed(entry.pin, mark_of(entry, self._workspace)):
             if not entry.is_own:
                 return False
@@ -240,7 +239,7 @@ class McpServers:
         return found
 
     async def prompts(self, entry: ServerEntry) -> tuple[ServedPrompt, ...]:
-        """Return the prompts that the server offers, and save them. Those without plain names are left out."""
+        """Ask the server for its prompts, and save them. Those without plain names are left out."""
         told = await self._asked(entry, self._of(entry), "prompts")
         found = fit_prompts(told)
         await asyncio.to_thread(self.pins.note_prompts, entry.pin, found)
@@ -291,7 +290,7 @@ class McpServers:
         return await self._outcome(live, waiting)
 
     async def read(self, entry: ServerEntry, uri: str) -> ServerAnswer:
-        """Return the content of a server's resource. Raises ToolFailed."""
+        """Raises ToolFailed."""
         return answer_of(await self._asked(entry, self._of(entry), "read", uri=uri))
 
     async def page(self, entry: ServerEntry, uri: str) -> str:
@@ -446,7 +445,7 @@ class McpServers:
                     os.killpg(process, signal.SIGKILL)
 
     def _launch(self, entry: ServerEntry) -> tuple[Mapping[str, Any], _Run | None]:
-        """Return how the worker starts or reaches a server. Blocks, because the sandbox walks the workspace."""
+        """Blocks, because the sandbox walks the workspace."""
         fill = partial(expanded, server=entry.name if entry.is_own else "", is_own=entry.is_own)
         folders = tuple(Path(at_home(folder)) for folder in entry.folders)
         # Some servers work in these folders only, and no longer in those that their command names.
@@ -492,7 +491,7 @@ class McpServers:
 
 
 def _exports(variables: Mapping[str, str]) -> str:
-    """Return the variables as shell commands. Their names need no quotes: the configuration has checked them."""
+    """As shell commands. Names need no quotes: the configuration has checked them."""
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
 
 

@@ -47,7 +47,7 @@ class SignIns:
 
     @contextmanager
     def asking(self, pin: str, open_address: OpenAddress) -> Iterator[None]:
-        """Return a context manager. Inside it, the server may open its sign-in page in the person's browser."""
+        """Inside this context, the server may open its sign-in page in the person's browser."""
         self._openers[pin] = open_address
         try:
             yield
@@ -63,7 +63,7 @@ class SignIns:
             self._begin(store.keep, _key(pin), json.dumps(self._records[pin]))
 
     def is_granted(self, pin: str) -> bool:
-        """Return whether the person has signed in to the server, in this conversation or earlier."""
+        """True if the person has signed in, in this conversation or earlier."""
         return bool(self._records.get(pin, {}).get("tokens"))
 
     async def settled(self) -> None:
@@ -85,7 +85,7 @@ def _key(pin: str) -> str:
 
 
 def _kept(pin: str, url: str) -> dict[str, Any]:
-    """Return what was granted at this address; empty for an address at which nothing was."""
+    """What was granted at this address; empty if nothing was."""
     try:
         record = json.loads(store.key_of(_key(pin)) or "{}")
     except ValueError:  # because a damaged record only means another sign-in

@@ -58,7 +58,7 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def effects(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of calling a server's tool, by what the person agreed to; all effects without an agreement."""
+    """By what the person agreed to; all effects without an agreement."""
     if call.has("starts") or call.has("changed"):
         return frozenset({Effect.SETTINGS})
     name, tool = call.text("server_name"), call.text("tool_name")
@@ -70,20 +70,20 @@ def effects(call: ToolCall) -> frozenset[Effect]:
 
 
 def starting_effects(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of starting the server. An unknown server may be a program without a sandbox."""
+    """An unknown server may be a program without a sandbox."""
     reach = standard_pins().reach(call.text("server_name"))
     running = Effect.EXECUTES if reach in ("", "unsandboxed") else Effect.READS
     return frozenset({running} if reach == "sandboxed" else {running, Effect.NETWORK})
 
 
 def reading_effects(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of reading a resource. A server that is not trusted may do anything meanwhile."""
+    """A server that is not trusted may do anything while a resource is read."""
     is_trusted = standard_pins().trusts(call.text("server_name"))
     return starting_effects(call) if is_trusted else (starting_effects(call) - {Effect.READS}) | {Effect.EXECUTES}
 
 
 def _nobody_knows(_call: ToolCall) -> bool:
-    """Return whether a call may leave traces: a server that starts or is asked may do anything meanwhile."""
+    """True if a call may leave traces: a server that starts or is asked may do anything meanwhile."""
     return True
 
 
@@ -172,7 +172,7 @@ class McpTools:
         return await shower.show(page, read, ChangeOrigin(turn.turn_id, USE))
 
     async def _page(self, entry: ServerEntry, tool: ServedTool, turn: TurnContext) -> str:
-        """Return the page of a tool; if it is another than the one the person saw, only after a question."""
+        """If it is another page than the one the person saw, only after a question."""
         page, pins = await self._servers.page(entry, tool.page), self._servers.pins
         if not await asyncio.to_thread(pins.is_seen_page, entry.pin, tool.page, page):
             why = f"{tool.name} has another page than when you looked at it."
@@ -196,7 +196,7 @@ class McpTools:
         return ToolResult(True, call.name, {"text": clip_line(text, _LINE_CHARS)}, text)
 
     async def _entry(self, call: ToolCall) -> ServerEntry:
-        """Return the entry of the server that the call names, as the configuration files are now."""
+        """As the configuration files are now."""
         entry = await asyncio.to_thread(self._servers.configuration.named, call.text("server_name").strip())
         known = self._servers.pins.reach(entry.name)
         if known and (not entry.is_own or known != entry.reach_kind):
@@ -340,7 +340,7 @@ def _schema(tool: ServedTool) -> str:
 
 
 def _fitting(tools: Sequence[ServedTool], query: str) -> list[ServedTool]:
-    """Return the tools whose name or description contains words of the query, the best first; all for no query."""
+    """The tools whose name or description contains words of the query, the best first; all for no query."""
     words = {word.casefold() for word in _WORD.findall(query)}
     if not words:
         return list(tools)
@@ -354,7 +354,7 @@ def _score(tool: ServedTool, word: str) -> int:
 
 
 def _lines(tools: Sequence[ServedTool], start: int, *, whole: bool) -> tuple[list[str], int]:
-    """Return the tools from `start` on, as many as fit, and the next start. `whole`: with descriptions and schemas."""
+    """As many as fit from `start` on, and the next start. `whole`: with descriptions and schemas."""
     lines: list[str] = []
     left = _LISTED_CHARS
     for place in range(start, len(tools)):
@@ -374,7 +374,7 @@ def _short(tool: ServedTool) -> str:
 
 
 async def _result(tool: str, entry: ServerEntry, answer: ServerAnswer, told: Mapping[str, JsonValue]) -> ToolResult:
-    """Return the server's answer as the tool's result. An error that the server reports is a failed result."""
+    """An error that the server reports is a failed result."""
     media, damaged = await asyncio.to_thread(_pictures, entry, answer.pictures)
     text = await asyncio.to_thread(_in_short, entry, "\n".join([answer.text, *damaged]).strip())
     payload = {**told, "server_name": entry.name, "text": text[:_CARD_CHARS]}
@@ -389,7 +389,7 @@ async def _result(tool: str, entry: ServerEntry, answer: ServerAnswer, told: Map
 
 
 def _in_short(entry: ServerEntry, text: str) -> str:
-    """Return the text; of a long one its beginning and end, and the file that holds all of it. Blocks."""
+    """Of a long text its beginning and end, and the file that holds all of it. Blocks."""
     if len(text) <= _WHOLE_CHARS:
         return text
     name, folder = f"{entry.name}-{ids.unique()}.txt", paths.made_dir() / "answers"
@@ -406,7 +406,7 @@ def _in_short(entry: ServerEntry, text: str) -> str:
 
 
 def _pictures(entry: ServerEntry, pictures: Sequence[ServedPicture]) -> tuple[tuple[Media, ...], list[str]]:
-    """Return the server's pictures, as a model can see them, decoded in a worker; and sentences on others. Blocks."""
+    """The pictures as a model can see them, decoded in a worker; and sentences on others. Blocks."""
     media: list[Media] = []
     damaged: list[str] = []
     shown = f"a picture from {entry.name}"

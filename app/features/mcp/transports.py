@@ -217,7 +217,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 @asynccontextmanager
 async def over_http(launch: Mapping[str, Any], auth: httpx2.Auth | None) -> AsyncIterator[Streams]:
-    """Return a context manager with the two streams of a server reached by its address. `auth` signs in to it."""
+    """The context has the two streams of a server reached by its address. `auth` signs in to it."""
     url, headers = str(launch["url"]), dict(launch["headers"])
     make = partial(_client, OneOrigin(url, is_local=bool(launch["local"])))
     if launch["kind"] == "sse":

@@ -292,7 +292,7 @@ class _Worker:
 
 
 async def _paged(fetch: Callable[..., Awaitable[Any]], items: str, most: int) -> list[Any]:
-    """Return the items of all pages, at most `most`, because a server may send pages without end."""
+    """At most `most` items, because a server may send pages without end."""
     found: list[Any] = []
     cursor: str | None = None
     seen: set[str] = set()
@@ -321,7 +321,7 @@ async def _tools(client: Client, _request: _Request, _call: _Call) -> Any:
 
 
 def _page_address(meta: Any) -> str:
-    """Return the address of the page that a server ships with a tool, in the present or the older spelling; or ""."""
+    """The page that a server ships with a tool, in the present or the older spelling; or ""."""
     told = meta if isinstance(meta, Mapping) else {}
     inner = told.get("ui")
     address = (inner if isinstance(inner, Mapping) else {}).get("resourceUri") or told.get("ui/resourceUri")
@@ -329,7 +329,7 @@ def _page_address(meta: Any) -> str:
 
 
 async def _resources(client: Client, _request: _Request, _call: _Call) -> Any:
-    """Return the server's resources that can be read; [] if it has none."""
+    """Those that can be read; [] if the server has none."""
     if not client.server_capabilities.resources:
         return []
     fixed = await _paged(client.list_resources, "resources", _MOST_LISTED)
@@ -339,7 +339,7 @@ async def _resources(client: Client, _request: _Request, _call: _Call) -> Any:
 
 
 async def _prompts(client: Client, _request: _Request, _call: _Call) -> Any:
-    """Return the server's prompts with the names of their arguments; [] if it has none."""
+    """With the names of their arguments; [] if the server has none."""
     if not client.server_capabilities.prompts:
         return []
     return [
@@ -371,7 +371,7 @@ async def _use(client: Client, request: _Request, call: _Call) -> Any:
 
 
 async def _page(client: Client, request: _Request, _call: _Call) -> Any:
-    """Return the text of a page; "" if the resource is no page."""
+    """The page's text; "" if the resource is no page."""
     result = await client.read_resource(request["uri"])
     pages = [one for one in result.contents if str(one.mime_type or "").startswith("text/html")]
     text = getattr(pages[0], "text", "") if pages else ""
@@ -399,7 +399,7 @@ def _embedded(contents: Any) -> Any:
 
 
 def _parts(content: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the texts and pictures of an answer. Content of another kind becomes a line that names it."""
+    """Texts and pictures. Content of another kind becomes a line that names it."""
     parts: list[dict[str, Any]] = []
     pictures = 0
     for item in content:
@@ -434,7 +434,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def _fault(error: BaseException) -> tuple[str, str]:
-    """Return the kind of an error and a sentence on it. Looks into groups: the SDK puts most errors in one."""
+    """The error's kind, and a sentence. Looks into groups: the SDK puts most errors in one."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     words = clip_line(plain(str(error))[0], _SENTENCE_CHARS) or type(error).__name__

@@ -92,7 +92,7 @@ class FactStore:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether no fact was ever saved. Once there was one, this reads nothing from the disk."""
+        """True if no fact was ever saved. Once there was one, this reads nothing from the disk."""
         return self._connection is None and not self._path.exists()
 
     def keep(self, fact: Fact, replaces: Sequence[int] = ()) -> Fact:
@@ -169,7 +169,7 @@ class FactStore:
             return [near[one] for one in found if one in near and kind in ("", near[one].kind)][:limit]
 
     def rules(self) -> list[Fact]:
-        """Return the rules: what the person wants always or never. The newest is first."""
+        """What the person wants always or never. The newest rule is first."""
         return self._listed("where kind = 'rule' order by id desc")
 
     def profile(self) -> list[Fact]:
@@ -200,7 +200,7 @@ class FactStore:
             db.executemany("insert into profile (fact) values (?)", [(one,) for one in ids])
 
     def all(self, limit: int = -1) -> list[Fact]:
-        """Return the facts, the newest first."""
+        """The newest fact is first."""
         return self._listed("order by id desc limit ?", (limit,))
 
     def find(self, ids: Sequence[int]) -> list[Fact]:
@@ -231,7 +231,7 @@ class FactStore:
             return self._rows(self._opened(), rest, values)
 
     def _postings(self, db: sqlite3.Connection, asked: Question) -> Mapping[str, Sequence[int]]:
-        """Return the ids of facts by stem; for a very common stem, only those of facts that match every word."""
+        """By stem; for a very common stem, only the ids of facts that match every word."""
         marks = ", ".join("?" * len(asked.stems))
         counted = db.execute(f"select term, doc from counts where term in ({marks})", tuple(asked.stems)).fetchall()
         left = _MOST_POSTINGS
@@ -288,7 +288,7 @@ class FactStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Return a context manager with one transaction. Raises ToolFailed if the memory cannot be written."""
+        """One transaction. Raises ToolFailed if the memory cannot be written."""
         db = self._opened()
         try:
             with transaction(db):
@@ -324,7 +324,7 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 
 def standard_facts(clock: Clock) -> FactStore:
-    """Return the facts about this person, which all sessions share."""
+    """All sessions share the facts about this person."""
     return FactStore(paths.data_dir() / "memory.db", clock)
 
 

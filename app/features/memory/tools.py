@@ -133,7 +133,7 @@ class MemoryTools:
         return ToolResult(True, "recall", {"query": query, "count": len(found), "facts": listed}, echo)
 
     def _meant(self, text: str) -> list[int]:
-        """Return the id of the one fact that the words mean. Raise ToolFailed if none or several fit."""
+        """Raises ToolFailed if no fact fits, or several do."""
         if not text:
             raise ToolMisuse("Give id, or text that names the fact. recall lists the facts with their numbers.")
         found = self._memory.search(text, _FOUND)
@@ -202,7 +202,7 @@ def _effects_of_keeping(call: ToolCall) -> frozenset[Effect]:
 
 
 def _describe_keeping(call: ToolCall) -> Phrase | None:
-    """Return the rule to be saved, word for word, for the question to the person."""
+    """The rule word for word, for the question to the person."""
     rule, said = unquoted(call.text("rule"), _FACT_CHARS), unquoted(call.text("said"), _SHOWN_CHARS)
     told = "follow this rule from now on, in words that are not yours: “{rule}” (you said: “{said}”)"
     return Phrase(told, {"rule": rule, "said": said}) if rule else None
@@ -213,7 +213,6 @@ def _effects_of_forgetting(call: ToolCall) -> frozenset[Effect]:
 
 
 def _describe_forgetting(call: ToolCall) -> Phrase:
-    """Return the facts to be deleted, for the question to the person."""
     facts = call.arguments.get("facts")
     asked = facts[:_MOST_ASKED] if isinstance(facts, (list, tuple)) else ()
     texts = tuple(Phrase("“{fact}”", {"fact": unquoted(str(one), _SHOWN_CHARS)}) for one in asked)
@@ -252,7 +251,7 @@ def _check(text: str) -> None:
 
 
 def _source(text: str, quote: str, said: str | None) -> tuple[str, str]:
-    """Return who said the fact (`person`, `model`) and in which words. `said`: None if the person wrote the call."""
+    """Who said the fact (`person`, `model`) and in which words. `said`: None if the person wrote the call."""
     if said is None or _holds(said, text):
         return "person", text
     if quote and _holds(said, quote):
@@ -279,7 +278,7 @@ def _own_sentence(text: str, said: str) -> str:
 
 
 def _holds(said: str, text: str) -> bool:
-    """Return whether `said` contains the words of `text` in a row. Blanks and punctuation do not count."""
+    """Only words in a row count. Blanks and punctuation do not."""
     words, wanted = _words(said), _words(text)
     return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words)))
 
@@ -289,7 +288,7 @@ def _words(text: str) -> list[str]:
 
 
 def _ids(value: JsonValue) -> list[int]:
-    """Return the numbers in `12`, in `#12, #15` or in a list."""
+    """Reads `12`, `#12, #15` or a list."""
     texts = [str(one) for one in value] if isinstance(value, (list, tuple)) else re.split(r"[,\s]+", str(value or ""))
     found = [_NUMBER.fullmatch(text.strip()) for text in texts if text.strip()]
     if not all(found):

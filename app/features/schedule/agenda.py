@@ -137,7 +137,7 @@ class Agenda:
         return replace(job, id=int(added or 0), made_at=now, next_at=first)
 
     def all(self) -> list[Job]:
-        """Return the jobs that will run again, the next one first."""
+        """Those that will run again, the next one first."""
         if not self._is_there:
             return []
         with self._lock:
@@ -179,7 +179,7 @@ class Agenda:
             return self._begun(db, due[0], now) if due else None
 
     def is_screen_wanted(self) -> bool:
-        """Return whether a job that uses the person's screen is due."""
+        """True if a job that uses the person's screen is due."""
         now = self._clock.wall()
         return any(job.until for job in self.all() if job.next_at is not None and job.next_at <= now)
 
@@ -225,12 +225,12 @@ class Agenda:
             return self._begun(db, found[0], now, now)
 
     def is_at_work(self) -> bool:
-        """Return whether a living process runs a job. Then no other job can begin."""
+        """True if a living process runs a job. Then no other job can begin."""
         with self._writing() as db:
             return self._is_running(db)
 
     def newest_run(self, job_id: int) -> int:
-        """Return the id of the job's last run that began; 0 if none did."""
+        """0 if no run of the job began."""
         with self._writing() as db:
             return int(db.execute("select coalesce(max(id), 0) from runs where job = ?", (job_id,)).fetchone()[0])
 
@@ -251,7 +251,7 @@ class Agenda:
             return self._posted(db, kind, title, body)
 
     def inbox(self, limit: int = 50, *, only_unread: bool = False) -> list[InboxItem]:
-        """Return the inbox, the newest first."""
+        """The newest item is first."""
         if not self._is_there:
             return []
         rest = "where is_read = 0" if only_unread else ""
@@ -283,7 +283,7 @@ class Agenda:
         return InboxItem(int(added or 0), at, kind, title, body)
 
     def _is_running(self, db: sqlite3.Connection) -> bool:
-        """Return whether a living process runs a job. Runs whose process died end here, with an inbox message."""
+        """True if a living process runs a job. Runs whose process died end here, with an inbox message."""
         open_runs = db.execute("select id, job, due, runner from runs where outcome = ''").fetchall()
         for run_id, job_id, due, runner in open_runs:
             if _is_alive(runner):
@@ -344,7 +344,7 @@ def latest_begin(job: Job) -> float | None:
 
 
 def _texts(written: str) -> tuple[str, ...]:
-    """Return the list of texts in a JSON string; () if it is damaged, so that it allows nothing."""
+    """() if the JSON string is damaged, so that it allows nothing."""
     try:
         found = json.loads(written)
     except ValueError:  # A damaged list counts as empty, so that it allows nothing.
@@ -353,7 +353,7 @@ def _texts(written: str) -> tuple[str, ...]:
 
 
 def _kept(text: str) -> str:
-    """Return the text without secrets and terminal control characters."""
+    """Without secrets and terminal control characters."""
     return without_secrets(plain(text)[0])
 
 
@@ -384,5 +384,5 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 
 def standard_agenda(clock: Clock) -> Agenda:
-    """Return the schedules and the inbox, which all sessions of this person share."""
+    """All sessions of this person share the schedules and the inbox."""
     return Agenda(paths.data_dir() / "agenda.db", clock)

@@ -73,7 +73,7 @@ def _planned(job: Job) -> CollectionEntry:
 
 
 def _rule(rule: str) -> str:
-    """Return `tool=write_file path=*.md` as `write_file (path: *.md)`."""
+    """`tool=write_file path=*.md` becomes `write_file (path: *.md)`."""
     parts = [part.partition("=") for part in shlex.split(rule)]
     bounds = ", ".join(f"{name}: {value}" for name, _, value in parts if name != "tool")
     return ", ".join(value for name, _, value in parts if name == "tool") + (f" ({bounds})" if bounds else "")

@@ -118,7 +118,7 @@ async def _notify(item: InboxItem) -> None:
 
 
 async def _turn(due: DueRun, assemble: Assemble) -> tuple[str, str]:
-    """Return the outcome, and what came of the run."""
+    """The outcome, and what came of the run."""
     refused: list[ToolFinished] = []
 
     def note(event: AgentEvent) -> None:
@@ -135,7 +135,7 @@ async def _turn(due: DueRun, assemble: Assemble) -> tuple[str, str]:
 
 
 def _told(ended: TurnEnded, refused: Sequence[ToolFinished], job: Job) -> tuple[str, str]:
-    """Return the outcome, and a text for the person: the result, what was not done, and how to allow that."""
+    """The outcome, and a text: the result, what was not done, and how to allow that."""
     outcome = _OUTCOMES.get(ended.outcome, "failed")
     if not refused:
         return outcome, ended.text

@@ -47,13 +47,13 @@ WantedBy=timers.target
 
 
 def folder() -> Path:
-    """Return the folder where systemd looks for the person's units."""
+    """Where systemd looks for the person's units."""
     home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return Path(home) / "systemd" / "user"
 
 
 def why_missing() -> str:
-    """Return why no timer can be set here; "" if one can."""
+    """The reason, or "" if a timer can be set here."""
     if not shutil.which("systemctl"):
         return NO_TIMER
     return "" if _systemctl("show-environment") else NO_TIMER
@@ -111,7 +111,7 @@ def _ahead(at: float) -> float:
 
 
 def _unit() -> str:
-    """Return the name of this presence's unit. Each presence has its own."""
+    """Each presence has a unit of its own."""
     return f"{_NAME}-{paths.presence()}" if paths.presence() else _NAME
 
 

@@ -63,7 +63,7 @@ class When:
 
 
 def zone_name() -> str:
-    """Return the name of this machine's time zone; UTC if it has none."""
+    """UTC if this machine has no time zone."""
     link = os.path.realpath("/etc/localtime")
     for name in (os.environ.get("TZ", "").lstrip(":"), link.partition("zoneinfo/")[2]):
         try:
@@ -186,7 +186,6 @@ def spoken(when: When) -> str:
 
 
 def in_words(when: When) -> str:
-    """Return the schedule in words for a person."""
     from cronsim import CronSim
 
     zone = ZoneInfo(when.zone)
@@ -228,7 +227,7 @@ def phrase_of(when: When) -> Phrase:
 
 
 def phrase_of_time(at: float, zone: str) -> Phrase:
-    """Return a moment as `clock_time` does, as a phrase that can be translated."""
+    """The moment as `clock_time` has it, as a phrase that can be translated."""
     weekday, _, rest = clock_time(at, zone).partition(" ")
     return Phrase("{weekday} {at}", {"weekday": (weekday,), "at": rest})
 

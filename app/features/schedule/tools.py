@@ -154,7 +154,7 @@ class ScheduleTools:
         return ToolResult(True, "cron", {"id": jobs[0].id, "title": title}, gone)
 
     def _meant(self, call: ToolCall) -> list[Job]:
-        """Return what a call is to remove. Raises ToolFailed, which lists all, if nothing is meant, or several are."""
+        """What to remove. Raises ToolFailed, which lists all, if nothing is meant, or several are."""
         if call.has("id") and call.text("action") == "remove":
             return [find_job(self._agenda, call.integer("id"))]
         words = call.text("task").casefold().split() if call.text("action") == "remove" else []
@@ -182,7 +182,6 @@ def find_job(agenda: Agenda, number: int) -> Job:
 
 
 def _none_of(jobs: Sequence[Job], named: str) -> ToolFailed:
-    """Return why nothing is removed: there is no schedule of that number or with those words."""
     rest = "There is: {jobs}." if jobs else "Nothing is planned."
     return ToolFailed(Phrase(f"There is no planned task {{number}}. {rest}", {"number": named, "jobs": _told_of(jobs)}))
 
@@ -192,7 +191,6 @@ def _told_of(jobs: Sequence[Job]) -> str:
 
 
 def planned(job: Job) -> Planned:
-    """Return a schedule as a fact."""
     when, waits = job.when, job.waits_for
     return Planned(job.id, job.title, phrase_of(when), when.zone, job.next_at, job.until, waits, tuple(job.allowed))
 
@@ -207,7 +205,7 @@ def line_of(job: Job) -> str:
 
 
 def _effects_of_cron(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of a call. A reminder only notifies the person; a removal is asked about later."""
+    """A reminder only notifies the person; a removal is asked about later."""
     action = call.text("action", "add")
     if action == "list" or (action != "add" and not call.has("title")):
         return frozenset({Effect.READS})
@@ -224,7 +222,7 @@ def reminded_of(task: str) -> str:
 
 
 def _told(call: ToolCall) -> Phrase:
-    """Return what is agreed to: the task, its next times, and what it may do."""
+    """The task, its next times, and what it may do."""
     if call.text("action", "add") != "add":
         named = {"id": str(call.arguments.get("id", "")), "title": unquoted(call.text("title"), _TITLE_CHARS)}
         if call.text("action") == "remove_reminders":
@@ -265,12 +263,11 @@ def _all_of(phrases: Sequence[Phrase | str]) -> Phrase | str:
 
 
 def _effects_of_notice(call: ToolCall) -> frozenset[Effect]:
-    """Return the effects of a notification. Only the step that sends it away names a server."""
+    """Only the step that sends a notification away names a server."""
     return frozenset({Effect.NETWORK if call.has("server") else Effect.TALKS})
 
 
 def _notice_told(call: ToolCall) -> Phrase:
-    """Return what is agreed to: what is sent, and where to."""
     text = ": ".join(unquoted(call.text(name), _BODY_CHARS) for name in ("title", "text") if call.text(name))
     if not call.has("server"):
         return Phrase("send the notification “{text}”", {"text": text})

@@ -39,7 +39,7 @@ class ClientFile(ABC):
         self.key = key
 
     def entry(self, name: str) -> object:
-        """Return the entry of that name, or None."""
+        """None if there is no entry of that name."""
         return self._servers(self._parsed(self.text())).get(name)
 
     def edited(self, name: str, entry: Mapping[str, Any] | None) -> str:
@@ -72,7 +72,7 @@ class ClientFile(ABC):
         own_files.write(path, text, path.stat().st_mode & 0o777 if path.exists() else _NEW_MODE)
 
     def text(self) -> str:
-        """Return what the file holds; "" if there is none."""
+        """What it holds; "" if there is no file."""
         if not os.path.lexists(self.path):
             return ""
         try:
@@ -101,11 +101,11 @@ class ClientFile(ABC):
 
     @abstractmethod
     def _read(self, text: str) -> object:
-        """Return what a text says. Raises ValueError."""
+        """Raises ValueError."""
 
     @abstractmethod
     def _edit(self, text: str, name: str, entry: Mapping[str, Any] | None) -> str:
-        """Return the text with another entry. Raises _Unusual if it is written in a way that is not known here."""
+        """Raises _Unusual if the text is written in a way that is not known here."""
 
 
 class _Unusual(Exception):
@@ -121,7 +121,7 @@ def _line_end(text: str) -> str:
 
 
 def _line_around(text: str, start: int, stop: int) -> tuple[int, int]:
-    """Return where the first line begins and the last one ends, without its line end."""
+    """From the start of the first line to the end of the last one, without its line end."""
     end = text.find("\n", stop)
     end = len(text) if end < 0 else end - text[:end].endswith("\r")
     return text.rfind("\n", 0, start) + 1, max(end, stop)
@@ -163,7 +163,7 @@ class _Member(NamedTuple):
 
 
 def _members(text: str, at: int) -> tuple[list[_Member], int]:
-    """Return the members of the object that begins at `at`, and where its closing brace is."""
+    """With the place of the closing brace. The object begins at `at`."""
     plain = as_json(text)
     found: list[_Member] = []
     at = _visible(plain, at + 1)
@@ -193,13 +193,13 @@ def _json_member(margin: str, key: str, value: object, before: str, unit: str, l
 
 
 def _unit(text: str) -> str:
-    """Return by how much the file indents one level."""
+    """The indentation of one level."""
     found = re.search(r"^[ \t]+(?=\")", without_comments(text), re.MULTILINE)
     return found[0] if found else _INDENT
 
 
 def _with_json_member(text: str, at: int, key: str, value: object) -> str:
-    """Return the text with one more member, the last one, in the object that begins at `at`."""
+    """The object begins at `at`. The new member is the last one."""
     members, close = _members(text, at)
     unit, new_line = _unit(text), _line_end(text)
     if not members:
@@ -271,7 +271,7 @@ class TomlFile(ClientFile):
 
 
 def _last_value(lines: Sequence[str], header: int, following: int) -> int:
-    """Return the last line of a table that says something. Comments behind it belong to the next table."""
+    """The table's last line that says something. Comments behind it belong to the next table."""
     said = (number for number in range(following - 1, header, -1) if lines[number].split("#")[0].strip())
     return next(said, header)
 
@@ -317,7 +317,7 @@ def _yaml_lines(name: str, entry: Mapping[str, Any], margin: str, new_line: str)
 
 
 def _end_of(node: yaml.Node, text: str) -> int:
-    """Return where the line after a node begins. A block's own mark is behind the comments of what follows."""
+    """Where the line after a node begins. A block's own mark is behind the comments of what follows."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(node, yaml.MappingNode) else last

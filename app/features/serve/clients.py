@@ -71,7 +71,7 @@ class Client(ABC):
 
     @abstractmethod
     def is_up_to_date(self, command: Sequence[str]) -> bool:
-        """Return whether its entry is the one that would be written for this command."""
+        """The entry must be the one that would be written for this command."""
 
     @abstractmethod
     def change(self, command: Sequence[str] | None) -> str:
@@ -104,9 +104,7 @@ class EditedClient(Client):
         self.file.write(NAME, self._wanted(command))
 
     def _wanted(self, command: Sequence[str] | None) -> dict[str, Any] | None:
-        """Return the entry for this command, with what else the person wrote into Wisp's entry but a switch that turns
-        it off.
-        """
+        """The entry, with what the person wrote into Wisp's entry but a switch that turns it off."""
         if command is None:
             return None
         found = self.file.entry(NAME)
@@ -149,7 +147,7 @@ class CommandedClient(Client):
 
 
 def is_wisps(command: Sequence[str]) -> bool:
-    """Return whether this command, of an entry, starts a Wisp's server."""
+    """True if this command of an entry starts a Wisp's server."""
     serves = next((at for at in range(1, len(command)) if [*command[at : at + 2]] == _SERVE), 0)
     starts = [*command[:serves]]
     return starts == command_anywhere() or starts[-2:] == ["-m", "app"] or [Path(one).stem for one in starts] == [NAME]

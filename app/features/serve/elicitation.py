@@ -106,7 +106,7 @@ class Elicitation:
 
 
 def asked_whole(wanted: ApprovalWanted) -> str:
-    """Return the question with all that a yes lets happen: each argument word for word, and how long it counts."""
+    """All that a yes lets happen: each argument word for word, and how long it counts."""
     told = (
         wanted.sentence,
         *wanted.reasons,

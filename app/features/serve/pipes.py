@@ -91,7 +91,7 @@ def _fault_of(line: str) -> str:
 
 
 def is_piped() -> bool:
-    """Return whether standard input and output are pipes or sockets, as agents have them."""
+    """True for pipes or sockets at standard input and output, as agents have them."""
     try:
         modes = [os.fstat(number).st_mode for number in (0, 1)]
     except OSError:  # because one is closed
@@ -112,7 +112,7 @@ async def standard_pipes() -> tuple[Lines, Output]:
 
 
 def _taken(number: int, instead: int, mode: str) -> IO[bytes]:
-    """Return a standard stream for the protocol alone, and put another one in its place."""
+    """A standard stream for the protocol alone. Puts another one in its place."""
     own = os.fdopen(os.dup(number), mode, buffering=0)
     os.dup2(instead, number)
     os.close(instead)

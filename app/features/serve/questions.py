@@ -80,7 +80,7 @@ async def _connected() -> _Connection | None:
 
 
 def _may_start() -> bool:
-    """Return whether the person would see a presence here."""
+    """True if the person would see a presence here."""
     return sys.platform != "win32" and is_at_hand() and not dead_display()
 
 
@@ -116,7 +116,7 @@ async def hear_questions(tell: Tell, ask: AskPerson) -> None:
 if sys.platform != "win32":
 
     def _listening(place: Path) -> socket.socket:
-        """Return a socket at this place that only this person can use."""
+        """Only this person can use the socket."""
         place.unlink(missing_ok=True)  # because a killed presence may have left it
         listening = socket.socket(socket.AF_UNIX)
         try:
@@ -148,7 +148,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, as
 
 
 async def _unless_gone(asked: Awaitable[ApprovalAnswer], reader: asyncio.StreamReader) -> ApprovalAnswer | None:
-    """Return the person's answer, or None if the asker goes away before, or if the presence asks nothing more."""
+    """None if the asker goes away before the answer, or if the presence asks nothing more."""
     asking, gone = asyncio.ensure_future(asked), asyncio.ensure_future(reader.read(1))
     try:
         await asyncio.wait((asking, gone), return_when=asyncio.FIRST_COMPLETED)

@@ -45,7 +45,6 @@ def served(specs: Sequence[ToolSpec], *, everything: bool) -> tuple[ToolSpec, ..
 
 
 def declared(spec: ToolSpec) -> types.Tool:
-    """Return the tool as MCP declares it."""
     effects = HARMLESS if spec.effect in HARMLESS else frozenset({spec.effect})
     hints = types.ToolAnnotations(
         read_only_hint=effects <= LOOKING and spec.leaves_traces is None,
@@ -85,7 +84,7 @@ class ClientDesk:
         self._assistant = asyncio.ensure_future(self._open())
 
     def server(self, version: str, notes: Sequence[str] = ()) -> Server[Any]:
-        """Return the server. `notes` names what its instructions tell besides."""
+        """`notes` names what the server's instructions tell besides."""
         told = resources.table("serve.toml", resources.Table)
         return Server(
             "wisp",
@@ -97,7 +96,7 @@ class ClientDesk:
         )
 
     async def _opened(self) -> Unattended:
-        """Return the assistant. If it could not be made, try again. Raises WispError."""
+        """If the assistant could not be made, try again. Raises WispError."""
         if self._assistant is None or (self._assistant.done() and self._assistant.exception()):
             self.begin()
         assert self._assistant
@@ -156,7 +155,7 @@ def answered(result: ToolResult, *, is_look: bool) -> types.CallToolResult:
 
 
 def _short(tree: Any) -> Any:
-    """Return the tree without what is not known, and without empty lists."""
+    """Without what is not known, and without empty lists."""
     if isinstance(tree, Mapping):
         return {name: _short(value) for name, value in tree.items() if value not in (None, [], {})}
     return [_short(one) for one in tree] if isinstance(tree, (list, tuple)) else tree
@@ -167,7 +166,7 @@ def _failed(sentence: str) -> types.CallToolResult:
 
 
 def _name_of(context: Any) -> str:
-    """Return what the client calls itself, without signs that could pass for a part of the question."""
+    """As the client calls itself, without signs that could pass for a part of the question."""
     told = context.session.client_params
     info = told.client_info if told else None
     plain = " ".join(_ODD.sub(" ", bare((info.title or info.name) if info else "")).split())

@@ -59,7 +59,7 @@ class Skill:
         return _parted(_text(self.folder / FILE))[1].strip()
 
     def files(self) -> list[str]:
-        """Return the other files of its folder, relative to it."""
+        """The other files of its folder, as paths in it."""
         return [name for name in _files_of(self.folder) if name != FILE]
 
     def file(self, name: str) -> str:
@@ -88,7 +88,7 @@ class FoundSkills:
         return tuple(skill for skill in self.skills if not skill.is_hidden)
 
     def named(self, name: str) -> Skill:
-        """Return the skill of that name. Raises ToolFailed if there is none."""
+        """Raises ToolFailed if there is no skill of that name."""
         wanted = _known_as(name)
         found = next((skill for skill in self.skills if _known_as(skill.name) == wanted), None)
         if found is None:
@@ -150,7 +150,7 @@ class Skills:
 
 
 def _known_as(name: str) -> str:
-    """Return a name for comparison: letter case, letter width, and blanks, `-` or `_` make no difference."""
+    """For comparison: letter case, letter width, and blanks, `-` or `_` make no difference."""
     return re.sub(r"[\s_-]+", "-", unicodedata.normalize("NFKC", name).strip().casefold())
 
 
@@ -237,7 +237,7 @@ def _in_folder(root: Path, scope: str, problems: list[str]) -> Iterator[Skill]:
 
 
 def _parted(text: str) -> tuple[Mapping[str, str], str]:
-    """Return the fields of the front matter (empty if there is none), and the text below it."""
+    """The front matter's fields (empty if there is none), and the text below it."""
     lines = text.replace("\r\n", "\n").lstrip("\ufeff").split("\n")
     if not lines or lines[0].strip() != "---":
         return {}, text
@@ -248,7 +248,7 @@ def _parted(text: str) -> tuple[Mapping[str, str], str]:
 
 
 def _fields(lines: Sequence[str]) -> Mapping[str, str]:
-    """Return the fields that are not indented. Lists and tables are skipped; a value with a colon needs no quotes."""
+    """Only those not indented. Lists and tables are skipped; a value with a colon needs no quotes."""
     found: dict[str, str] = {}
     key = ""
     for line in lines:

@@ -53,7 +53,7 @@ class SkillHints:
         self._found: FoundSkills | None = None
 
     async def __call__(self, said: str) -> Mapping[str, str]:
-        """Return the hints. The folders are searched once in a conversation; use_skill searches again."""
+        """The folders are searched once in a conversation; use_skill searches again."""
         if self._found is None:
             self._found = await asyncio.to_thread(self._skills.find)
         fitting = [_line(skill) for skill in self._found.fitting(said, _FITTING)]
@@ -61,7 +61,6 @@ class SkillHints:
 
 
 def _opened(skill: Skill) -> str:
-    """Return the text of a skill, and a list of the other files in its folder."""
     files = skill.files()
     if not files:
         return skill.body

@@ -178,14 +178,13 @@ def _is_missing(row: SearchRow) -> bool:
 
 
 def _why_not(row: SearchRow, settings: Settings) -> str:
-    """Return why the search of a maker of models may not be asked; "" if it may, or if this is no such row."""
+    """Why the search of a maker of models may not be asked; "" if it may, or for any other row."""
     if row.vendor and not settings[VENDOR_SEARCH]:
         return "web.vendor_search is off."
     return "model.base_url is set, so the key may be for that server." if row.vendor and settings[BASE_URL] else ""
 
 
 def _asked_of(row: SearchRow, wish: SearchWish) -> dict[str, Any]:
-    """Return the request's parameters as this engine names them."""
     model = providers()[row.vendor].model if row.vendor in providers() else ""
     asked: dict[str, Any] = _put_in(row.fixed, {"{words}": _words(wish), "{model}": model})
     if row.query:
@@ -213,7 +212,7 @@ def _words(wish: SearchWish) -> str:
 
 
 def _listed(answer: Fetched, row: SearchRow) -> list[Mapping[str, Any]]:
-    """Return the hits as the engine sent them. Raises ToolFailed if its answer has another format."""
+    """As the engine sent them. Raises ToolFailed if its answer has another format."""
     if answer.status != 200:
         why = _WHY.get(answer.status, "it failed")
         if not row.header and answer.status == 403:
@@ -256,7 +255,7 @@ def _scraped(row: SearchRow, wish: SearchWish) -> list[Mapping[str, Any]]:
 
 
 def _hits(raw: Sequence[Mapping[str, Any]], row: SearchRow) -> tuple[Hit, ...]:
-    """Return the hits that lead to the public web, each address once."""
+    """Those that lead to the public web, each address once."""
     hits: dict[str, Hit] = {}
     for one in raw:
         try:
@@ -272,7 +271,7 @@ def _hits(raw: Sequence[Mapping[str, Any]], row: SearchRow) -> tuple[Hit, ...]:
 
 
 def _plain(value: object, most: int) -> str:
-    """Return the text without markup, on one line."""
+    """Without markup, on one line."""
     return clip_line(html.unescape(_TAG.sub("", value)), most) if isinstance(value, str) else ""
 
 

@@ -41,11 +41,11 @@ class DialectReader(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Return whether the text so far ends inside a call (inside its tag, a payload or a batch)."""
+        """True if the text so far ends inside a call (inside its tag, a payload or a batch)."""
         ...
 
     def tail(self, limit: int) -> str:
-        """Return the last `limit` characters of the open call, so that the model can continue exactly there."""
+        """The last characters of the open call, so that the model can continue exactly there."""
         ...
 
 
@@ -98,7 +98,7 @@ class Introductions:
         self._by_line |= {spec.name for spec in by_line}
 
     def due(self, answer: Answer) -> tuple[str, ...]:
-        """Return the docs that this answer must carry, or () if it needs none."""
+        """() if this answer must carry no docs."""
         names = [name for name in introduced(answer) if name in self._specs]
         why = first(Failed, answer.result.facts)
         is_new = answer.tool not in self._given or (why is not None and why.is_for_model)

@@ -66,7 +66,7 @@ class _Unfit(Exception):
 
 
 def calls_of(text: str, limits: Limits) -> list[tuple[str, Mapping[str, JsonValue]]]:
-    """Return the name and arguments of every call, in order. A code fence around them is allowed. Raise `BadBatch`."""
+    """The name and arguments of every call, in order. A code fence around them is allowed. Raises BadBatch."""
     fence = _FENCE.fullmatch(text)
     start = fence.start(1) if fence else 0
     try:

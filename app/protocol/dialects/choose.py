@@ -13,7 +13,7 @@ NAMES = ("xml", "batch", "native")
 
 
 def by_name(name: str) -> Dialect:
-    """Return the dialect that the settings name. Raise `ValueError` for an unknown name."""
+    """The dialect that the settings name. Raises ValueError for an unknown name."""
     return _made(name, Detail(_in_full()))
 
 

@@ -71,7 +71,7 @@ class ForeignCall:
 
 
 def read_foreign(text: str, specs: Sequence[ToolSpec]) -> list[Block]:
-    """Return the calls in a finished reply, in order; [] if none is certain."""
+    """In order; [] if no call is certain."""
     return [part for part in split_foreign(text, specs) if isinstance(part, Block)]
 
 
@@ -88,7 +88,7 @@ def split_foreign(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def without_tokens(text: str) -> str:
-    """Return the text with blanks in place of the marks of chat templates. All else keeps its place."""
+    """Blanks take the place of the marks of chat templates. All else keeps its place."""
     plain = _DSML.sub(lambda mark: f"<{mark[1]}{mark[2]}".ljust(len(mark[0])), text)
     return _TOKEN.sub(lambda token: "\n".ljust(len(token[0])), plain)
 
@@ -116,7 +116,7 @@ def _from_inline(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def _parts(events: Sequence[ReaderEvent]) -> list[str | Block]:
-    """Return the prose and the calls in order; [] if a call is broken."""
+    """Prose and calls in order; [] if a call is broken."""
     if any(isinstance(event, (Misread, CallCut)) for event in events):
         return []
     parts: list[str | Block] = []
@@ -146,7 +146,7 @@ def _in_markup(text: str) -> Iterator[ForeignCall]:
 
 
 def _parameters(inside: str) -> Mapping[str, JsonValue]:
-    """Return the arguments between the tags of a call, which are tags of their own or a JSON object."""
+    """Either tags of their own or a JSON object."""
     if inside.lstrip().startswith("{"):
         try:
             given: JsonValue = payload.load(inside)
@@ -175,7 +175,7 @@ def _from_end(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def is_said(text: str) -> bool:
-    """Return whether the text is more than the marks around a call."""
+    """False if the text is only the marks around a call."""
     return bool(_WRAPPER.sub("", re.sub(r"```[\w+-]*", "", text)).strip("` \r\n\t"))
 
 
@@ -288,7 +288,7 @@ def _from_fence(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def _last_fence(text: str) -> tuple[int, str] | None:
-    """Return the start and content of a fence that ends the text, closed or not; None if there is none."""
+    """The start and content of a fence that ends the text, closed or not; None if there is none."""
     opened: re.Match[str] | None = None
     for line in _FENCE.finditer(text):
         if opened is None:

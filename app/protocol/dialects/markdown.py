@@ -65,7 +65,7 @@ class Quotations:
 
     @property
     def is_quoted(self) -> bool:
-        """Return whether a call that begins here is quoted."""
+        """True if a call that begins here is quoted."""
         inside, rest, goes_on = self._place("".join(self._line) + signs.CALL)
         if self._is_marked or (self._fence and goes_on) or _BLOCK_QUOTE in inside or rest.startswith(_CODE_INDENT):
             return True
@@ -128,7 +128,7 @@ class Quotations:
         return (*self._inside[:kept], *opened), rest, goes_on and is_whole
 
     def _opened_by(self, rest: str, *, goes_on: bool) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
-        """Return the inline code, quotation marks and elements that are still open after a text."""
+        """Inline code, quotation marks and elements that are still open after the text."""
         ticks, marks = (self._ticks, self._marks) if goes_on else (0, signs.lasting(self._marks))
         elements = self._elements
         for number, part in enumerate(re.split("(`+)", rest)):
@@ -140,7 +140,7 @@ class Quotations:
 
 
 def _after(line: str, at: int, block: int) -> int | None:
-    """Return where the text of an open block continues in a line; None if the line is not in the block."""
+    """Where the text of an open block continues in a line; None if the line is not in the block."""
     if block != _BLOCK_QUOTE:
         return at + block if line.startswith(" " * block, at) else None if line[at:].strip() else at
     mark = _CONTAINER.match(line, at)
@@ -148,7 +148,7 @@ def _after(line: str, at: int, block: int) -> int | None:
 
 
 def _opened(line: str, at: int, *, in_paragraph: bool) -> tuple[int, list[int]]:
-    """Return the blocks that begin in a line, and the index at which their text begins."""
+    """The blocks that begin in a line, and the index at which their text begins."""
     opened: list[int] = []
     while (begins := _CONTAINER.match(line, at)) and not _BREAK_OR_HEADING.match(line[at:]):
         interrupts = begins["quote"] or (begins["mark"] in ("-", "+", "*", "1.", "1)") and begins.end() < len(line))
@@ -200,7 +200,7 @@ class Markdown:
 
     @property
     def open_ticks(self) -> int:
-        """Return the length of the backtick run that may have opened inline code; 0 if there is none."""
+        """The length of the backtick run that may have opened inline code; 0 if there is none."""
         self._catch_up()
         return max(self._ticks, 0)
 
@@ -212,7 +212,7 @@ class Markdown:
 
     @property
     def is_bare(self) -> bool:
-        """Return whether the line so far holds only space. A call that ended on this line does not count."""
+        """True if the line so far holds only space. A call that ended on this line does not count."""
         self._catch_up()
         return self._is_blank
 
@@ -222,13 +222,13 @@ class Markdown:
 
     @property
     def is_behind_prose(self) -> bool:
-        """Return whether words precede this place on its line. A list mark is no word."""
+        """True if words precede this place on its line. A list mark is no word."""
         self._catch_up()
         return self._is_behind_prose or not _INDENT.fullmatch(self._head)
 
     @property
     def is_cited(self) -> bool:
-        """Return whether the text here is quoted, regardless of the rest of its line."""
+        """True if the text here is quoted, regardless of the rest of its line."""
         self._catch_up()
         return self._quotations is not None and self._quotations.is_quoted
 
@@ -378,12 +378,12 @@ class _Held:
         stream.at = stop
 
     def find(self, pattern: re.Pattern[str], stream: UnreadText) -> re.Match[str] | None:
-        """Return the first deciding match that begins within the look-ahead."""
+        """The first deciding match that begins within the look-ahead."""
         found = pattern.search(stream.data, stream.at)
         return found if found and self._size + found.start() - stream.at < _LOOKAHEAD else None
 
     def is_enough(self, stream: UnreadText) -> bool:
-        """Return whether the text is long enough that a deciding match would have been found."""
+        """True if the text is long enough that a deciding match would have been found."""
         return self._size + len(stream.data) - stream.at >= _LOOKAHEAD + _LONGEST_DECIDER
 
     @property
@@ -432,7 +432,7 @@ class InlineCode:
 
 @lru_cache(maxsize=256)
 def _deciders(name: str, any_open: re.Pattern[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns that decide about a tag of that name, before and after a doubt within a line."""
+    """The patterns that decide about a tag of that name, before and after a doubt within a line."""
     stops = rf"(?P<close></{re.escape(name)}\s{{0,16}}>)|{any_open.pattern}"
     return re.compile(rf"{stops}|\n[ \t]{{0,64}}\r?\n"), re.compile(stops)
 

@@ -55,7 +55,7 @@ class NativeDialect:
         return f"{self._guide.strip()}\n\n{docs.families(specs, self._detail)}".strip() + "\n"
 
     def schemas(self, specs: Sequence[ToolSpec], met: Sequence[str] = ()) -> tuple[Mapping[str, JsonValue], ...]:
-        """Return schemas as `{"name", "description", "input_schema"}`; each provider converts them for its API."""
+        """Each is `{"name", "description", "input_schema"}`; each provider converts them for its API."""
         known: set[Param] = set()
         with_progress = next((spec for spec in specs if not spec.is_speech), None)
         declared: list[Mapping[str, JsonValue]] = []
@@ -75,7 +75,7 @@ class NativeDialect:
         return read_xml(specs, DEFAULT_LIMITS, has_read=has_read, elsewhere=ELSEWHERE)
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
-        """Return the calls as text. Only transcripts use it, because vendors receive calls as parts of a message."""
+        """Only transcripts use this text, because vendors receive calls as parts of a message."""
         return write_batch(calls)
 
     def answer(self, answers: Sequence[Answer]) -> Message:

@@ -187,7 +187,7 @@ class Prose:
             stream.settle(is_quoted=rest[0] != "\n", speech=self._speech)
 
     def _begun(self, rest: str) -> list[str]:
-        """Return the calls whose tag may have begun at the end of the text."""
+        """The calls whose tag may have begun at the end."""
         if len(rest) < _FRAGMENT or rest[0] != "<" or self.markdown.in_fence or self.markdown.open_ticks:
             return []
         return sorted(name for name, word in self.words.items() if name.startswith(rest[1:]) and word.form.is_call)
@@ -202,7 +202,7 @@ class Prose:
         return self
 
     def _opening(self, stream: UnreadText, at: int) -> Callable[[UnreadText], ReaderState] | None:
-        """Return the function that reads what begins with the `<` at this place; None if the `<` is only text."""
+        """What reads on from the `<` at this place; None if the `<` is only text."""
         if stream.data.startswith(COMMENT, at):
             is_code = self.markdown.in_fence or self.markdown.open_ticks
             return None if is_code else lambda _stream: comment(self)
@@ -214,7 +214,7 @@ class Prose:
         return self._open if name[1] in self.words or self._is_guessed(name[1]) else None
 
     def _behind_lone_close(self, stream: UnreadText, at: int) -> int:
-        """Return the end of a `</think>` that closes nothing and is not quoted; 0 if there is none at this place."""
+        """The end of a `</think>` that closes nothing and is not quoted; 0 if none is at this place."""
         close = _LONE_CLOSE.match(stream.data, at)
         if close is None or (close.end() == len(stream.data) and not stream.ended):
             return 0

@@ -75,7 +75,7 @@ class UnreadText:
 
     @property
     def is_holding(self) -> bool:
-        """Return whether a closed call waits for the rest of its line."""
+        """True if a closed call waits for the rest of its line."""
         return self._ready is not None
 
     def settle(self, *, is_quoted: bool, speech: frozenset[str] = frozenset()) -> None:
@@ -95,7 +95,7 @@ class UnreadText:
                 self.emit(event)
 
     def report(self) -> list[ReaderEvent]:
-        """Return the events that are certain, and forget them."""
+        """The events that are certain. Forgets them."""
         if self._ready is not None:
             events, self._ready = self._ready, []
         else:
@@ -114,7 +114,7 @@ class ReaderState(Protocol):
 
     @property
     def opened_at(self) -> int | None:
-        """Return the offset in the message at which the unfinished call began; None outside a call."""
+        """The offset in the message at which the unfinished call began; None outside a call."""
         ...
 
 

@@ -287,12 +287,12 @@ def pattern(names: Iterable[str]) -> re.Pattern[str]:
 
 
 def escape(text: str, names: Iterable[str] = ()) -> str:
-    """Return the text with `&lt;` in place of each `<` that would begin a tag."""
+    """`&lt;` takes the place of each `<` that would begin a tag."""
     return pattern(names).sub("&lt;", text)
 
 
 def names_of(specs: Sequence[ToolSpec]) -> frozenset[str]:
-    """Return every name and alias of these tools."""
+    """Aliases are among the names."""
     return frozenset(name for spec in specs for name in (spec.name, *spec.aliases))
 
 

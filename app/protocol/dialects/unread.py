@@ -63,7 +63,7 @@ def unread_call(text: str, specs: Sequence[ToolSpec]) -> UnreadCall | None:
 
 
 def meant_by(block: Block, specs: Sequence[ToolSpec]) -> Block | None:
-    """Return the call of a tool that does not exist as a call of the tool that is most like it; None if none is."""
+    """The call of a tool that does not exist as one of the tool that is most like it; None if none is."""
     known = {name: spec for spec in specs for name in (spec.name, *spec.aliases)}
     given = {name: value for name, value in (block.args or {}).items() if value is not None}
     attrs = {**block.attrs, **{name: _as_text(value) for name, value in given.items()}}
@@ -86,7 +86,7 @@ def _as_text(value: JsonValue) -> str:
 
 
 def _foreign(plain: str, specs: Sequence[ToolSpec]) -> UnreadCall | None:
-    """Return the last call in another agent's format, if its tool exists, or if it fits the tool most like it."""
+    """The last call in another agent's format, if its tool exists, or if it fits the tool most like it."""
     for calls in foreign_calls(plain):
         for call in calls[-1:]:
             meant = meant_by(Block("", call.name, args=call.given), specs)
@@ -102,7 +102,7 @@ def _fits(meant: Block, specs: Sequence[ToolSpec]) -> bool:
 
 
 def _disguised(text: str, plain: str, specs: Sequence[ToolSpec]) -> UnreadCall | None:
-    """Return the last call of Wisp's own in code marks, with escaped or wide signs, or in square brackets."""
+    """The last call of Wisp's own in code marks, with escaped or wide signs, or in square brackets."""
     shown = html.unescape(plain) if "&lt;" in plain else plain
     shown = _BRACKETS.sub(r"<\1\2/>", _CODE.sub("", _CODE_START.sub("", shown.translate(_WIDE))))
     if shown == text:
@@ -118,7 +118,7 @@ def _disguised(text: str, plain: str, specs: Sequence[ToolSpec]) -> UnreadCall |
 
 
 def _last_markup(plain: str, specs: Sequence[ToolSpec]) -> UnreadCall | None:
-    """Return a call in markup or JSON that ends the reply and cannot be read. One that is cut off names a tool."""
+    """A call in markup or JSON that ends the reply and cannot be read. One that is cut off names a tool."""
     last = _LAST_MARKUP.search(plain, max(0, len(plain) - _LONGEST_LAST))
     if last is None or is_quoted(plain, last.start()):
         return None

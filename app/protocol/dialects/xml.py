@@ -27,7 +27,7 @@ _CDATA_CLOSED = re.compile(rf"{re.escape(payload.CDATA_END)}\s*</")
 
 
 def write_xml(calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:
-    """Return the calls, one per line. A call of a tool without a spec is written with attributes only."""
+    """One call per line. A call of a tool without a spec is written with attributes only."""
     known = {spec.name: spec for spec in specs}
     return "\n".join(_call(call, known.get(call.name)) for call in calls)
 
@@ -57,7 +57,7 @@ def _attribute(name: str, value: JsonValue) -> str:
 
 
 def _inside(param: Param, value: JsonValue, spec: ToolSpec) -> str | None:
-    """Return the value as body or child text; None if only an attribute can hold it."""
+    """The value as body or child text; None if only an attribute can hold it."""
     if param is spec.body and not param.many and not param.attrs:
         return _payload(value, spec.name, param) if isinstance(value, str) else None
     if not param.many:
@@ -87,7 +87,7 @@ def _child(param: Param, value: JsonValue) -> str | None:
 
 
 def _payload(text: str, close_name: str, param: Param) -> str | None:
-    """Return the text written as a payload that is read back unchanged; None if it cannot be written so."""
+    """The text written as a payload that is read back unchanged; None if it cannot be written so."""
     # Not where the last close tag counts, because that may stand in a later payload, while CDATA has an end of its own.
     is_plain = param.close is Close.FIRST and text[:1].isalnum() and not {"<", "&"} & set(text)
     if is_plain and text == text.strip():
@@ -192,7 +192,7 @@ def _invent(prose_of: list[Prose]) -> Callable[[Tag, UnreadText], ReaderState]:
 
 
 def _body_is_meant(spec: ToolSpec) -> Meant:
-    """Return the test for a tool with a body: it is a call unless a sentence seems to continue after the tag."""
+    """It is a call unless a sentence seems to continue after the tag."""
 
     def is_meant(text: str, line: Markdown) -> bool | None:
         certain = is_text_meant(text, line)
@@ -209,7 +209,7 @@ def _body_is_meant(spec: ToolSpec) -> Meant:
 
 
 def _children_are_meant(spec: ToolSpec, tag_name: str, words: Mapping[str, ProseTag]) -> Meant:
-    """Return the test for a tool without a body: it is a call if a child or its own close tag follows."""
+    """It is a call if a child or its own close tag follows."""
     close = f"</{tag_name}"
 
     def is_meant(text: str, _line: Markdown) -> bool | None:

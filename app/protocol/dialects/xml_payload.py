@@ -66,7 +66,7 @@ class Preview:
         return text
 
     def _end_of(self, text: str) -> int:
-        """Return the index at which the text begins that may belong to the end of the payload."""
+        """Where the text begins that may belong to the end of the payload."""
         if self._is_cdata and "]" in text[-_LONGEST_END:]:
             ending = _CDATA_END.search(text, max(len(text) - _LONGEST_END, 0))
             if ending:
@@ -227,7 +227,7 @@ def _patterns(tag_name: str, close_name: str, any_open: re.Pattern[str]) -> _Pat
 
 @lru_cache(maxsize=256)
 def _behind_close(tag_name: str, close_name: str, own: str, any_open: re.Pattern[str]) -> re.Pattern[str]:
-    """Return the pattern for what matters after a close tag; `own` is the tag that opens such a payload again."""
+    """What matters after a close tag; `own` is the tag that opens such a payload again."""
     parent = "(?!)" if tag_name == close_name else rf"</{re.escape(tag_name)}\s{{0,16}}>"
     return re.compile(
         rf"(?P<close></{re.escape(close_name)}\s{{0,16}}>)|(?P<parent>{parent})|(?P<cdata>{re.escape(payload.CDATA_START)})"
@@ -312,7 +312,7 @@ class Payload:
         return tag.start
 
     def _is_cut_behind(self) -> bool:
-        """Return whether the text ends with the end of the CDATA section that contains the candidate."""
+        """True if the text ends with the end of the CDATA section around the candidate."""
         if not self._is_weak or not self._has_cdata_ended():
             return False
         return payload.CDATA_START not in "".join(self._pieces[self._candidate :])
@@ -337,7 +337,7 @@ class Payload:
         return True
 
     def _safe_end(self, stream: UnreadText) -> int:
-        """Return the index up to which the unread text certainly holds no beginning of a tag that matters."""
+        """Up to here, the unread text certainly holds no beginning of a tag that matters."""
         data = stream.data
         if self._may_be_fenced:
             fence = self._patterns.unfinished_fence.search(data, max(stream.at, len(data) - _LONGEST_FENCE))
@@ -447,7 +447,6 @@ class Payload:
         return self._before().rstrip().endswith(payload.CDATA_END)
 
     def _before(self) -> str:
-        """Return the last characters of the payload so far."""
         pieces: list[str] = []
         missing = _BEFORE
         for piece in reversed(self._pieces):

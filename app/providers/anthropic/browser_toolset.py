@@ -23,7 +23,7 @@ def _target(value: Any) -> Args:
 
 
 def _address(value: Any) -> Args:
-    """Return the action for an address or a word. The vendor's addresses may lack the scheme."""
+    """The vendor's addresses may lack the scheme."""
     if value in ("back", "forward", "reload"):
         return {"action": value}
     scheme = "" if "://" in value else "http://" if value.startswith(("localhost", "127.")) else "https://"
@@ -104,7 +104,7 @@ def with_browser(ours: Sequence[Mapping[str, JsonValue]]) -> list[Mapping[str, J
 
 
 def _beside_browser(one: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return Wisp's browser tool with only those actions that the vendor's tools do not have."""
+    """Only those actions stay that the vendor's tools do not have."""
     shape = one["input_schema"]
     given = shape.get("properties") if isinstance(shape, dict) else None
     if not isinstance(shape, dict) or not isinstance(given, dict):

@@ -139,7 +139,7 @@ def declared(tool: str, ours: Sequence[Mapping[str, JsonValue]], screen: Size) -
 
 
 def _by_name(one: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return Wisp's click without the arguments that the vendor's clicks cover; return any other tool unchanged."""
+    """Without the arguments that the vendor's clicks cover; any tool but the click is unchanged."""
     shape = one["input_schema"]
     given = shape.get("properties") if isinstance(shape, dict) else None
     if one["name"] != _BY_NAME[0] or not isinstance(shape, dict) or not isinstance(given, dict):

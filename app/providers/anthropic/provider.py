@@ -87,7 +87,7 @@ class AnthropicProvider:
             raise await self._meaning(error, request.model) from error
 
     async def models(self) -> tuple[str, ...]:
-        """Return the ids of the models that the account may use, newest first."""
+        """What the account may use, newest first."""
         client = await self._connected()
         import anthropic
 
@@ -164,7 +164,7 @@ class AnthropicProvider:
             raise wire_errors.dropped(SERVICE)
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
-        """Return the error that tells the person or the loop what a failure of the SDK means."""
+        """What a failure of the SDK means, for the person or the loop."""
         import anthropic
         import httpx2
 
@@ -204,7 +204,7 @@ def _client(key: str, base_url: str, idle_s: float) -> anthropic.AsyncAnthropic:
 
 
 def _declined(message: str) -> str:
-    """Return the optional field that a refusal names; the most specific words are tried first."""
+    """The most specific words of a refusal are tried first."""
     return next((name for words, name in _REFUSALS if words in message), "")
 
 

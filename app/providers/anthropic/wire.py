@@ -96,18 +96,18 @@ class RequestOptions:
 
     @property
     def has_browser_tool(self) -> bool:
-        """Return whether the model has the vendor's browser tools: the models with its newest computer tools do."""
+        """True for the models with the vendor's newest computer tools."""
         return BROWSER_TOOL not in self.declined and self.profile.computer_tool == TOOLSET
 
     @property
     def betas(self) -> tuple[str, ...]:
-        """Return the beta features that a request header must name."""
+        """The beta features that a request header must name."""
         binding = (BINDING_BETA,) if self.profile.binds_thinking and BLOCK_BINDING not in self.declined else ()
         return (*binding, *((BETAS[self.computer_tool],) if self.computer_tool in BETAS else ()))
 
 
 def _news(before: str, now: str) -> str:
-    """Return the title of the text `now` and those of its `## ` sections that differ from `before`; "" if none do."""
+    """The title of `now` and those of its `## ` sections that differ from `before`; "" if none do."""
     title, *sections = _SECTION.split(now)
     known = set(_SECTION.split(before))
     news = [section for section in sections if section not in known]
@@ -146,7 +146,7 @@ def body_of(request: Request, manner: RequestOptions, memory: Memory) -> Wire:
 
 
 def _thinking(manner: RequestOptions) -> Wire:
-    """Return the fields for thinking. Ask for a summary, because otherwise nothing appears while the model plans."""
+    """Ask for a summary, because otherwise nothing appears while the model plans."""
     if not manner.profile.thinking or THINKING in manner.declined:
         return {}
     thinking: Wire = {"type": manner.profile.thinking, "display": "summarized"}
@@ -156,7 +156,7 @@ def _thinking(manner: RequestOptions) -> Wire:
 
 
 def _screen(history: Sequence[Message], profile: Profile) -> Size:
-    """Return the size of the newest picture, because the model's coordinates refer to that picture."""
+    """The newest picture's size, because the model's coordinates refer to it."""
     for part in (part for message in reversed(history) for part in reversed(message.parts)):
         media = (part.media,) if isinstance(part, ImagePart) else part.media if isinstance(part, ResultPart) else ()
         shown = [one for one in media if one.label != PAGE_PICTURE]
@@ -166,7 +166,7 @@ def _screen(history: Sequence[Message], profile: Profile) -> Size:
 
 
 def _messages(messages: Sequence[Message], contexts: Mapping[int, str], calls: Calls) -> list[Wire]:
-    """Return the messages, each with its own blocks and its context apart, for the markers. Leave out empty ones."""
+    """Each message has its own blocks and its context apart, for the markers. Empty ones are left out."""
     wire: list[Wire] = []
     for number, message in enumerate(messages):
         blocks = _without_dangling_thoughts([block for part in message.parts for block in _blocks(part, calls)])
@@ -181,7 +181,7 @@ def _messages(messages: Sequence[Message], contexts: Mapping[int, str], calls: C
 
 
 def _without_dangling_thoughts(blocks: list[Wire]) -> list[Wire]:
-    """Return the blocks without thinking at the end: the API refuses a message that ends with thinking."""
+    """The API refuses a message that ends with thinking."""
     while blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
         blocks.pop()
     return blocks
@@ -217,7 +217,7 @@ def _blocks(part: Part, calls: Calls) -> Iterable[Wire]:
 
 
 def _result(part: ResultPart, toolset: str | None) -> Iterable[Wire]:
-    """Return the blocks for a result. A failed call's result may hold only text, so its pictures come after it."""
+    """A failed call's result may hold only text, so its pictures come after it."""
     pictures = [block for media in part.media for block in _picture(media, caption=part.text)]
     text = [_text(part.text)] if part.text.strip() else []
     inside = text if part.is_error else text + pictures
@@ -242,7 +242,7 @@ def _picture(media: Media, caption: str = "") -> list[Wire]:
 
 
 def _text(text: str) -> Wire:
-    """Return a text block. Half a surrogate pair (from a file name, for example) becomes a question mark."""
+    """Half a surrogate pair (from a file name, for example) becomes a question mark."""
     return {"type": "text", "text": text.encode("utf-8", "replace").decode("utf-8")}
 
 
@@ -282,7 +282,7 @@ class _Block:
 
     @property
     def is_plain_call(self) -> bool:
-        """Return whether this is a call of a tool that Wisp declared itself."""
+        """True for a call of a tool that Wisp declared itself."""
         return self.kind == "tool_use" and not self.start.get("toolset_name") and self.start.get("name") != FAMILY
 
 
@@ -395,5 +395,4 @@ def as_events(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _ours(member: str, args: Mapping[str, JsonValue], toolset: str = FAMILY) -> tuple[str, Mapping[str, JsonValue]]:
-    """Return Wisp's tool and arguments for a call of one of the vendor's toolsets."""
     return to_browser_call(member, args) if toolset == BROWSER else to_our_call(member, args)

@@ -59,7 +59,7 @@ class OfflineProvider:
         yield Stopped(stop_reason)
 
     def _reply_to(self, request: Request, loop: asyncio.AbstractEventLoop) -> tuple[list[str], str]:
-        """Return the pieces of the reply and why it ended. Reading takes long, so this needs a thread of its own."""
+        """The pieces of the reply and why it ended. Reading takes long, so this needs its own thread."""
         provider = importlib.import_module("app.providers.offline.provider")
         now = datetime.datetime.fromtimestamp(self._clock.wall()).astimezone()
 
@@ -79,7 +79,7 @@ class OfflineProvider:
         return provider.pieces(reply.text), reply.stop_reason
 
     async def _seen(self) -> World:
-        """Return what is there; nothing is known where the screen cannot be asked."""
+        """Nothing is known where the screen cannot be asked."""
         if self.look is None:
             return World()
         try:

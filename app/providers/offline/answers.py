@@ -16,7 +16,7 @@ _MB = 1_000_000
 
 
 def answer(topic: str, given: Mapping[str, Any], book: Phrasebook, now: datetime.datetime, name: str) -> str:
-    """Return the answer to a question about `topic`; `given` is what stood at its slots."""
+    """`given` is what stood at the slots of a question about `topic`."""
     match topic:
         case "time_in":
             there = now.astimezone(ZoneInfo(given["city"]))
@@ -52,7 +52,7 @@ def _of_calendar(topic: str, given: Mapping[str, Any], book: Phrasebook, now: da
 
 
 def _minutes_until(at: str, now: datetime.datetime) -> int:
-    """Return the whole minutes until a time such as `at 17:00` (tomorrow if past) or `tomorrow 9:00`."""
+    """Whole minutes until a time such as `at 17:00` (tomorrow if past) or `tomorrow 9:00`."""
     day, _, time = at.partition(" ")
     hour, _, minute = time.partition(":")
     then = now.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0)

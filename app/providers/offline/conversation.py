@@ -23,12 +23,12 @@ class StepOutcome:
     facts: tuple[Fact, ...] = ()
 
     def get(self, kind: type[F]) -> F | None:
-        """Return the first fact of a kind."""
+        """The first one counts."""
         return first(kind, self.facts)
 
     @property
     def proof(self) -> str:
-        """Return the proof that the receipt claims; "" without a receipt. Of several, the weakest counts."""
+        """The proof that the receipt claims; "" without a receipt. Of several, the weakest counts."""
         return proof_of(self.facts)
 
     @property
@@ -51,24 +51,23 @@ class StepOutcome:
 
     @property
     def is_dry(self) -> bool:
-        """Return whether this was a dry run."""
         return self.get(Rehearsed) is not None
 
     @property
     def is_refused(self) -> bool:
-        """Return whether the person said no."""
+        """By the person."""
         refused = self.get(NotAllowed)
         return refused is not None and refused.said_no
 
     @property
     def is_unattended(self) -> bool:
-        """Return whether it needed a person's answer and nobody was there."""
+        """True if it needed an answer and nobody was there."""
         refused = self.get(NotAllowed)
         return refused is not None and refused.is_unattended
 
     @property
     def dialog(self) -> DialogAsks | None:
-        """Return the dialog that stands open now."""
+        """The one that stands open now."""
         return first(DialogAsks, reversed(self.facts))
 
 
@@ -88,7 +87,7 @@ class Exchange:
 
     @property
     def is_refused(self) -> bool:
-        """Return whether the person said no to the last call."""
+        """True if the person said no to the last call."""
         return bool(self.outcomes) and self.outcomes[-1].is_refused
 
 
@@ -116,5 +115,5 @@ def _wish_in(part: TextPart) -> Wish:
 
 
 def _of_pass(outcomes: Sequence[CallOutcome]) -> StepOutcome:
-    """Return the outcome of a pass, which makes one call; of several answers, all must be good."""
+    """A pass makes one call; of several answers, all must be good."""
     return StepOutcome(all(one.ok for one in outcomes), tuple(fact for one in outcomes for fact in one.facts))

@@ -29,7 +29,7 @@ def day(said: str, grammar: Grammar, today: datetime.date) -> datetime.date | No
 
 
 def _next(feast: str, today: datetime.date) -> datetime.date:
-    """Return the next day of a feast: `12-25`, `easter +39`, or `US Thanksgiving Day`, the name in that country."""
+    """The next day of a feast: `12-25`, `easter +39`, or `US Thanksgiving Day`, the name in that country."""
     return next(found for year in (today.year, today.year + 1) if (found := _in_year(feast, year)) >= today)
 
 

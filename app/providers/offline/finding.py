@@ -70,7 +70,7 @@ def described(name: str, grammar: Grammar) -> Sought | None:
 
 
 def _taken(said: Sequence[str], grammar: Grammar, table: str, *, from_end: bool) -> tuple[str, list[str]]:
-    """Return the entry of a table that the first or last words name, and the words without them."""
+    """An entry of the table, named by the first or last words, and the words without them."""
     for count in (2, 1):
         if len(said) < count:
             continue
@@ -84,7 +84,7 @@ def _taken(said: Sequence[str], grammar: Grammar, table: str, *, from_end: bool)
 
 
 def _compound(said: Sequence[str], grammar: Grammar) -> tuple[str, list[str]]:
-    """Return the kind that ends the last word, as in “Steuerdokument”, and the words without it."""
+    """The kind that ends the last word, as in “Steuerdokument”, and the words without it."""
     for kind, names in grammar.words["kinds"].items():
         for name in names if grammar.words["compounds"] else ():
             rest = said[-1].removesuffix(name)
@@ -148,7 +148,6 @@ def kinds() -> Mapping[str, Any]:
 
 @cache
 def endings() -> frozenset[str]:
-    """Return the endings of all kinds."""
     return frozenset(ending for kind in kinds().values() for ending in kind["endings"])
 
 
@@ -193,6 +192,6 @@ def _alike(name: str, world: World) -> list[str]:
 
 
 def shown(path: str) -> str:
-    """Return a path as people write it: below the home folder with “~”."""
+    """Below the home folder with “~”."""
     found, home = Path(path), Path.home()
     return f"~/{found.relative_to(home)}" if found.is_relative_to(home) else path

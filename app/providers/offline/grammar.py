@@ -114,7 +114,7 @@ class Grammar:
         )
 
     def _list(self, kind: str) -> dict[str, Any]:
-        """Return the values of a slot that is one of a table's words, or that any words may stand at it."""
+        """The values of a slot that is one of a table's words, or that any words may stand at it."""
         if kind == "times":
             words = [(word, int(value)) for word, value in self.words["numbers"].items() if value.isdigit()]
             return {"values": [{"in": word, "out": value} for word, value in (*words, *_DIGITS)]}
@@ -124,7 +124,7 @@ class Grammar:
         return {"wildcard": True}
 
     def _fitting(self, text: str) -> Intents:
-        """Return the templates that begin as the text does. Only these are ever parsed."""
+        """Those that begin as the text does. Only these are ever parsed."""
         low = re.sub(r"^\W+", "", text).casefold()
         lengths = range(min(len(low), self._longest) + 1)
         begun = (one for length in lengths for one in self._begun.get(low[:length], ()))
@@ -192,7 +192,7 @@ class Grammar:
         return f"{rest} {said['particle'] or ''}{said['verb'].lower()}"
 
     def is_courteous(self, text: str) -> bool:
-        """Return whether the text ends in a polite word that no comma sets apart, so that it may belong to it."""
+        """True if no comma sets the polite word at the end apart, so that it may belong to the text."""
         return bool(self._bare.search(text))
 
     def without_lead(self, text: str) -> str:
@@ -201,7 +201,7 @@ class Grammar:
         return (text[begin.end() :] if begin else text) or text
 
     def is_request(self, text: str) -> bool:
-        """Return whether the text asks politely, as in “could you …?”, so that its question mark is no part of it."""
+        """True if the text asks politely (“could you …?”), so that its question mark is no part of it."""
         begin = self._before.match(text)
         return bool(begin and self._requests.search(begin[0]))
 
@@ -218,13 +218,13 @@ class Grammar:
 
 @functools.cache
 def grammars() -> tuple[Grammar, ...]:
-    """Return all languages, English first."""
+    """English is first."""
     names = sorted(file.stem for file in resources.path("offline").glob("*.yaml"))
     return tuple(Grammar(name) for name in sorted(names, key=lambda name: name != ENGLISH))
 
 
 def _can_be_parsed(template: IntentData) -> bool:
-    """Return whether a template is one. Another package may have written it."""
+    """Another package may have written the template."""
     try:
         return bool(template.sentences)
     except (ParseError, LookupError, ValueError) as error:
@@ -242,7 +242,7 @@ def beginnings(template: str, rules: Mapping[str, str]) -> frozenset[str]:
 
 
 def _begins(template: str, rules: Mapping[str, str]) -> set[str] | None:
-    """Return how texts may begin that fit a template; "" stands for an empty text, None for any beginning."""
+    """How texts may begin that fit a template; "" stands for an empty text, None for any beginning."""
     template = template.lstrip()
     if not template:
         return {""}
@@ -277,7 +277,6 @@ def _end_of_group(template: str) -> int:
 
 
 def _parted(group: str) -> list[str]:
-    """Return the alternatives of a group."""
     parts, depth = [""], 0
     for sign in group:
         depth += (sign in _GROUPS) - (sign in _GROUPS.values())
@@ -295,7 +294,7 @@ def own_words(grammar: Grammar) -> frozenset[str]:
 
 
 def _read(text: str) -> dict[str, Any]:
-    """Return the templates, in which a slot names its kind and the argument. “yes”, “on” and numbers stay words."""
+    """A slot names its kind and the argument. “yes”, “on” and numbers stay words."""
     made: dict[str, Any] = yaml.load(
         _SLOT.sub(rf"{{\1:\1{_KIND}\2}}", text), Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     )
@@ -303,7 +302,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _of_a_feature(text: str) -> dict[str, Any]:
-    """Return the templates of a feature; {} if they cannot be read, because another package may have written them."""
+    """{} if the templates cannot be read, because another package may have written them."""
     try:
         made = _read(text)
         blocks = [block for intent in made["intents"].values() for block in intent["data"]]
@@ -320,17 +319,17 @@ def grammar_of(language: str) -> Grammar:
 
 
 def _is_inside(text: str, at: int) -> bool:
-    """Return whether a place in a text lies inside a word."""
+    """True inside a word."""
     return 0 < at < len(text) and bool(re.match(r"\w\w", text[at - 1 : at + 1]))
 
 
 def _words_of(said: list[str]) -> str:
-    """Return a pattern for any of the phrases, the longest first."""
+    """For any of the phrases, the longest first."""
     return "|".join(re.escape(one) for one in sorted(said, key=len, reverse=True))
 
 
 def _literals(words: Mapping[str, Any]) -> str:
-    """Return all words that a language fixes, those around a wish too."""
+    """All words that a language fixes, those around a wish too."""
     said = [
         sentence for intent in words["intents"].values() for block in intent["data"] for sentence in block["sentences"]
     ]

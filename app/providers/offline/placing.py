@@ -73,7 +73,7 @@ class Placer:
         return replace(act, arguments={**given, **{name: value.said for name, value in sought.items()}})
 
     def told(self, sought: Sought | str) -> tuple[str, ...]:
-        """Return the paths of all that may be meant, at most ten."""
+        """All that may be meant, at most ten."""
         if isinstance(sought, Sought):
             return tuple(likeliest(sought, self.world)[: 1 if sought.order else _MOST_TOLD])
         found = find_named(Path(sought).name, self.world)
@@ -87,7 +87,7 @@ class Placer:
         return found
 
     def _opened(self, name: Any, folder: str) -> str | Refusal:
-        """Return what `open_app` opens: a program, or the file or folder that is meant."""
+        """What `open_app` opens: a program, or the file or folder that is meant."""
         if isinstance(name, Sought):
             found = find(replace(name, folder=folder), self.world)
             if isinstance(found, str):
@@ -114,7 +114,7 @@ class Placer:
         return low in program_names(self.world) or bool(" " not in low and shutil.which(low))
 
     def _file(self, named: Any, folder: str, made: Collection[str]) -> Any:
-        """Return the path of a file that is there. A name with an ending that nothing has stays as it is."""
+        """A file that is there. A name with an ending that nothing has stays as it is."""
         if isinstance(named, Sought):
             found = find(replace(named, folder=folder), self.world)
             return found if isinstance(found, str) else self._refusal(found)
@@ -128,7 +128,7 @@ class Placer:
         return named if found.is_missing else self._refusal(found)
 
     def _folder(self, name: str, *, is_needed: bool) -> str | Refusal:
-        """Return the path of a folder. `is_needed`: it must be there."""
+        """`is_needed`: the folder must be there."""
         if name == IT or not _PLAIN.fullmatch(name) or name.startswith(("~", ".")):
             return name
         found = find_folder(name, self.world)
@@ -139,7 +139,7 @@ class Placer:
         return self._refusal(found, is_folder=True)
 
     def _refusal(self, found: Several, *, is_folder: bool = False) -> Refusal:
-        """Return why nothing is done, with the same wish about each that may be meant."""
+        """Offers the same wish about each that may be meant."""
         if is_drive_word(found.said):
             kind = "no_drive" if found.is_missing else "several_drives"
         elif is_folder:
@@ -150,7 +150,7 @@ class Placer:
         return Refusal(kind, found.said, offers=tuple(filter(None, offers)))
 
     def _with(self, said: str, path: str, *, is_last: bool) -> str:
-        """Return the wish with a path in place of the words for it; "" if they do not stand there as they were read."""
+        """With the path in place of the words for it; "" if they do not stand there as they were read."""
         low = self.wish.casefold()
         at = low.rfind(said.casefold()) if is_last else low.find(said.casefold())
         if at < 0 or '"' in path or len(low) != len(self.wish):

@@ -78,7 +78,7 @@ Understood = Plan | Talk | Resume | Refusal
 
 
 def is_undo(reading: Understood) -> bool:
-    """Return whether a wish begins with “undo that”, which does not say what is to be undone."""
+    """True if a wish begins with “undo that”, which does not say what is to be undone."""
     return isinstance(reading, Plan) and reading.steps[0].phrase == "undo_keys"
 
 
@@ -108,7 +108,7 @@ def understood(wish: str, world: World) -> Understood:
 
 
 def _set_up(steps: tuple[PlannedCall, ...], unready: Collection[str]) -> tuple[PlannedCall, ...]:
-    """Return the steps with those exchanged whose tool is not set up."""
+    """Steps whose tool is not set up are exchanged."""
     return tuple(step.unready if step.unready and step.tool in unready else step for step in steps)
 
 
@@ -160,7 +160,7 @@ def planned(wish: str, acts: Sequence[Act], world: World) -> tuple[PlannedCall, 
 
 
 def _saved_screenshots(acts: Sequence[Act]) -> Sequence[Act]:
-    """Return the acts with a screenshot and “save it” right behind it as one, because “it” is the screenshot."""
+    """A screenshot and “save it” right behind it become one act, because “it” is the screenshot."""
     found: list[Act] = []
     for act in acts:
         is_saved = act.intent == "save_as" or "saves" in act.arguments
@@ -172,7 +172,7 @@ def _saved_screenshots(acts: Sequence[Act]) -> Sequence[Act]:
 
 
 def _at_window(act: Act, world: World) -> Act:
-    """Return the act with the window that “it” means: the one that was named before this wish, or the one in front."""
+    """“It” means the window that was named before this wish, or the one in front."""
     if act.arguments.get("title") != IT:
         return act
     last = world.last.window
@@ -205,7 +205,7 @@ def _listed(value: Value) -> list[str]:
 
 
 def _located(wish: str, act: Act, world: World) -> Understood:
-    """Return the answer to where a file is."""
+    """Answers where a file is."""
     placer, placed = Placer(wish, world), Placer(wish, world).placed(act, ())
     if isinstance(placed, Refusal):
         return placed
@@ -222,7 +222,7 @@ def _located(wish: str, act: Act, world: World) -> Understood:
 
 
 def _folder_facts(wish: str, act: Act, world: World) -> Talk | None:
-    """Return the answer to how big a folder is; None if no folder is meant."""
+    """None if no folder is meant."""
     placed = Placer(wish, world).placed(act, ())
     folder = Path() if isinstance(placed, Refusal) else Path(world.workspace or ".") / _expanded(placed)
     if isinstance(placed, Refusal) or not folder.is_dir():
@@ -259,7 +259,7 @@ def _steps(act: Act, world: World) -> Made:
 
 
 def _gone_into(given: Mapping[str, Any], world: World) -> Made:
-    """Return the steps that go to an open window, or open the program where none is, and type what is to be typed."""
+    """Steps that go to an open window, or open the program where none is, and type what is to be typed."""
     name = given["name"]
     known = _made("focus_window", {"title": name}) if world.is_open(name) else _made("open_app", {"name": name})
     return [*known, *(_made("computer_type", given) if "text" in given else [])]
@@ -271,7 +271,7 @@ def _close_all(world: World) -> Made:
 
 
 def _side_by_side(given: Mapping[str, Any], world: World) -> Made:
-    """Return the steps that put two windows beside each other: those that are named, or else the two in front."""
+    """Steps for two windows: those that are named, or else the two in front."""
     two = [str(given[side]) for side in ("left", "right") if side in given] or [one for one, _ in world.windows[:2]]
     if len(two) < 2:
         return Refusal("which", "windows")
@@ -282,7 +282,7 @@ def _side_by_side(given: Mapping[str, Any], world: World) -> Made:
 
 
 def _own_app(intent: str, given: Mapping[str, Any], world: World) -> Made:
-    """Return what is done with a small app of Wisp's: the one of that id or name, or else the only one of that sort."""
+    """A small app of Wisp's: the one of that id or name, or else the only one of that sort."""
     wanted = str(given["id"])
     there = sorted(world.apps_called(wanted) or _of_sort(wanted, world))
     if len(there) > 1:
@@ -294,7 +294,7 @@ def _own_app(intent: str, given: Mapping[str, Any], world: World) -> Made:
 
 
 def _of_sort(name: str, world: World) -> Sequence[tuple[str, str]]:
-    """Return the apps that were made from the template whose new apps get this name, whatever they are called now."""
+    """The apps made from the template whose new apps get this name, whatever they are called now."""
     names = next((names for names in _acts()["templates"].values() if name in names), ())
     made = re.compile("|".join(rf"(?:app|widget)-{one.casefold().replace(' ', '-')}(?:-\d+)*" for one in names))
     return [app for app in world.apps if app[1] in names or made.fullmatch(app[0])]
@@ -305,7 +305,7 @@ def _for_kind(intent: str, surface_id: str) -> str:
 
 
 def _created(given: Mapping[str, Any], world: World) -> Sequence[PlannedCall]:
-    """Return the step that makes an app, or that opens the one that is there and called so."""
+    """A step that makes an app, or opens the one that is there and called so."""
     name, kind = str(given.get("called") or given["name"]), "widget-" if given.get("shortcut") else "app-"
     there = [app for app in world.apps if app[0].startswith(kind) and app[1].casefold() == name.casefold()]
     if there and not given.get("another"):
@@ -317,7 +317,7 @@ def _created(given: Mapping[str, Any], world: World) -> Sequence[PlannedCall]:
 
 
 def _timed(given: Mapping[str, Any], world: World) -> Made:
-    """Return the steps that make a timer, or open the one that is there, and let it run."""
+    """Steps that make a timer, or open the one that is there, and let it run."""
     seconds, timer = given["seconds"], {**given, "name": _acts()["templates"]["timer"][0]}
     if refused := _beyond(seconds, 1, _LONGEST_TIMER_S):
         return refused
@@ -347,7 +347,7 @@ def _cancelled(world: World) -> Made:
 
 
 def _beyond(seconds: float, least: float, most: float) -> Refusal | None:
-    """Return why a length of time is not taken; None if it is."""
+    """None if the length of time is taken."""
     if seconds < least:
         return Refusal("too_short", length(seconds))
     return Refusal("range", length(seconds), limit=length(most)) if seconds > most else None
@@ -358,7 +358,7 @@ def _memory(intent: str, given: Mapping[str, Any]) -> Made:
 
 
 def _kept(given: Mapping[str, Any]) -> Made:
-    """Return how a fact is kept. `about` stands before what is only a name."""
+    """`about` stands before what is only a name."""
     return _made("remember", {"text": given.get("text") or f"{given['about']} {given['called']}"})
 
 
@@ -416,7 +416,7 @@ def _call(step: Mapping[str, Any], given: Mapping[str, Any]) -> PlannedCall:
 
 
 def _filled(said: str, given: Mapping[str, Any]) -> Value:
-    """Return a template with its slots filled. What is only one slot keeps its type."""
+    """What is only one slot keeps its type."""
     if alone := re.fullmatch(r"\{(\w+)\}", said):
         value: Value = given[alone[1]]
         return value
@@ -428,7 +428,7 @@ def _told(value: Any) -> str:
 
 
 def _placed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments with the files in the folder that was named beside them."""
+    """Files get the folder that was named beside them."""
     folder = given.get("in")
     found = {name: value for name, value in given.items() if name != "in"}
     for name in _PLACED if folder else ():
@@ -448,7 +448,7 @@ def _files(intent: str, given: Mapping[str, Any]) -> Made:
 
 
 def _packed(given: Mapping[str, Any]) -> Made:
-    """Return the step that packs files, into the archive that is named, else into one beside the first of them."""
+    """Files go into the archive that is named, else into one beside the first of them."""
     found = _placed(given)
     if refused := _gathered(found):
         return refused
@@ -479,7 +479,7 @@ def _file_facts(given: Mapping[str, Any]) -> Made:
 
 
 def _text_replaced(given: Mapping[str, Any], world: World) -> Made:
-    """Return the step that replaces a text in all lines of a file that hold it."""
+    """In all lines of a file that hold the text."""
     path, old, new = str(given["path"]), given["old"], given["new"]
     try:
         text = (Path(world.workspace or ".") / Path(path).expanduser()).read_text(encoding="utf-8")[:_MOST_EDITED]
@@ -494,7 +494,7 @@ def _text_replaced(given: Mapping[str, Any], world: World) -> Made:
 
 
 def _escaped(line: str) -> str:
-    """Return a line of a file as it stands in a diff, whose own marks it must not look like."""
+    """A line must not look like a diff's own marks."""
     return f"\\{line}" if _DIFF_MARK.match(line) else line
 
 

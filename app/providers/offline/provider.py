@@ -53,7 +53,7 @@ def _marked(offers: Sequence[str], *, is_told: bool) -> str:
 
 
 def call(step: PlannedCall) -> str:
-    """Return the call as a self-closing tag. Plain text to type is put between tags; other text is an attribute."""
+    """A self-closing tag. Plain text to type is put between tags; other text is an attribute."""
     arguments = dict(step.arguments)
     body = str(arguments.pop("text")) if step.tool == "computer_type" and _is_plain(step.arguments["text"]) else ""
     for name, value in step.arguments.items():
@@ -71,7 +71,7 @@ def _written(value: Value) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """Return the text in pieces of about a token."""
+    """Each piece is about a token."""
     return _TOKEN.findall(text)
 
 
@@ -81,7 +81,7 @@ def _is_plain(text: Value) -> bool:
 
 
 def _shown(text: str) -> str:
-    """Return words for the person. They may quote a tool's result, so no character in them may begin a tag."""
+    """Words may quote a tool's result, so no character in them may begin a tag."""
     return _TAG.sub(lambda tag: f"‹{tag[1]}{'›' if tag[2] else ''}", text).strip()
 
 
@@ -108,7 +108,7 @@ Read = Callable[[int, Wish], Understood]
 
 
 def reply_to(messages: Sequence[Message], now: datetime.datetime, name: str, read: Read) -> Reply:
-    """Return the assistant's next message, derived only from the conversation, the time and the assistant's name."""
+    """Derived only from the conversation, the time and the assistant's name."""
     said = exchanges(messages)
     if not said:
         return Reply(completion(phrasebook(ENGLISH).talk("no_wish")))
@@ -127,7 +127,7 @@ def reply_to(messages: Sequence[Message], now: datetime.datetime, name: str, rea
 
 
 def _current(said: Sequence[Exchange], read: Read) -> tuple[Understood, list[StepOutcome]]:
-    """Return the reading of the wish to carry out, and all outcomes so far, also those before it was resumed."""
+    """The wish to carry out, and all outcomes so far, also those before it was resumed."""
     outcomes: list[StepOutcome] = []
     for at, exchange in reversed(list(enumerate(said))):
         outcomes = [*exchange.outcomes, *outcomes]
@@ -145,7 +145,7 @@ def _current(said: Sequence[Exchange], read: Read) -> tuple[Understood, list[Ste
 
 
 def _before(said: Sequence[Exchange], read: Read) -> Understood:
-    """Return what was asked for last, to be done again."""
+    """What was asked for last, to be done again."""
     readings = (_together(at, exchange.wishes, read) for at, exchange in reversed(list(enumerate(said))))
     return next((reading for reading in readings if isinstance(reading, Plan)), Resume())
 
@@ -164,7 +164,7 @@ def last_named(said: Sequence[Exchange], read: Read) -> Mention:
 
 
 def _named_by(step: PlannedCall, outcome: StepOutcome, last: Mention) -> Mention:
-    """Return what is named last behind a step that worked."""
+    """What is named last behind a step that worked."""
     listed = outcome.get(Listed)
     if step.phrase == "first_file" and listed and listed.names:
         return replace(last, file=f"{str(step.arguments['path']).rstrip('/')}/{listed.names[0]}")
@@ -200,7 +200,7 @@ def _undoing(wish: Plan, said: Sequence[Exchange], read: Read) -> Understood:
 
 
 def _answering(wish: Plan, before: StepOutcome) -> Plan:
-    """Return “close without saving” as the answer to the dialog that the wish before it brought up and told."""
+    """“Close without saving” answers the dialog that the wish before it brought up and told."""
     first = wish.steps[0]
     is_meant = first.phrase == "close_unsaved" and first.arguments.get("title") == IN_FRONT
     answer = _discarded(first, before) if is_meant else None
@@ -264,7 +264,7 @@ def _next(
 
 
 def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> tuple[Sequence[PlannedCall], bool]:
-    """Return the steps with the replaced ones exchanged, and whether the last outcome led to a replacement."""
+    """The steps with the replaced ones exchanged, and whether the last outcome led to a replacement."""
     tried, done, is_retried = list(steps), 0, False
     for outcome in outcomes:
         step = tried[done] if done < len(tried) else None
@@ -297,7 +297,7 @@ def _discarded(step: PlannedCall, outcome: StepOutcome) -> PlannedCall | None:
 
 
 def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> Reply:
-    """Return the last reply of a plan: what was done, and which steps nothing confirms."""
+    """What was done, and which steps nothing confirms."""
     found = _found(book, steps, outcomes)
     if steps[-1].phrase == "ask" and found == book.table("ask")["nothing"]:
         return _declined(found)
@@ -326,7 +326,7 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
 
 
 def _found(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> str:
-    """Return what the plan's readings of the screen found, one after the other. Rehearsed calls have found nothing."""
+    """What the plan's readings of the screen found, one after the other. Rehearsed calls have found nothing."""
     looks = [book.found(step, one) for step, one in zip(steps, outcomes, strict=False) if not one.is_dry]
     return "\n".join(clip_middle(look, _SHOWN, _SHOWN) for look in looks if look)
 

@@ -109,18 +109,18 @@ class _Clause:
 
 
 def is_deed(intent: str) -> bool:
-    """Return whether an intent becomes calls. All others are answered in words."""
+    """True if it becomes calls. All other intents are answered in words."""
     return intent in resources.table("offline/acts.toml", resources.Table) or intent in _MADE
 
 
 def _may_be_asked(intent: str) -> bool:
-    """Return whether a question may ask for an intent: “open the calculator?” is not done."""
+    """True if a question may ask for an intent: “open the calculator?” is not done."""
     acts = resources.table("offline/acts.toml", resources.Table)
     return not is_deed(intent) or "is_asked" in acts.get(intent, {})
 
 
 def _may_be_later(intent: str) -> bool:
-    """Return whether an intent may be planned for a time when nobody may be there."""
+    """True if it may be planned for a time when nobody may be there."""
     acts = resources.table("offline/acts.toml", resources.Table)
     return intent not in ("remind", "planned", "unplan") and "is_now" not in acts.get(intent, {})
 
@@ -158,7 +158,7 @@ class _Reader:
         self._languages = of_wish if len(of_wish) == 1 else order
 
     def _respelled(self, text: str, found: _Chained) -> _Chained:
-        """Return a reading of the text without slips of spelling, where that is surer than the reading `found`."""
+        """Without slips of spelling, where that is surer than the reading `found`."""
         if isinstance(found, Refusal) or (found and min(one.sure for one in found) >= _CORRECTED):
             return found
         least = min(one.sure for one in found) if found else _PLAUSIBLE
@@ -281,7 +281,7 @@ class _Reader:
         return _Pieces(text, [cut for cut in found if cut.start() > 0 and cut.end() < len(text)])
 
     def _from(self, pieces: _Pieces, first: int, before: _Clause | None, read: _Read) -> _Chained:
-        """Return the clauses from the piece `first` on; None if they cannot be read."""
+        """From the piece `first` on; None if the clauses cannot be read."""
         key = (first, before.head if before else "")
         if key not in read:
             read[key] = self._tried(pieces, first, before, read)
@@ -338,7 +338,7 @@ class _Reader:
         return any(said.casefold() in grammar.words[table] for grammar in grammars())
 
     def _clauses(self, text: str) -> list[_Clause]:
-        """Return all ways to read a clause."""
+        """All ways to read it."""
         if text not in self._known:
             found: list[_Clause] = []
             for grammar in self._languages:
@@ -371,7 +371,7 @@ class _Reader:
         return [_as_named(clause, text, plain, grammar) for clause in found]
 
     def _fitting(self, grammar: Grammar, match: Match) -> _Clause | None:
-        """Return the clause if what stands at each slot fits; None otherwise."""
+        """None if what stands at a slot does not fit."""
         sure, given, is_open = match.weight, dict(match.fixed), False
         for (kind, argument), said in match.slots.items():
             words = self._words(said.rstrip("?") if self._is_request else said, grammar)
@@ -390,12 +390,12 @@ class _Reader:
         return Words(self._plain(said, self._quotes), written, is_quoted, has_quotes, grammar, self._world)
 
     def _plain(self, said: str, quotes: Sequence[str]) -> str:
-        """Return words with the quoted texts in them as `quotes` has them."""
+        """`quotes` has the quoted texts in them."""
         said = re.sub(rf" ?{_LINE} ?", "\n", said)
         return _MARKED.sub(lambda mark: quotes[int(mark[1])], said)
 
     def _shown(self, said: str, *, raw: bool = False) -> str:
-        """Return words as they are shown to the person, with quotation marks around quoted texts."""
+        """With quotation marks around quoted texts."""
         marks = '""' if raw else "“”"
         return _MARKED.sub(lambda mark: f"{marks[0]}{self._quotes[int(mark[1])]}{marks[1]}", said)
 
@@ -422,7 +422,7 @@ class _Reader:
                 yield " ".join(words)
 
     def _refusal(self, text: str) -> Refusal:
-        """Return why nothing is done: the reason of the first clause that begins with words of a reason."""
+        """The reason of the first clause that begins with words of a reason."""
         pieces, names, shown = self._cut(text), program_names(self._world), clip_line(self._shown(text), _SHOWN)
         parts = [pieces.text(at, at) for at in range(len(pieces))]
         reasons = (one.refusal(one.without_lead(part)) or one.refusal(part) for part in parts for one in grammars())
@@ -444,7 +444,7 @@ class _Reader:
 
 
 def _ends_in_courtesy(head: str, grammar: Grammar) -> bool:
-    """Return whether a polite word with a capital stands before a text: it belongs to “tippe Bitte nicht stören”."""
+    """True if a polite word with a capital stands before the text: it belongs to “tippe Bitte nicht stören”."""
     before, _, last = head.rstrip().rpartition(" ")
     polite = grammar.words["polite"]
     return bool(before) and last[:1].isupper() and last.casefold() in (*polite["always"], *polite["before"])

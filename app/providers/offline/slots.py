@@ -59,7 +59,7 @@ class Words:
 
     @property
     def bare(self) -> str:
-        """Return the words without an article before them."""
+        """The words without an article before them."""
         first, _, rest = self.text.strip().partition(" ")
         return (
             rest
@@ -69,7 +69,7 @@ class Words:
 
     @property
     def is_name(self) -> bool:
-        """Return whether the words may be the name of something, and no part of a sentence."""
+        """True if the words may be the name of something, and are no part of a sentence."""
         if self.is_quoted:
             return bool(self.text.strip())
         name = self.bare
@@ -93,7 +93,7 @@ def fit(kind: str, words: Words) -> Fit:
 
 
 def _like(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is spelled nearly so; "" for none."""
+    """The known name that is spelled nearly so, or ""."""
     from rapidfuzz import fuzz, process
 
     if len(name) < 4:

@@ -17,7 +17,7 @@ _MOST_BITS = 200
 
 
 def answer(said: str, language: str) -> str:
-    """Return the result of a sum as a language writes it: `84`, `≈ 3.3333`, `∞` for a division by zero, or ""."""
+    """A sum's result as the language writes it: `84`, `≈ 3.3333`, `∞` for a division by zero; "" for no sum."""
     sums = resources.table("offline/sums.toml", resources.Table)
     plain = said.strip().rstrip("=?. ")
     style = next((name for name, shape in sums["decided_by"].items() if re.search(shape, plain)), language)
@@ -42,7 +42,7 @@ def answer(said: str, language: str) -> str:
 
 
 def _value(node: ast.expr) -> Fraction:
-    """Return the value of numbers, the four signs of arithmetic and powers. Anything else raises ValueError."""
+    """Takes numbers, the four signs of arithmetic and powers. Anything else raises ValueError."""
     match node:
         case ast.Constant(int() | float() as number):
             return Fraction(str(number))
@@ -68,6 +68,6 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
 
 
 def worked_out(said: str) -> str:
-    """Return the exact or rounded result of a sum that was typed, such as `84` for `12*7`; "" for anything else."""
+    """The exact or rounded result of a typed sum, such as `84` for `12*7`; "" for anything else."""
     result = answer(said, "en") if any(sign.isdigit() for sign in said) else ""
     return "" if result == "∞" else result.removeprefix("≈ ")

@@ -41,7 +41,7 @@ def duration(said: str, grammar: Grammar) -> float | None:
 
 
 def _of_unit(said: str, grammar: Grammar) -> float | None:
-    """Return the seconds of a number of one unit, or of one unit without a number; None for other words."""
+    """The seconds of a number of one unit, or of one unit without a number; None for other words."""
     units = grammar.words["units"]
     if said in units:
         return float(units[said])
@@ -130,7 +130,7 @@ def _time_part(name: str, text: str, said: str, grammar: Grammar) -> str:
 
 
 def _date(said: str, grammar: Grammar) -> str:
-    """Return a date with a time of day, such as `next friday at 3 pm`, in the form of ISO 8601; "" for other words."""
+    """A date with a time of day, such as `next friday at 3 pm`, in ISO 8601; "" for other words."""
     found = re.fullmatch(grammar.words["dated"], said)
     time = clock(found["time"], grammar) if found else ""
     if not found or not time:
@@ -141,7 +141,7 @@ def _date(said: str, grammar: Grammar) -> str:
 
 
 def _later_in_day(time: str, said: str, grammar: Grammar) -> str:
-    """Return `20:00` for `8:00` where the words tell of the evening or the afternoon."""
+    """Makes `8:00` `20:00` where the words tell of the evening or the afternoon."""
     hour, _, minute = time.partition(":")
     is_later = any(word in said.split() for word in grammar.words["evening"])
     return f"{int(hour) + 12}:{minute}" if is_later and 0 < int(hour) < 12 else time

@@ -101,7 +101,7 @@ class Phrasebook:
         return came or str(table["unseen" if any(one.is_unverifiable for one in outcomes) else "done"])
 
     def _saved(self, step: PlannedCall, outcome: StepOutcome) -> str:
-        """Return where a file was saved: its window's new title tells, or it was seen, or else only the dialog knew."""
+        """The window's new title tells where a file was saved, or it was seen, or else only the dialog knew."""
         table, what = self.table("save"), self._what(step)
         _, is_placed, name = step.what.strip("“”").rpartition("/")
         changes = (one for one in outcome.facts if isinstance(one, WindowChanged) and one.event is WindowEvent.RENAMED)
@@ -170,7 +170,6 @@ class Phrasebook:
         return self.answers(outcome.dialog) or ([str(self.table("failed")["instead"])] if is_search else [])
 
     def _planned(self, one: Planned) -> str:
-        """Return a schedule in one line."""
         table, calendar = self.table("planned"), self.table("calendar")
         parts = [str(table["line"]).format(id=one.id, title=one.title, when=one.when.said(self.word), zone=one.zone)]
         if one.next_at is None:
@@ -186,7 +185,7 @@ class Phrasebook:
         return "; ".join([*parts, *([f"[{'; '.join(one.may)}]"] if one.may else [])])
 
     def _fitting(self, step: PlannedCall, outcome: StepOutcome) -> str:
-        """Return the things that fit, numbered, and how to name each; "" unless the step failed for this reason."""
+        """Numbered, and with how to name each; "" unless the step failed because several things fit."""
         table, phrase, several = self.table("several"), self.table(step.phrase), outcome.get(Several)
         if several is None or "again" not in phrase:
             return ""
@@ -207,7 +206,6 @@ class Phrasebook:
         return in_a_sentence((asked(dialog),), self.word) if dialog else ""
 
     def answers(self, dialog: DialogAsks | None) -> list[str]:
-        """Return the wishes that answer an open dialog."""
         wish, buttons = str(self.table("asking")["wish"]), dialog.buttons[:_MOST_BUTTONS] if dialog else ()
         return [wish.format(button=_as_said(name)) for name in buttons]
 
@@ -226,11 +224,10 @@ class Phrasebook:
         return str(calendar["date"]).format(weekday=weekday, day=now.day, month=month, year=now.year)
 
     def number(self, value: float) -> str:
-        """Return a number as it is written in this language, with at most six digits."""
+        """At most six digits, as this language writes them."""
         return f"{value:.{_DIGITS}g}".replace(".", self.table("calendar")["point"])
 
     def refused(self, refusal: Refusal) -> str:
-        """Return one sentence: what was not understood."""
         return str(self.table("refused")[refusal.kind]).format(part=refusal.part, limit=refusal.limit)
 
     def near(self, refusal: Refusal) -> list[str]:
@@ -296,7 +293,6 @@ class Phrasebook:
         return in_a_sentence(came_of(outcome.facts), self.word)
 
     def _printed(self, table: Mapping[str, Any], outcome: StepOutcome, step: PlannedCall) -> str:
-        """Return what a command left, what it printed, and how it gets the network."""
         ran, brought = outcome.get(Ran) or Ran(), outcome.get(Brought)
         parts = [self.ended(outcome)] if ran.is_running else []
         if ran.set_aside:
@@ -307,7 +303,7 @@ class Phrasebook:
         return " ".join(parts).replace(" \n", "\n").strip()
 
     def _needs_network(self, step: PlannedCall, outcome: StepOutcome) -> bool:
-        """Return whether a command failed that the network may have been missing for."""
+        """True if a command failed for which the network may have been missing."""
         ran = outcome.get(Ran) or Ran()
         online = re.match(self.table("run")["online"], str(step.arguments["command"]))
         return bool(ran.code) and ran.is_offline and online is not None
@@ -361,12 +357,12 @@ def as_made(step: PlannedCall, outcome: StepOutcome, later: Sequence[PlannedCall
 
 
 def _as_said(name: str) -> str:
-    """Return a button's name as a person writes it in a wish: in quotation marks, unless it is one plain word."""
+    """In quotation marks, as in a wish, unless it is one plain word."""
     return name if _ONE_WORD.fullmatch(name) or '"' in name else f'"{name}"'
 
 
 def _counted(table: Mapping[str, Any], listed: Listed, *, folders: bool) -> str:
-    """Return how many files or folders a listing names. Hidden ones are counted separately."""
+    """Hidden ones are counted separately."""
     told = [entry for entry in listed.names if entry.endswith("/") == folders]
     hidden = sum(entry.startswith(".") for entry in told)
     count = len(told) - hidden
@@ -376,7 +372,7 @@ def _counted(table: Mapping[str, Any], listed: Listed, *, folders: bool) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Return text of another program as a block, in which no sign means anything."""
+    """Text of another program as a block, in which no sign means anything."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"\n{fence}\n{text}\n{fence}"
 

@@ -51,7 +51,7 @@ class World:
         return self.files.all() if self.files else ()
 
     def is_open(self, name: str) -> bool:
-        """Return whether a window of that title, program or kind is open. A part of the first two is enough."""
+        """True for a window of that title, program or kind. A part of the first two is enough."""
         low = name.casefold()
         if any(is_of_kind(program, low) for _, program in self.windows):
             return True

@@ -137,7 +137,6 @@ class OpenAICompatibleProvider:
             raise await self._meaning(error, request.model) from error
 
     async def models(self) -> tuple[str, ...]:
-        """Return the model ids that the endpoint lists."""
         client = await self._connected()
         import openai
 
@@ -158,7 +157,7 @@ class OpenAICompatibleProvider:
 
     @property
     def _first_word_s(self) -> float:
-        """Return how long the first word may take. A local model loads and reads slowly."""
+        """How long the first word may take. A local model loads and reads slowly."""
         return self._idle_s * (_LOCAL_PATIENCE if is_local(self._address) else 1)
 
     @property
@@ -229,7 +228,7 @@ class OpenAICompatibleProvider:
                 raise _declined(model)
 
     async def _found(self) -> str:
-        """Return the address of the first model server on this machine."""
+        """The address of the first model server on this machine."""
         endpoints = await self._find()
         if endpoints:
             return endpoints[0].base_url
@@ -244,7 +243,7 @@ class OpenAICompatibleProvider:
         )
 
     async def _facts(self, request: Request, model: str) -> ModelFacts:
-        """Return the known facts about the model. Ask about pictures once, when there is one to send."""
+        """Asks about pictures once, when there is one to send."""
         facts = facts_of(self._address, model)
         if facts.pictures is None:
             facts = replace(facts, pictures=profile_of(model).pictures)
@@ -264,7 +263,7 @@ class OpenAICompatibleProvider:
         return listed[0]
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
-        """Return the error that tells the person or the loop what a failure of the SDK means."""
+        """The error that tells the person or the loop what a failure of the SDK means."""
         import httpx2
         import openai
 

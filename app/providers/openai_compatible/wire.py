@@ -100,7 +100,7 @@ def _user(message: Message) -> list[Wire]:
 
 
 def _simplest(content: list[Wire]) -> str | list[Wire]:
-    """Return content that is only text as a string: servers for text models read nothing else."""
+    """Content that is only text becomes a string: servers for text models read nothing else."""
     if all(block["type"] == "text" for block in content):
         return "\n\n".join(block["text"] for block in content)
     return content
@@ -112,7 +112,7 @@ def _call(part: CallPart) -> Wire:
 
 
 def _tool(tool: Mapping[str, JsonValue]) -> Wire:
-    """Return a tool declaration. The input has the vendor-neutral form (name, description, input_schema)."""
+    """The input has the vendor-neutral form (name, description, input_schema)."""
     schema = tool.get("input_schema", {"type": "object", "properties": {}})
     function = {"name": tool["name"], "description": tool.get("description", ""), "parameters": schema}
     return {"type": "function", "function": function}
@@ -129,7 +129,7 @@ def _text(text: str) -> Wire:
 
 
 def _clean(text: str) -> str:
-    """Return text that can be sent. Half a surrogate pair (from a file name, for example) becomes a question mark."""
+    """Half a surrogate pair (from a file name, for example) becomes a question mark, so that the text can be sent."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -272,7 +272,7 @@ def as_chunk(answer: Any) -> Mapping[str, Any]:
 
 
 def _argument_text(given: object) -> str:
-    """Return the arguments as JSON text. The format says text, but some servers send the object itself."""
+    """The arguments as JSON text. The format says text, but some servers send the object itself."""
     return json.dumps(given, ensure_ascii=False) if isinstance(given, Mapping) else words(given)
 
 

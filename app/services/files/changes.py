@@ -213,7 +213,7 @@ class Changes:
         return max((one.at for one in known if turns is None or one.turn.partition("/")[0] in turns), default=0.0)
 
     def _of_turns(self, turns: Collection[str] | None) -> Sequence[Change]:
-        """Return the changes of these turns (None: all), oldest first. Raises ToolFailed if only others made any."""
+        """Oldest first, of all turns for None. Raises ToolFailed if only others made any."""
         known = self._checkpoints.changes()
         own = [change for change in known if turns is None or change.turn.partition("/")[0] in turns]
         if known and not own:
@@ -325,7 +325,7 @@ class Changes:
             folder.sync()
 
     def _has_only_own_names(self, place: Place, file: os.stat_result | None) -> bool:
-        """Return whether a file has several names (hard links), and all lie where this one lies and may be written."""
+        """True if a file has several names (hard links), and all lie where this one lies and may be written."""
         if file is None or file.st_nlink == 1:
             return False
         names = _names_of(file, place.root)
@@ -353,7 +353,7 @@ def _parts(place: Place) -> tuple[str, ...]:
 
 @contextmanager
 def _made(place: Place, folders: Sequence[str]) -> Iterator[Folder]:
-    """Return a context manager that creates the missing folders. An error inside removes them again."""
+    """Creates the missing folders. An error inside removes them again."""
     path = place.root.joinpath(*folders)
     # Note which folders are new, so that only these are removed after an error.
     fresh = list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
@@ -393,7 +393,7 @@ def _write_beside(
 
 
 def _names_of(file: os.stat_result, root: Path) -> list[Path]:
-    """Return the names of a file below `root`, as many as are found among its first entries."""
+    """As many names as are found among the first entries below `root`."""
     found: list[Path] = []
     folders, left = [root], _MOST_ENTRIES
     while folders and left > 0 and len(found) < file.st_nlink:

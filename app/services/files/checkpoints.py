@@ -90,7 +90,7 @@ def digest_of(stream: BinaryIO) -> str:
 
 
 def _is_of(change: Change, turn: str) -> bool:
-    """Return whether a change belongs to `turn`, which may also be the id of a call, such as a command's run."""
+    """`turn` may also be the id of a call, such as a command's run."""
     return f"{change.turn}/".startswith(f"{turn}/") or change.turn.rpartition("/")[2] == turn
 
 
@@ -181,7 +181,6 @@ class Checkpoints:
                 file.unlink(missing_ok=True)
 
     def _affordable(self, changes: list[Change]) -> list[Change]:
-        """Return the newest changes that fit into the limits of total size and age."""
         left, oldest = self._kept_bytes, time.time() - KEPT_SECONDS
         for number, change in enumerate(reversed(changes)):
             left -= self._size(change.before) if change.before and change.kept else 0
@@ -206,7 +205,7 @@ class Checkpoints:
 
     @contextmanager
     def _list(self) -> Iterator[sqlite3.Connection]:
-        """Return a context manager with the table in one transaction. Raises ToolFailed if it cannot be used."""
+        """The table in one transaction. Raises ToolFailed if it cannot be used."""
         try:
             with closing(sqlite3.connect(self._folder / "changes.db", timeout=_BUSY_S)) as table, table:
                 # because WAL alone may lose the last commit: https://www.sqlite.org/pragma.html#pragma_synchronous
@@ -221,5 +220,5 @@ class Checkpoints:
 
 
 def standard_checkpoints() -> Checkpoints:
-    """Return the store of old file contents, which makes changes undoable. All sessions of this person share it."""
+    """The old file contents, which make changes undoable. All sessions of this person share them."""
     return Checkpoints(paths.data_dir() / "checkpoints")

@@ -116,7 +116,7 @@ def texts(file: BinaryIO, name: str, shown: str) -> Iterator[str]:
 
 
 def _broken() -> tuple[type[Exception], ...]:
-    """Return the error types that the libraries for documents raise if a file is damaged."""
+    """The error types that the libraries for documents raise if a file is damaged."""
     import zipfile
     import zlib
     from xml.etree.ElementTree import ParseError
@@ -256,7 +256,6 @@ def _odf_cells(row: Element) -> Iterator[str]:
 
 
 def _odf_text(part: Element) -> str:
-    """Return the text of a paragraph as a person sees it."""
     if part.tag in _NOT_SHOWN:
         return ""
     if part.tag == f"{_TEXT}s":
@@ -267,7 +266,6 @@ def _odf_text(part: Element) -> str:
 
 
 def _hides(style: Element) -> bool:
-    """Return whether a style of a spreadsheet makes its sheets invisible."""
     told = style.find(f"{_STYLE}table-properties")
     return told is not None and told.get(f"{_TABLE}display") == "false"
 
@@ -320,7 +318,7 @@ def seen(file: BinaryIO | bytes, shown: str) -> Picture:
 
 
 def written_in(address: str) -> bytes:
-    """Return the bytes of a picture that stands in a `data:` address; b"" if there is none."""
+    """The bytes of a picture that stands in a `data:` address, or b""."""
     begin = _DATA_URL.match(address)
     try:
         return base64.b64decode(address[begin.end() :], validate=True) if begin else b""

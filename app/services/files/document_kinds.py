@@ -95,7 +95,7 @@ def kind_of(path: str) -> DocumentKind:
 
 
 def _by_content(head: bytes) -> DocumentKind:
-    """Return the kind by the first bytes; plain if they suggest no other kind."""
+    """Judged by the first bytes; plain if they suggest no other kind."""
     signs = _table()["signs"]
     if head.startswith(tuple(bytes.fromhex(sign) for sign in signs["run"])):
         return DocumentKind.RUNS

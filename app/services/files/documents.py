@@ -87,7 +87,7 @@ def is_document(name: str) -> bool:
 
 
 def made_of(text: str, name: str) -> bytes:
-    """Return the document of that name as bytes. Raises ToolMisuse if the text cannot become such a document."""
+    """As bytes. Raises ToolMisuse if the text cannot become a document of that name."""
     if len(text) > _MOST_CHARS:
         raise ToolMisuse(
             f"content has {len(text)} characters; a document takes {_MOST_CHARS} at most. Write several files."
@@ -101,7 +101,7 @@ def made_of(text: str, name: str) -> bytes:
 
 
 def _parser() -> MarkdownIt:
-    """Return a Markdown parser that keeps HTML and pictures as words."""
+    """HTML and pictures stay words."""
     from markdown_it import MarkdownIt
 
     options = {"html": False, "maxNesting": 2 * _DEEPEST}
@@ -109,7 +109,7 @@ def _parser() -> MarkdownIt:
 
 
 def _tokens(text: str) -> list[Token]:
-    """Return the Markdown's tokens. A link to a place in the same text loses its address: places have no names."""
+    """A link to a place in the same text loses its address: places have no names."""
     tokens = _parser().parse(text)
     if any(token.level > _DEEPEST for token in tokens):
         raise ToolMisuse(f"content has lists or quotes more than {_DEEPEST // 2} deep. Use fewer levels.")
@@ -189,7 +189,7 @@ class _Writer:
 
 
 def _list_style(kind: str, depth: int) -> str:
-    """Return the name of Word's style for a list at this depth, at most 3. The outermost list has depth 1."""
+    """The name of Word's style for a list at this depth, at most 3. The outermost list has depth 1."""
     return kind if depth == 1 else f"{kind} {min(depth, 3)}"
 
 
@@ -347,13 +347,13 @@ def _check_characters(text: str, known: set[str]) -> None:
 
 @functools.cache
 def font_folders() -> Sequence[str]:
-    """Return the folders of fonts. Call it before the process is locked: it then cannot look up the home folder."""
+    """Call it before the process is locked: it then cannot look up the home folder."""
     return [str(Path(folder).expanduser()) for folder in _FONT_FOLDERS]
 
 
 @functools.cache
 def _font_files() -> Mapping[str, str]:
-    """Return the paths of those fonts of `_FONTS` that are installed, by name in lower case."""
+    """The paths of those fonts of `_FONTS` that are installed, by name in lower case."""
     wanted = set(itertools.chain.from_iterable(_FONTS))
     walks = itertools.chain.from_iterable(map(os.walk, font_folders()))
     names = ((folder, name) for folder, _, found in walks for name in found)
@@ -406,7 +406,7 @@ def _save_book(book: Workbook, file: BinaryIO) -> None:
 
 
 def _sheets(text: str) -> list[tuple[str, list[list[str]]]]:
-    """Return the title and rows of each sheet: each Markdown table with the heading above it, else the CSV's rows."""
+    """The title and rows of each sheet: each Markdown table with the heading above it, else the CSV's rows."""
     title = ""
     found: list[tuple[str, list[list[str]]]] = []
     tokens = iter(_tokens(text))
@@ -459,7 +459,7 @@ def _day(words: str) -> datetime.date | None:
 
 
 def _is_formula(words: str) -> bool:
-    """Return whether words that begin with "=" are a formula. Raises ToolMisuse if it refers to other files."""
+    """For words that begin with "=". Raises ToolMisuse if a formula refers to other files."""
     if not _FORMULA.fullmatch(_LITERAL.sub("''", _plainly_written(words))):
         return False
     code = _LITERAL.sub(lambda found: '""' if found[1] else found[0], _plainly_written(words))

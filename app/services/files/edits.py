@@ -48,7 +48,7 @@ class EditBlock:
 
 
 def parse(diff: str) -> list[EditBlock]:
-    """Return the blocks of a diff, in order. Raises EditRefused('malformed')."""
+    """The blocks in order. Raises EditRefused('malformed')."""
     lines = [line.rstrip("\r") for line in _unwrapped(diff).split("\n")]
     blocks: list[EditBlock] = []
     at = 0
@@ -75,7 +75,7 @@ def _unwrapped(diff: str) -> str:
 
 
 def _end_of(lines: list[str], start: int, number: int) -> tuple[int, bool]:
-    """Return the line where a block ends, and whether a marker ends it (the last block needs none)."""
+    """The line where a block ends, and whether a marker ends it (the last block needs none)."""
     for at in range(start + 1, len(lines)):
         mark = lines[at].rstrip()
         if _REPLACE.fullmatch(mark):
@@ -171,7 +171,7 @@ class Lines:
         return (at - key for at in places if at >= key and seen[at - key : at - key + len(wanted)] == wanted)
 
     def _view(self, way: str, view: View) -> tuple[list[str], dict[str, list[int]]]:
-        """Return the lines as a method compares them, and for each search's key line, the line numbers where it is."""
+        """The lines as a method compares them, and for each search's key line, the line numbers where it is."""
         if way not in self._views:
             seen = list(map(view, self.lines))
             index: dict[str, list[int]] = {view(search[_key(search)]): [] for search in self._searches}
@@ -202,7 +202,7 @@ class Lines:
 
 
 def _key(search: Sequence[str]) -> int:
-    """Return the index of a search's longest line: it is probably rare, so it is looked up first."""
+    """The index of a search's longest line: it is probably rare, so it is looked up first."""
     return max(range(len(search)), key=lambda at: len(search[at].strip()))
 
 
@@ -395,7 +395,7 @@ def _nearest(block: EditBlock, lines: Sequence[str]) -> str:
 
 
 def _clipped(line: str) -> str:
-    """Return a line with its indentation; a very long line is cut."""
+    """With its indentation; a very long line is cut."""
     return line if len(line) <= _SHOWN_CHARS else line[:_SHOWN_CHARS] + "…"
 
 
@@ -445,7 +445,7 @@ def _blank(places: Sequence[tuple[EditBlock, Found]], usual: str) -> str:
 
 
 def _renewed(block: EditBlock, file: File, found: Found) -> list[str]:
-    """Return the new lines, with line ends. Lines that are also in SEARCH keep the file's exact content."""
+    """The new lines, with line ends. Lines that are also in SEARCH keep the file's exact content."""
     old = file.lines[found.start : found.end]
     ends = [file.end(number) for number in range(found.start, found.end)]
     style = next((end for end in ends if end), file.style)

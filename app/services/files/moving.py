@@ -48,7 +48,7 @@ class Step:
 
 
 def is_move(change: Change) -> bool:
-    """Return whether a change is a move or a new folder, so that it has no content to restore."""
+    """True for a move or a new folder, which have no content to restore."""
     return (change.before or "").startswith((FROM, MADE_FOLDER))
 
 
@@ -314,7 +314,7 @@ def _copy_attributes(source: int, copy: int) -> None:
 
 @contextmanager
 def _opened(place: Place, *, make: bool = False) -> Iterator[tuple[Folder, str]]:
-    """Return a context manager with the open folder that contains a place, and the place's name in it."""
+    """The open folder that contains a place, and the place's name in it."""
     *folders, name = place.inner
     with hold(place.root, folders, make=make) as folder:
         yield folder, name

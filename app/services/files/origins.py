@@ -37,7 +37,7 @@ def mark(path: Path, url: str) -> None:
 
 
 def is_changed_since(path: Path, moment: float, own: Collection[str]) -> bool:
-    """Return whether the file changed after `moment` (s since 1970). Paths in `own`, which Wisp wrote, do not count."""
+    """`moment` is in s since 1970. Paths in `own`, which Wisp wrote, do not count."""
     with suppress(OSError, ValueError):  # because a missing file was not changed
         return path.is_file() and path.stat().st_ctime > moment and str(path) not in own
     return False
@@ -87,7 +87,7 @@ def _came_from_elsewhere(path: str, _now: int) -> bool:
 
 
 def _configuration(repository: Path) -> Path:
-    """Return the path of a repository's configuration file. In a linked worktree, the file `.git` names the folder."""
+    """In a linked worktree, the file `.git` names the folder."""
     with suppress(OSError, ValueError):  # because a file can contain any text instead of a path
         if repository.is_file():
             own = repository.parent / repository.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
@@ -106,7 +106,7 @@ def _has_attribute(path: str) -> bool:
 
 
 def _has_remote(config: Path) -> bool:
-    """Return whether a git configuration names a remote. An unreadable one counts as naming one."""
+    """An unreadable configuration counts as naming one."""
     try:
         with config.open("rb") as file:
             text = file.read(_MOST_BYTES)

@@ -149,7 +149,7 @@ class Packing:
         return Packed(writer.folder, writer.count, writer.left_out, writer.size_bytes)
 
     def _flattened(self, writer: _Writer, above: Place, folder: Place) -> Place:
-        """Return the folder that all entries are in, if there is one; so that none holds nothing but another one."""
+        """The folder that all entries are in, if there is one; so that none holds nothing but another one."""
         tops = {name.partition("/")[0] for name, _ in writer.written}
         top = next(iter(tops), "")
         if len(tops) != 1 or (top, None) not in writer.written:
@@ -187,13 +187,13 @@ class Packing:
         return self._workspace.within(above, f"{name}.zip")
 
     def _free(self, above: Place, name: str) -> Place:
-        """Return a new entry of a folder, called so or with a number behind it."""
+        """A new entry of a folder, called so or with a number behind it."""
         names = (name, *(f"{name} {number}" for number in range(2, _MOST_ALIKE)))
         free = next((one for one in names if not os.path.lexists(above.path / one)), name)
         return self._workspace.within(above, free)
 
     def _entries(self, things: Sequence[Place], target: Place) -> tuple[list[_Entry], int]:
-        """Return what goes into the archive: the name of each in it, and how it is opened (None for a folder)."""
+        """The name of each entry in the archive, and how it is opened (None for a folder)."""
         found: list[_Entry] = []
         names: set[str] = set()
         left_out, size = 0, 0
@@ -224,7 +224,7 @@ class Packing:
         return lambda: open_file(self._workspace, place)
 
     def _count(self, place: Place) -> int:
-        """Return how many files an archive holds now. Damage raises ToolFailed."""
+        """How many files an archive holds now. Damage raises ToolFailed."""
         with open_file(self._workspace, place) as file, _damage_told(place):
             if zipfile.is_zipfile(file):
                 return sum(not name.endswith("/") for name in zipfile.ZipFile(file).namelist())
@@ -317,7 +317,7 @@ class _Writer:
 
 
 def _marks_of(archive: int) -> list[tuple[str, bytes]]:
-    """Return an archive's extended attributes, so that what comes out of a download still counts as one."""
+    """An archive's extended attributes, so that what comes out of a download still counts as one."""
     if sys.platform == "linux":
         return [(name, os.getxattr(archive, name)) for name in os.listxattr(archive) if name.startswith("user.")]
     else:
@@ -325,7 +325,7 @@ def _marks_of(archive: int) -> list[tuple[str, bytes]]:
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
-    """Return the parts of an entry's name. Raises ToolFailed if it leads out of the folder."""
+    """Raises ToolFailed if the name leads out of the folder."""
     plain = name.removesuffix("/")
     path = PurePosixPath(plain)
     is_odd = "\\" in name or "\0" in name or (os.name == "nt" and ":" in name)
@@ -474,7 +474,6 @@ def _chunks(source: BinaryIO, stopped: Stopped, size: int = MOST_BYTES) -> Itera
 
 
 def _stem(name: str) -> str:
-    """Return an archive's name without its ending."""
     ending = next((one for one in (*_TAR_ENDINGS, ".zip") if name.casefold().endswith(one)), Path(name).suffix)
     return name[: len(name) - len(ending)] or f"{name} unpacked"
 

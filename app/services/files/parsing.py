@@ -25,7 +25,7 @@ _CHUNK = 1 << 16
 
 
 async def document_of(text: str, name: str) -> bytes:
-    """Return the document that a worker process makes of a text. Raises ToolMisuse or ToolFailed."""
+    """A worker process makes the document. Raises ToolMisuse or ToolFailed."""
     over = threading.Event()
     made = pieces("make", {"name": name}, text.encode("utf-8", errors="replace"), name, over)
     try:
@@ -83,7 +83,7 @@ def _started(job: str, options: Mapping[str, str], file: BinaryIO | bytes) -> su
 
 
 def _environment() -> dict[str, str]:
-    """Return a minimal environment, without the person's variables. Only one OpenBLAS thread, for a fast start."""
+    """Without the person's variables, and with only one OpenBLAS thread, for a fast start."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
     return {**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 

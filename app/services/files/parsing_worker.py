@@ -129,7 +129,7 @@ def _font_folders() -> Sequence[str]:
 
 
 def _frozen_program() -> list[str]:
-    """Return the folder of Wisp if it is a packed program, whose file contains its modules; else []."""
+    """The folder of Wisp if it is a packed program, whose file contains its modules; else []."""
     return [str(Path(sys.executable).parent)] if getattr(sys, "frozen", False) else []
 
 
@@ -290,7 +290,7 @@ def _folded(data: str, *, after: str) -> str:
 
 
 def _link(base: str, href: str) -> str:
-    """Return the absolute address of a link; "" if it is no address of the web."""
+    """The absolute address of a link; "" if it is no address of the web."""
     try:
         link = urljoin(base, href.strip())
         is_page = urlsplit(link).scheme in ("http", "https")

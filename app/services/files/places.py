@@ -83,7 +83,6 @@ class Patterns:
 
 @functools.cache
 def patterns(section: str, name: str) -> Patterns:
-    """Return the patterns called `name` in a section of the table."""
     return Patterns(table()[section][name])
 
 
@@ -93,12 +92,12 @@ def is_secret(parts: Iterable[str]) -> bool:
 
 
 def is_named_secret(path: str) -> bool:
-    """Return whether the path names a secret, without reading the disk."""
+    """Judged without reading the disk."""
     return is_secret(Path(path).parts) or is_local_secret(Path(path))
 
 
 def is_local_secret(path: Path) -> bool:
-    """Return whether the path names a secret of a project, such as `.env`, unless its content is clearly public."""
+    """True for a secret of a project, such as `.env`, unless its content is clearly public."""
     name = (path.name,)
     if not patterns("secrets", "local").fit(name) or patterns("secrets", "open").fit(name):
         return False
@@ -109,12 +108,11 @@ def is_local_secret(path: Path) -> bool:
 
 
 def holds_private_key(head: bytes) -> bool:
-    """Return whether the beginning of a file shows a private key."""
     return _private().search(head) is not None
 
 
 def is_private_key(path: Path) -> bool:
-    """Return whether the file contains a private key now. An unreadable file contains none."""
+    """Judged by the file's content now. An unreadable file contains none."""
     return holds_private_key(_head(path))
 
 
@@ -130,7 +128,7 @@ def is_known_inode(path: Path) -> bool:
 
 
 def starts_here(path: Path) -> bool:
-    """Return whether an existing file starts by itself: by its name, its inode, or because git works in its folder."""
+    """True for an existing file that starts by its name, its inode, or because git works in its folder."""
     if starts_by_itself(path.parts) or _kind_by_inode(path) == "starts":
         return True
     return any(above.name in _BARE and os.path.lexists(above.parent / HEAD) for above in (path, *path.parents))
@@ -155,7 +153,7 @@ def _kind_by_inode(path: Path) -> str:
 
 
 def _is_mounted(path: Path) -> bool:
-    """Return whether the path leads through a folder or file that is mounted below the home folder or beside it."""
+    """True if the path leads through something that is mounted below the home folder or beside it."""
     home = str(Path.home())
     return any(path.is_relative_to(at) and not Path(home).is_relative_to(at) for at in _bound(int(time.monotonic())))
 
@@ -165,7 +163,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 @functools.lru_cache(maxsize=1)
 def _bound(_moment: int) -> tuple[str, ...]:
-    """Return where a part of a file system is mounted (Linux): field 4 of proc_pid_mountinfo(5) is not "/"."""
+    """Where a part of a file system is mounted (Linux): field 4 of proc_pid_mountinfo(5) is not "/"."""
     try:
         rows = [line.split() for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError):
@@ -175,7 +173,7 @@ def _bound(_moment: int) -> tuple[str, ...]:
 
 
 def local_secrets_in(workspace: Path) -> list[Path]:
-    """Return the secrets in a project's folder and its direct subfolders, as many as can be checked quickly."""
+    """In the folder and its direct subfolders, as many as can be checked quickly."""
     found: list[Path] = []
     skipped = patterns("build", "folders")
     with suppress(OSError):
@@ -189,7 +187,7 @@ def local_secrets_in(workspace: Path) -> list[Path]:
 
 
 def _local_names_in(folder: Path) -> tuple[str, ...]:
-    """Return names in the folder that may be secrets. Its list is kept until its change time differs."""
+    """Names that may be secrets. The folder's list is kept until its change time differs."""
     changed_ns = folder.stat().st_ctime_ns
     is_settled = changed_ns < time.time_ns() - _SETTLED_NS
     return (_read_names if is_settled else _read_names.__wrapped__)(str(folder), changed_ns)
@@ -213,7 +211,7 @@ def _private() -> re.Pattern[bytes]:
 
 
 def _head(path: Path) -> bytes:
-    """Return the first bytes of a regular file, links not followed; b"" if unreadable. Never waits for a pipe."""
+    """The first bytes of a regular file, links not followed; b"" if unreadable. Never waits for a pipe."""
     # These flags are set so that a pipe does not block and a link is not followed.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -318,15 +316,12 @@ class Place:
         return self.zone is Zone.OUTSIDE
 
     def is_file(self) -> bool:
-        """Return whether a regular file is there."""
         return stat.S_ISREG(self._mode())
 
     def is_folder(self) -> bool:
-        """Return whether a folder is there."""
         return stat.S_ISDIR(self._mode())
 
     def exists(self) -> bool:
-        """Return whether anything is there."""
         return bool(self._mode())
 
     def _mode(self) -> int:
@@ -433,7 +428,7 @@ class Workspace:
                 )
 
     def _is_secret(self, place: Place) -> bool:
-        """Return whether a place is a secret, also by hard link. In projects, the policy judges local secrets."""
+        """Finds hard links, too. In projects, the policy judges local secrets."""
         if is_secret(place.path.parts) or is_known_inode(place.path):
             return True
         if place.zone not in _PROJECT_ZONES and is_local_secret(place.path):

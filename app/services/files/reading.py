@@ -99,12 +99,12 @@ def charset_of(file: BinaryIO) -> Charset | None:
 
 
 def kind_of(sample: bytes) -> str:
-    """Return in a few words what a file without text is, judged by its first bytes."""
+    """What a file without text is, in a few words, judged by its first bytes."""
     return next((kind for magic, kind in _KINDS if sample.startswith(magic)), "a binary file")
 
 
 def decoded(data: bytes) -> tuple[str, str] | None:
-    """Return a whole file's text, and its codec for `encoded`; None if it is no text. A byte order mark stays in it."""
+    """The text of a whole file, and its codec for `encoded`; None if it is no text. A byte order mark stays in it."""
     charset = charset_of(io.BytesIO(data))
     if charset is None:
         return None
@@ -134,7 +134,7 @@ class TextForm:
     is_crlf: bool = False
 
     def encode(self, text: str) -> bytes:
-        """Return a text in this form. Line ends and a mark that it gives itself stay. Raises UnicodeEncodeError."""
+        """Line ends and a mark that the text gives itself stay. Raises UnicodeEncodeError."""
         text = text.replace("\n", "\r\n") if self.is_crlf and "\r" not in text else text
         return (f"{_MARK}{text}" if self.has_mark and not text.startswith(_MARK) else text).encode(self.codec)
 
@@ -146,7 +146,7 @@ class TextForm:
 
 
 def form_of(file: BinaryIO) -> TextForm:
-    """Return the form of a text, judged by its beginning; the usual form if it is no text or its charset is unsure."""
+    """Judged by the text's beginning; the usual form if it is no text or its charset is unsure."""
     charset = charset_of(file)
     file.seek(0)
     head = file.read(SAMPLE_BYTES)
@@ -159,7 +159,7 @@ def form_of(file: BinaryIO) -> TextForm:
 
 
 def _mark_keeping(data: bytes, codec: str) -> str:
-    """Return a codec that keeps the byte order mark as a character, so that the mark is not lost when written."""
+    """A codec that keeps the byte order mark as a character, so that the mark is not lost when written."""
     orders = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
     if codec == "utf-16":
         return orders[data[:2]]
@@ -177,13 +177,13 @@ def _fits(sample: bytes, codec: str, *, whole: bool) -> bool:
 
 
 def _is_mostly_utf8(sample: bytes) -> bool:
-    """Return whether only a few bytes of a UTF-8 text are broken, as in a log that several programs write."""
+    """True if only a few bytes of a UTF-8 text are broken, as in a log that several programs write."""
     beyond = [sign for sign in sample.decode("utf-8", _KEEPS_BYTES) if not sign.isascii()]
     return len(beyond) > _MOST_BROKEN * sum("\udc80" <= sign <= "\udcff" for sign in beyond)
 
 
 def _is_prose(sample: bytes, codec: str) -> bool:
-    """Return whether bytes with NULs are a text in UTF-16: all is printable, and some of it is ASCII."""
+    """True if bytes with NULs are a text in UTF-16: all is printable, and some of it is ASCII."""
     try:
         text = codecs.getincrementaldecoder(codec)().decode(sample)
     except UnicodeDecodeError:

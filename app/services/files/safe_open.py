@@ -177,7 +177,7 @@ _SENTENCES: dict[int, tuple[type[WispError], str, str]] = {
 
 @contextmanager
 def told(argument: str, shown: str) -> Iterator[None]:
-    """Return a context manager that turns an OSError into a WispError about the file `shown`, given by `argument`."""
+    """Turns an OSError inside it into a WispError about the file `shown`, given by `argument`."""
     try:
         yield
     except OSError as error:
@@ -185,7 +185,7 @@ def told(argument: str, shown: str) -> Iterator[None]:
 
 
 def complaint(error: OSError, argument: str, shown: str) -> WispError:
-    """Return the error as a WispError that names the argument and the file. Only used before anything is written."""
+    """The error, naming the argument and the file. Only used before anything is written."""
     kind, what, hint = _SENTENCES.get(error.errno or 0, (ToolFailed, "{shown!r} cannot be used ({reason}).", ""))
     values = {"shown": shown, "short": shown[:40], "reason": error.strerror or str(error)}
     facts = [Missing(shown)] if error.errno == errno.ENOENT else ()

@@ -108,7 +108,7 @@ async def search(place: Place, query: Query, cancelled: asyncio.Event, private: 
 
 
 def _arguments(query: Query, place: Place, private: Sequence[Path]) -> list[str]:
-    """Return ripgrep's arguments. Globs are relative to the searched folder, because it starts there."""
+    """Globs are relative to the searched folder, because ripgrep starts there."""
     options = ["--no-config", "--json", "--no-require-git", "--max-filesize", _MOST_FILE, "--sort", "path"]
     options += ["--context", str(query.context), "--regexp", query.pattern]
     options += ["--glob", query.files] if query.files else []
@@ -146,7 +146,7 @@ async def _read(process: Process, collector: _Collector) -> str:
 
 
 async def _complaints(stream: asyncio.StreamReader) -> str:
-    """Return the beginning of ripgrep's error output. All of it is read: ripgrep would wait at a full pipe."""
+    """The beginning of ripgrep's error output. All of it is read: ripgrep would wait at a full pipe."""
     kept = b""
     while chunk := await stream.read(_MOST_CHARS):
         kept = (kept + chunk)[:_MOST_CHARS]
@@ -230,7 +230,7 @@ class _Collector:
 
 
 def _is_kept_secret(path: Path) -> bool:
-    """Return whether a file is a secret despite its name: a hard link to one, or a private key by content."""
+    """True for a secret despite its name: a hard link to one, or a private key by content."""
     return places.is_known_inode(path) or places.is_private_key(path)
 
 
@@ -275,7 +275,7 @@ def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES, named: s
 
 
 def by_order(place: Place, found: FolderListing, order: str) -> FolderListing:
-    """Return a listing with its files alone, the largest, newest or oldest first, each with its size and day."""
+    """The files alone, the largest, newest or oldest first, each with its size and day."""
     told: list[tuple[float, str]] = []
     for name in found.entries:
         with suppress(OSError):  # because a file may be gone by now
@@ -362,7 +362,7 @@ class _Rules:
 
 
 def _lines_of(file: Path) -> list[str]:
-    """Return the patterns of a .gitignore, without slow ones: during a match, no other Python thread runs."""
+    """The patterns of a .gitignore, without slow ones: during a match, no other Python thread runs."""
     try:
         if not file.is_file():
             return []
@@ -374,5 +374,5 @@ def _lines_of(file: Path) -> list[str]:
 
 
 def _is_excluded(path: str, rules: tuple[_Rules, ...]) -> bool:
-    """Return whether the path is excluded. The deepest .gitignore decides: https://git-scm.com/docs/gitignore"""
+    """The deepest .gitignore decides: https://git-scm.com/docs/gitignore"""
     return next((verdict for rule in reversed(rules) if (verdict := rule.verdict(path)) is not None), False)

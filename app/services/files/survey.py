@@ -174,7 +174,7 @@ def _read_entries(folder: str, _changed_ns: int) -> _Folder:
 
 @functools.cache
 def _last_names() -> tuple[frozenset[str], re.Pattern[str]]:
-    """Return the last names of all patterns: those without * and ?, and the others as one regular expression."""
+    """The last names of all patterns: those without * and ?, and the others as one regular expression."""
     rules = (*places.patterns("startup", "always").rules, *places.patterns("secrets", "always").rules)
     last = {rule[-1] for rule in rules}
     globs = {name for name in last if re.search(r"[*?]", name)}

@@ -28,7 +28,7 @@ class Trashed:
 
 
 def folder() -> Path:
-    """Return where the trash is. Raises ToolFailed on a system whose trash is no folder of this kind."""
+    """Raises ToolFailed on a system whose trash is no folder of this kind."""
     if sys.platform == "linux":
         return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "Trash"
     else:
@@ -36,13 +36,13 @@ def folder() -> Path:
 
 
 def names() -> list[str]:
-    """Return the names of what is in the trash. Raises ToolFailed."""
+    """Raises ToolFailed."""
     files = _own(folder() / "files")
     return sorted(os.listdir(files)) if files.is_dir() else []
 
 
 def look() -> Trashed:
-    """Return what is in the trash. Raises ToolFailed. Blocks."""
+    """Raises ToolFailed. Blocks."""
     files, held = folder() / "files", names()
     size, left = 0, _MOST_COUNTED
     for name in held:
@@ -74,7 +74,7 @@ def empty(stopped: Callable[[], bool]) -> tuple[Trashed, Trashed]:
 
 
 def _own(place: Path) -> Path:
-    """Return the folder. Raises ToolFailed if it or the one above it is a link, which may lead to anything."""
+    """Raises ToolFailed if the folder or the one above it is a link, which may lead to anything."""
     if place.is_symlink() or place.parent.is_symlink():
         raise ToolFailed(Phrase("The trash is a link to another place; it is left alone."))
     return place

@@ -12,7 +12,7 @@ from app.settings.store import Settings
 
 
 def workspace_of(settings: Settings) -> Path:
-    """Return the workspace: the folder that the person chose, otherwise `~/Wisp`, which is created if it is missing."""
+    """The folder that the person chose, otherwise `~/Wisp`, which is created if it is missing."""
     chosen = _chosen_workspace(settings)
     own = own_workspace()
     if chosen != own and not why_no_workspace(chosen, _home()):
@@ -54,7 +54,7 @@ def _home() -> Path:
 
 
 def why_no_workspace(folder: Path, home: Path) -> str:
-    """Return why this folder cannot be a workspace, as the end of a sentence; "" if it can."""
+    """The end of a sentence; "" if this folder can be a workspace."""
     rules = table()["workspace"]
     if folder == home:
         return "is your home folder"

@@ -271,7 +271,6 @@ class Database:
             _answer(job, JournalFailed(sentence) if job.work else None)
 
     def _complaint(self, error: sqlite3.Error | OSError) -> str:
-        """Return a sentence on the error that says what the person can do."""
         if _is_broken(error):
             with suppress(OSError):  # because a file system that refuses the rename must not hide the first error
                 self._set_aside()
@@ -349,7 +348,7 @@ def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Return a context manager that commits all changes at its end, or none. Raises sqlite3.Error."""
+    """Commits all changes at its end, or none. Raises sqlite3.Error."""
     # because a reader that becomes a writer later may fail: https://www.sqlite.org/lang_transaction.html
     connection.execute("begin immediate")
     try:

@@ -245,7 +245,7 @@ _FOUND = "c.id in (select conversation from said where said match ? union select
 
 
 def conversations(db: sqlite3.Connection, search: str, limit: int) -> list[ConversationRow]:
-    """Return the newest conversations first. Each word of `search` must begin a word in the title or in a message."""
+    """The newest first. Each word of `search` must begin a word in the title or in a message."""
     words = search.split()
     found = [_FOUND.format(title="title like ? escape '!'") for _ in words]
     values = [value for word in words for value in (_phrase(word), _containing(word))]
@@ -271,7 +271,7 @@ def said(db: sqlite3.Connection, stems: Sequence[str], limit: int, but: str = ""
 
 
 def _phrase(word: str) -> str:
-    """Return a word as the index takes it, so that nothing in it is an operator: https://www.sqlite.org/fts5.html"""
+    """A word in which nothing is an operator for the index: https://www.sqlite.org/fts5.html"""
     quoted = word.replace('"', '""')
     return f'"{quoted}" *'
 

@@ -98,7 +98,7 @@ class RunRecord:
 
     @staticmethod
     def load(folder: Path) -> RunRecord | None:
-        """Return the record in a run's folder, or None if there is no readable one."""
+        """None if the run's folder holds no readable record."""
         try:
             found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
             found = {_OLD_NAMES.get(name, name): value for name, value in found.items()}
@@ -248,7 +248,7 @@ class Processes:
         return frozenset(port for run in runs for port in (forwarding.ports(run.folder) or {}).values())
 
     def record(self, run_id: str) -> RunRecord:
-        """Return the record of a run, even of an earlier Wisp. Raises ToolMisuse if there is none."""
+        """Finds runs of an earlier Wisp, too. Raises ToolMisuse if there is none."""
         run = self._runs.get(run_id)
         found = run.record if run else RunRecord.load(self._folder / run_id) if run_id.isalnum() else None
         if found is None:
@@ -321,7 +321,7 @@ class Processes:
             raise ToolFailed(what, argument="run_id")
 
     def _enclose(self, run: Run, wishes: SandboxRequest) -> SandboxedCommand | None:
-        """Return the sandboxed command; None if it may run outside, or if there is no sandbox."""
+        """None if the command may run outside, or if there is no sandbox."""
         if self._wall is None or wishes.outside or self._wall.missing():
             return None
         variables = starting.for_command(run.id, pty=run.record.pty)
@@ -357,7 +357,6 @@ class Processes:
         record.note(run.folder, wall.settle(run.folder, record.before, period))
 
     def _earlier(self) -> list[Run]:
-        """Return the runs that an earlier Wisp started."""
         return [run for folder in self._folder.iterdir() if (run := self._found(folder))]
 
     def _found(self, folder: Path) -> Run | None:
@@ -417,7 +416,7 @@ class Processes:
 
 
 def _never_began(folder: Path, now: float) -> bool:
-    """Return whether Wisp was killed between creating a run's folder and its record."""
+    """True if Wisp was killed between creating a run's folder and its record."""
     made = _stat(folder)
     return made is not None and not (folder / _RECORD).exists() and now - made.st_mtime > _STARTING_S
 
@@ -454,7 +453,7 @@ _UNSEARCHED = (
 
 @contextmanager
 def _noting_errors(record: RunRecord) -> Iterator[None]:
-    """Return a context manager that records disk errors, so that the end of a run is reported anyway."""
+    """Records disk errors, so that the end of a run is reported anyway."""
     try:
         yield
     except (OSError, WispError) as error:

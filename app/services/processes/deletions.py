@@ -145,7 +145,7 @@ class Deletions:
 
 
 def _kept_elsewhere(folder: Path) -> Counter[int]:
-    """Return how many links other runs' folders have to each file, by the file's inode."""
+    """How many links other runs' folders have to each file, by the file's inode."""
     found: Counter[int] = Counter()
     for kept in folder.parent.glob(f"*/{_KEPT}"):
         # Ignore an error, because another Wisp may have dropped the folder.
@@ -155,7 +155,7 @@ def _kept_elsewhere(folder: Path) -> Counter[int]:
 
 
 def _is_text(path: str) -> bool:
-    """Return whether a path can be written as text. Others cannot be saved as changes."""
+    """Paths that cannot be written as text cannot be saved as changes."""
     return path.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in path)
 
 

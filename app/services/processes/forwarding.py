@@ -100,7 +100,7 @@ async def _serve(info: Path) -> None:
 
 
 async def _inside(info: Path) -> int:
-    """Return the pid of the sandbox's first process, as seen from outside; 0 if there is none."""
+    """The pid of the sandbox's first process, as seen from outside; 0 if there is none."""
     for _ in range(_START_STEPS):
         with suppress(OSError, ValueError, KeyError):  # because bubblewrap writes it while it starts
             return _checked(info)
@@ -109,7 +109,7 @@ async def _inside(info: Path) -> int:
 
 
 def _checked(info: Path) -> int:
-    """Return the pid that bubblewrap wrote down; 0 if another process has this pid now."""
+    """The pid that bubblewrap wrote down; 0 if another process has this pid now."""
     found = json.loads(info.read_text(encoding="utf-8"))
     pid = int(found["child-pid"])
     return pid if Path(f"/proc/{pid}/ns/net").stat().st_ino == found["net-namespace"] else 0
@@ -227,7 +227,6 @@ class _Forwarder:
 
 
 def _has(host: str, family: socket.AddressFamily) -> bool:
-    """Return whether this machine has that address."""
     try:
         with socket.socket(family) as tried:
             tried.bind((host, 0))
@@ -246,7 +245,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def _listening(pid: int) -> list[int]:
-    """Return the ports on which programs in the sandbox listen and which loopback can reach."""
+    """The ports on which programs in the sandbox listen and which loopback can reach."""
     found: dict[int, None] = {}
     for name, reachable in _REACHABLE.items():
         with suppress(OSError):  # because the sandbox may end meanwhile, or there is no IPv6

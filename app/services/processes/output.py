@@ -34,7 +34,7 @@ class Output:
         self._stream = stream
 
     def size(self) -> int:
-        """Return the number of bytes so far, including dropped ones."""
+        """In bytes, including dropped ones."""
         for place, path in reversed(segments(self._folder, self._stream)):
             with suppress(FileNotFoundError):  # because room may be made for others meanwhile
                 return place + Path(path).stat().st_size
@@ -58,7 +58,6 @@ class Output:
         return b"".join(parts)
 
     def tail(self, limit: int) -> bytes:
-        """Return the last `limit` bytes."""
         return self.page(max(self.size() - limit, 0), limit)
 
     def text(self, offset: int, limit: int) -> str:

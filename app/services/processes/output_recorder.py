@@ -110,7 +110,7 @@ class _Stream:
             self._has_rest = False
 
     def _skipped(self, data: bytes) -> bytes:
-        """Return what follows the dropped bytes and the next line end. What is before may be the end of a secret."""
+        """What follows the dropped bytes and the next line end. What is before may be the end of a secret."""
         at = data.find(b"\n", self._skip - 1) + 1 if len(data) >= self._skip else 0
         self._gap += at or len(data)
         self._skip = 0 if at else max(self._skip - len(data), 1)

@@ -251,7 +251,7 @@ _SHELLS = ("bash", "zsh", "dash", "ksh", "mksh", "sh")
 
 
 def for_command(run_id: str, *, pty: bool) -> dict[str, str]:
-    """Return a command's environment, without secrets. Pagers are off, because nobody can press a key in one."""
+    """Without secrets. Pagers are off, because nobody can press a key in one."""
     kept = {name: value for name, value in os.environ.items() if not is_secret(name, value)}
     return {**kept, RUN_MARK: run_id, "TERM": "xterm-256color" if pty else "dumb", "PAGER": "cat", "GIT_PAGER": "cat"}
 
@@ -267,7 +267,7 @@ def shell() -> Sequence[str]:
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Return whether a variable is kept from started programs, because its name or value looks like a secret."""
+    """True if a variable's name or value looks like a secret. Started programs do not get it."""
     upper = name.upper()
     is_named_so = any(word in upper.split("_") or upper.endswith(word) for word in _SECRET_WORDS)
     return upper.startswith(_OURS) or is_named_so or _SECRET_VALUE.search(value) is not None
@@ -285,7 +285,7 @@ _GONE = (psutil.NoSuchProcess, psutil.AccessDenied)
 
 
 def is_alive(pid: int, born: float) -> bool:
-    """Return whether the process `pid` that started at `born` still runs. Another one may have its pid now."""
+    """`born` is the start time of the process, because another one may have its pid now."""
     try:
         process = psutil.Process(pid)
         # The start time must match too, since a process id is used again.
@@ -350,7 +350,7 @@ def _members(run_id: str, pid: int, started: float) -> Iterator[psutil.Process]:
 
 
 def _held(run_id: str, pid: int, started: float) -> list[psutil.Process]:
-    """Return a run's processes. Each is stopped as soon as it is found, so that a fork bomb cannot escape."""
+    """Each process is stopped as soon as it is found, so that a fork bomb cannot escape."""
     found = []
     for process in _members(run_id, pid, started):
         with suppress(*_GONE):  # because it may have ended by itself

@@ -53,7 +53,7 @@ async def until(
 
 
 async def never() -> str:
-    """Return "": a condition that is never true, used to wait for a time alone."""
+    """Always "": a condition that is never true, used to wait for a time alone."""
     return ""
 
 
@@ -74,7 +74,7 @@ def file_there(place: Place) -> Condition:
 
 
 def port_open(port: int) -> Condition:
-    """Return a condition that is true when a TCP port of this machine is open."""
+    """True when a TCP port of this machine is open."""
 
     async def ask() -> str:
         for host in _HOSTS:
@@ -205,7 +205,7 @@ class Follower:
         return Why.TIME if now >= end else None
 
     def server(self) -> Server:
-        """Return the server of the run, found by its output or by an open port, with the address on this machine."""
+        """Found by the run's output or by an open port, with the address on this machine."""
         both = (self._run.stdout, self._run.stderr)
         url = next((url for output in both if (url := local_url(plain(output.page(0, _SEARCHED_BYTES))))), "")
         if not self._run.record.sandboxed or self._run.record.network:

@@ -40,7 +40,7 @@ def write(target: Path) -> bool:
 
 
 def _asked(key: str) -> str:
-    """Return a value of git's global configuration. The workspace's is ignored: it must not decide the name."""
+    """A value of git's global configuration. The workspace's is ignored: it must not decide the name."""
     try:
         done = subprocess.run(
             ("git", "config", "--global", "--get", key),
@@ -153,7 +153,7 @@ def _looking(numbers: dict[str, int], arguments: dict[str, Any], *, network: boo
 
 
 def _if(number: int, offset: int, tests: Sequence[tuple[int, int]]) -> list[Instruction]:
-    """Return filter instructions that deny a system call if the argument at `offset` meets one of the tests."""
+    """Instructions that deny a system call if the argument at `offset` meets one of the tests."""
     inner: list[Instruction] = [(_LOAD, 0, 0, offset)]
     for test, value in tests:
         inner += [(test, 0, 1, value), _failing(errno.EPERM)]
@@ -162,7 +162,7 @@ def _if(number: int, offset: int, tests: Sequence[tuple[int, int]]) -> list[Inst
 
 
 def _unless(number: int, offset: int, allowed: Sequence[int]) -> list[Instruction]:
-    """Return filter instructions that deny a system call unless its argument at `offset` is an allowed value."""
+    """Instructions that deny a system call unless its argument at `offset` is an allowed value."""
     inner: list[Instruction] = [(_LOAD, 0, 0, offset)]
     for value in allowed:
         inner += [(_EQUAL, 0, 1, value), (_RETURN, 0, 0, _ALLOW_CALL)]
@@ -214,7 +214,7 @@ class Bubblewrap:
 
     @functools.cached_property
     def _identity(self) -> tuple[str, ...]:
-        """Return arguments that show the person's git name and address: their git configuration itself is hidden."""
+        """Arguments that show the person's git name and address: their git configuration itself is hidden."""
         file, place = self._folder / "gitconfig", self._rooms.person_home / ".gitconfig"
         if self._rooms.workspace == self._rooms.person_home or not write(file):
             return ()
@@ -276,7 +276,7 @@ class Bubblewrap:
         return kept | {"PATH": layout.path_inside(found.get("PATH", ""), self._rooms), "HOME": home, "TMPDIR": "/tmp"}
 
     def _filter(self, *, network: bool) -> Path:
-        """Return the path of the file with the filter; the file is empty for an unknown kind of machine."""
+        """The path of the file with the filter; the file is empty for an unknown kind of machine."""
         path = self._folder / ("calls-network" if network else "calls")
         program = _filters(network=network)
         if not path.is_file() or path.read_bytes() != program:
@@ -328,7 +328,7 @@ def _refusal(program: str) -> str:
 
 
 def _began_at(folder: Path, period: Period) -> float:
-    """Return when bubblewrap noted its first process: nothing ran inside before."""
+    """When bubblewrap noted its first process: nothing ran inside before."""
     try:
         return (folder / _INFO).stat().st_mtime
     except OSError:  # because the sandbox may be killed before it writes the file
@@ -336,7 +336,7 @@ def _began_at(folder: Path, period: Period) -> float:
 
 
 def _ended_at(folder: Path, period: Period) -> float:
-    """Return when the last process inside ended; if unknown, when the turn stopped waiting for the run."""
+    """When the last process inside ended; if unknown, when the turn stopped waiting for the run."""
     try:
         return (folder / f"{_INFO}.ended").stat().st_mtime
     except OSError:  # because the sandbox may be killed before it writes the file

@@ -94,7 +94,7 @@ def _links(rooms: Rooms, shown: Sequence[Path]) -> Iterator[str]:
 
 
 def _seen(path_variable: str, rooms: Rooms) -> list[Path]:
-    """Return the folders outside the workspace that a command may read."""
+    """The folders outside the workspace that a command may read."""
     return [*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable]
 
 
@@ -132,13 +132,13 @@ def path_inside(path_variable: str, rooms: Rooms) -> str:
 
 
 def _seen_as(entry: str, trees: Sequence[Path]) -> str:
-    """Return a folder of PATH as it is called in the sandbox; "" if it is not visible there."""
+    """A folder of PATH as it is called in the sandbox; "" if it is not visible there."""
     spellings = (_really(entry),) if ".." in Path(entry).parts else (entry, _really(entry))
     return next((one for one in spellings if any(Path(one).is_relative_to(tree) for tree in trees)), "")
 
 
 def _really(folder: str | Path) -> str:
-    """Return the folder's path without links; "" if that is not possible."""
+    """Without links; "" if that is not possible."""
     try:
         return os.path.realpath(folder)
     except OSError:  # because some links of /proc are for others only
@@ -146,7 +146,7 @@ def _really(folder: str | Path) -> str:
 
 
 def _is_systems(folder: Path) -> bool:
-    """Return whether it is a system folder with more than programs: keys, sockets, other people's files."""
+    """True for a system folder with more than programs: keys, sockets, other people's files."""
     return folder in _BROAD or any(folder.is_relative_to(one) for one in _INSIDE_SYSTEM)
 
 
@@ -157,7 +157,7 @@ def _is_private(folder: Path, rooms: Rooms) -> bool:
 
 @functools.cache
 def _machine(*, network: bool) -> tuple[str, ...]:
-    """Return the arguments that are the same for every workspace. Programs installed later are visible too: in /usr."""
+    """The same for every workspace. Programs installed later are visible too: in /usr."""
     return (*_system(network=network), *_processes())
 
 
@@ -212,7 +212,7 @@ def hidden_in(rooms: Rooms, found: WorkspaceSurvey) -> list[Path]:
 
 
 def starting_in(workspace: Path) -> list[Path]:
-    """Return files at the top of the workspace that start by themselves, except those that builds and git change."""
+    """Files at the top that start by themselves, except those that builds and git change."""
     made = table()["protected"]["made"]
     return [workspace / name for name in places.patterns("startup", "always").named() if name not in made]
 
@@ -372,7 +372,7 @@ def _objection(command: str, cwd: Path, workspace: Path) -> Phrase | None:
 
 
 def _is_within(cwd: Path, workspace: Path) -> bool:
-    """Return whether the folder is in the workspace; False if this cannot be found out."""
+    """False if this cannot be found out."""
     try:
         return cwd.resolve().is_relative_to(workspace.resolve())
     except (OSError, RuntimeError, ValueError):  # because a link loop or a missing folder has no real path

@@ -106,7 +106,7 @@ def _starting(found: WorkspaceSurvey) -> list[Path]:
 
 
 def _identity(path: Path) -> str:
-    """Return an entry's inode and path as a text. With another inode, it is another file at the same path."""
+    """Inode and path as a text. With another inode, it is another file at the same path."""
     with suppress(OSError):  # because it may be gone again
         return f"{os.lstat(path).st_ino}:{path}"
     return f"gone:{path}"
@@ -144,7 +144,7 @@ def settle(before: Before, period: Period) -> SettledRun:
 
 
 def _may_be_of(period: Period, changed: float) -> bool:
-    """Return whether the run may have made a change at that time. The person may have made it, too."""
+    """True if the run may have made a change at that time. The person may have made it, too."""
     return period.is_clock_set_back or period.began - _CLOCK_S <= changed <= period.ended + _CLOCK_S
 
 
@@ -177,7 +177,7 @@ def put_back(workspace: Path, set_aside: Mapping[str, str]) -> tuple[list[str], 
 
 
 def _suspects(workspace: Path, repository: Path) -> list[Path]:
-    """Return what would run in a repository that a command made: hooks, and a configuration that is not harmless."""
+    """What would run in a repository that a command made: hooks, and a configuration that is not harmless."""
     if repository.is_symlink() or not repository.is_dir():
         return [repository]
     others = [repository / name for name in table()["protected"]["git"] if name not in {"config", "hooks"}]
@@ -188,7 +188,7 @@ def _suspects(workspace: Path, repository: Path) -> list[Path]:
 
 
 def _link_on_the_way(workspace: Path, path: Path) -> Path | None:
-    """Return the first folder above the path that is a link, perhaps made by a run; None if none is."""
+    """The first folder above the path that is a link, perhaps made by a run; None if none is."""
     above = [folder for folder in path.parents if folder.is_relative_to(workspace) and folder != workspace]
     return next((folder for folder in reversed(above) if folder.is_symlink()), None)
 

@@ -50,7 +50,7 @@ def plain_commands(line: str) -> tuple[Words, ...] | None:
 
 
 def _is_ordinary(sign: str) -> bool:
-    """Return whether all programs read this character in the same way. Rare spaces and invisible ones are not."""
+    """True if all programs read this character in the same way. Rare spaces and invisible ones are not."""
     return sign in "\n\t " or unicodedata.category(sign)[0] not in "CZ"
 
 
@@ -141,7 +141,7 @@ class ProgramRule:
 
 
 def objection(line: str, cwd: Path, workspace: Path) -> Phrase | None:
-    """Return why the line may do more than read the workspace, as part of a sentence; None if it does not."""
+    """Part of a sentence; None if the line does no more than read the workspace."""
     commands = plain_commands(line)
     if commands is None:
         return Phrase("it is not a simple command")
@@ -150,7 +150,7 @@ def objection(line: str, cwd: Path, workspace: Path) -> Phrase | None:
 
 
 def _outside(words: Words, cwd: Path, workspace: Path) -> Phrase | None:
-    """Return a complaint about a word that is a path outside the workspace, links included; None if there is none."""
+    """A complaint about a word that is a path outside the workspace, links included; None if there is none."""
     rooms = (workspace, *_SEEN_BY_ALL)
     for word in words[1:]:
         for text in _paths_in(word.text):
@@ -161,7 +161,7 @@ def _outside(words: Words, cwd: Path, workspace: Path) -> Phrase | None:
 
 
 def _paths_in(word: str) -> set[str]:
-    """Return the parts of a word that may be a path: the whole word, or the value of a flag."""
+    """The parts of a word that may be a path: the whole word, or the value of a flag."""
     if not word.startswith("-"):
         return {word}
     attached = word[word.find("/") :] if "/" in word else ""
@@ -169,7 +169,7 @@ def _paths_in(word: str) -> set[str]:
 
 
 def _resolved(cwd: Path, text: str) -> Path:
-    """Return the path without links; "/", which counts as outside, if that is not possible."""
+    """The path without links; "/", which counts as outside, if that is not possible."""
     try:
         return (cwd / text).resolve()
     except (OSError, RuntimeError, ValueError):  # because a link loop has no real path

@@ -69,7 +69,7 @@ _LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"
 
 
 def why_refused(address: Address) -> str:
-    """Return what kind of address it is if it is not on the public internet; "" if it is."""
+    """What kind of address it is; "" if it is on the public internet."""
     for network, what in _NETWORKS:
         if address.version == network.version and address in network:
             return what
@@ -86,7 +86,7 @@ def is_nearby(address: Address) -> bool:
 
 
 def is_loopback(address: Address) -> bool:
-    """Return whether the address is a loopback address of this machine, in its plain form."""
+    """True only for the plain form of such an address."""
     return any(address.version == network.version and address in network for network in _LOOPBACK)
 
 
@@ -173,7 +173,7 @@ def _host(written: str, *, any_host: bool) -> tuple[str, Address | None]:
 
 
 def _literal(written: str) -> tuple[str, Address]:
-    """Return an address as text and value. Raises ToolMisuse for octal, hexadecimal, short or scoped forms."""
+    """The address as text and value. Raises ToolMisuse for octal, hexadecimal, short or scoped forms."""
     try:
         address = ipaddress.ip_address(written)
     except ValueError:
@@ -195,7 +195,7 @@ def _ascii(host: str) -> str:
 
 
 def _spelled(scheme: str, host: str, port: int, path: str, query: str) -> str:
-    """Return the URL, written again from its parts, so that no other program can read it differently."""
+    """The URL, written again from its parts, so that no other program can read it differently."""
     place = f"[{host}]" if ":" in host else host
     place += "" if port == _PORTS[scheme] else f":{port}"
     return f"{scheme}://{place}{path or '/'}{'?' + query if query else ''}"

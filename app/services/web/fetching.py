@@ -73,7 +73,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._inner = httpx2.AsyncHTTPTransport(trust_env=False, limits=limits)
 
     def read(self, url: str) -> WebTarget:
-        """Return the parts of an address. Raises ToolMisuse if it is no web address, or one that may not be fetched."""
+        """Raises ToolMisuse if the URL is no web address, or one that may not be fetched."""
         if self._own:
             target = read(url, any_port=True, any_host=True)
             if _place(target) == self._own:

@@ -59,7 +59,7 @@ class Pages:
         self._loopback = loopback
 
     async def get(self, url: str) -> WebPage:
-        """Return the page. Raises ToolMisuse and ToolFailed with the reason."""
+        """Raises ToolMisuse and ToolFailed with the reason."""
         fetched = await self._fetched(url)
         if fetched.elsewhere:
             return WebPage(fetched.url, fetched.status, elsewhere=fetched.elsewhere)

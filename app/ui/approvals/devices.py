@@ -41,17 +41,14 @@ class Witness(Protocol):
     """Decides whether a press is the person's or made up by a program."""
 
     def is_persons(self, event: QInputEvent) -> bool:
-        """Return whether the person caused the event. Call it only while Qt handles the event."""
+        """Call it only while Qt handles the event."""
         ...
 
     def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
-        """Return whether a person pressed the key or button with the number `detail`. `time` is the server's, in
-        milliseconds."""
+        """True if a person pressed the key or button `detail`. `time` is the server's, in milliseconds."""
         ...
 
-    def is_persons_device(self, device: int) -> bool:
-        """Return whether the device with that number belongs to the person."""
-        ...
+    def is_persons_device(self, device: int) -> bool: ...
 
     def presses(self) -> int | None:
         """Return how often any device pressed so far; None if that is unknown."""
@@ -225,7 +222,7 @@ class DeviceWitness:
         return self.prepare().is_persons_device(device)
 
     def may_wish(self, detail: int, time: int) -> bool:
-        """Return whether the press of this key may say what the person wishes: any device's, while no task runs."""
+        """True if this key may say what the person wishes: any device's, while no task runs."""
         return not self.is_busy or self.is_persons_input(detail, time, is_key=True)
 
     def presses(self) -> int | None:
@@ -303,7 +300,7 @@ class WitnessedPress(QObject):
 
 
 def _accepts_any(widget: QWidget | None) -> bool:
-    """Return what the nearest widget says that says it. Where none does, only the person's devices count."""
+    """What the nearest widget says that says it. Where none does, only the person's devices count."""
     while widget is not None:
         found = getattr(widget, "accepts", None)
         if isinstance(found, Accepts):
@@ -375,7 +372,6 @@ class InputFilter(QAbstractNativeEventFilter):
 
 
 def _target(press: _Press) -> QWidget | None:
-    """Return the widget that would get the press."""
     window = QWidget.find(press.window)
     if press.is_key:
         return QApplication.activePopupWidget() or QApplication.focusWidget() or window

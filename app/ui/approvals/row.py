@@ -338,7 +338,6 @@ class ApprovalRow(RowWidget):
             self._icon.paint(painter, QRect(self.width() - inset - side, inset, side, side))
 
     def _shows_icon(self) -> bool:
-        """Return whether the icon of the program that is asked for stands beside the question."""
         return self._approval is not None and self._approval.is_open and not self._icon.isNull()
 
     def _reopen(self) -> None:
@@ -379,7 +378,7 @@ class ApprovalRow(RowWidget):
 
 
 def _icon(name: str) -> QIcon:
-    """Return the icon with a name of the icon theme or with the path of its file; a null icon if there is none."""
+    """By a name of the icon theme or by the path of a file; a null icon if there is none."""
     if not Path(name).is_absolute():
         return QIcon.fromTheme(name)
     found = QIcon(name) if Path(name).is_file() else QIcon()
@@ -387,12 +386,12 @@ def _icon(name: str) -> QIcon:
 
 
 def _verbs(row: Approval) -> list[tuple[int, int]]:
-    """Return where the verbs stand in the sentence as it is shown, with its invisible characters written out."""
+    """Where the verbs stand in the sentence as it is shown, with its invisible characters written out."""
     return [(len(visible(row.sentence[:start])), len(visible(row.sentence[:end]))) for start, end in row.strong]
 
 
 def _is_said(row: Approval) -> bool:
-    """Return whether the sentence already contains all that the call's detail says."""
+    """True if the sentence already contains all that the call's detail says."""
     return not row.detail.strip() or f" {row.detail}." in row.sentence
 
 
@@ -413,12 +412,12 @@ def _facts(row: Approval) -> Iterator[str]:
 
 
 def _deed(row: Approval) -> str:
-    """Return what the call does, without "Wisp wants to" and the full stop."""
+    """What the call does, without "Wisp wants to" and the full stop."""
     return row.deed or row.sentence.removesuffix(".")
 
 
 def _clock(at: float) -> str:
-    """Return the time of day in the person's format. `at` is in seconds on the presence's clock; 0 gives ""."""
+    """In the person's format. `at` is in seconds on the presence's clock; 0 gives ""."""
     if not at:
         return ""
     moment = QDateTime.fromSecsSinceEpoch(round(time.time() - (time.monotonic() - at)))

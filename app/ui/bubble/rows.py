@@ -124,7 +124,7 @@ class ProseText(QTextEdit):
             cursor.mergeCharFormat(strong)
 
     def height_for(self, width: int) -> int:
-        """Return the height of the text in a width, in pixels."""
+        """In pixels."""
         self.setLineWrapColumnOrWidth(width)
         return round(self.document().size().height())
 
@@ -138,7 +138,7 @@ class ProseText(QTextEdit):
 
 
 def _place(text: str) -> int:
-    """Return the length of a text as Qt counts it: in UTF-16 units, of which an emoji has two."""
+    """The length as Qt counts it: in UTF-16 units, of which an emoji has two."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -258,7 +258,6 @@ class RichText(ProseText):
 
 
 def _runs(block: QTextBlock) -> list[QTextFragment]:
-    """Return the parts of a block, each with one character format."""
     found, at = list[QTextFragment](), block.begin()
     while not at.atEnd():
         found.append(at.fragment())

@@ -357,7 +357,7 @@ class SaidRow(RowWidget):
 
 
 def _number(row: SaidRow) -> int:
-    """Return the number of the row's item. Items are numbered in the order in which they came."""
+    """Items are numbered in the order in which they came."""
     return int(row.key[1:]) if row.key[1:].isdigit() else 0
 
 

@@ -66,7 +66,6 @@ class Column:
         self._clean = min(self._clean, first)
 
     def measured(self, key: str) -> bool:
-        """Return whether the row's real height is known."""
         return key in self._measured
 
     def measure(self, row: Row, height: int) -> bool:
@@ -114,8 +113,7 @@ class Column:
 
 
 def _goes_on(row: Row) -> bool:
-    """Return whether a row is a part of a long speech that the next row continues, so that no gap is between the
-    two."""
+    """True if the next row continues the long speech of this one, so that no gap is between the two."""
     return isinstance(row, SpokenItem) and row.done and len(row.text) > _CONTINUED_FROM_CHARS
 
 
@@ -229,7 +227,7 @@ class Thread(QAbstractScrollArea):
         self._put_bar()
 
     def _width(self) -> int:
-        """Return a row's width in pixels. The scroll bar lies over the margin, so it does not make rows narrower."""
+        """In pixels. The scroll bar lies over the margin, so it does not make rows narrower."""
         return self.width() - 2 * self._theme.size("padding")
 
     def _forget_heights(self) -> None:
@@ -296,7 +294,7 @@ class Thread(QAbstractScrollArea):
         return begin
 
     def _in_sight(self) -> range:
-        """Return the indexes of the rows in sight and within one page above and below."""
+        """The indexes of the rows in sight and within one page above and below."""
         page = self.height()
         top = self.verticalScrollBar().value()
         first, last = max(self._column.at(top - page), 0), self._column.at(top + 2 * page) + 1
@@ -405,7 +403,7 @@ def _keys_of(row: Row) -> set[str]:
 
 
 def _guessed(row: Row, theme: Theme) -> int:
-    """Return an estimate of a row's height in pixels, for a row that was not measured yet."""
+    """In pixels, for a row that was not measured yet."""
     if isinstance(row, (SpokenItem, Asked, TurnOutcome)):
         lines = len(row.text) // _CHARS_PER_LINE + row.text.count("\n") + 1
         return lines * theme.type("say").line

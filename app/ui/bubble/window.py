@@ -128,7 +128,7 @@ class BubbleWindow(Floating):
         self._show_content()
 
     def wanted_size(self, most: int) -> QSize:
-        """Return the size that the bubble needs for its content, in pixels. `most` limits the height."""
+        """In pixels, for the present content. `most` limits the height."""
         self._most = most
         height = self.composer.wanted_height + self._inner_height()
         return QSize(self.theme.size("bubble_width"), min(height, most))
@@ -188,8 +188,7 @@ class BubbleWindow(Floating):
             server.steady(int(self.winId()), above=self._above)
 
     def _moves(self) -> bool:
-        """Return whether changes of size are animated. Without a compositor, window and shape would not change
-        together."""
+        """Without a compositor, size changes are not animated: window and shape would not change together."""
         return self.around.composited and not self.theme.reduced
 
     def _fades(self) -> bool:
@@ -258,7 +257,7 @@ class BubbleWindow(Floating):
         return Rect(rect.x, rect.y, rect.width, bottom - rect.y)
 
     def _target(self) -> QRect:
-        """Return the rectangle of the fully grown bubble, in the window's coordinates."""
+        """The rectangle of the fully grown bubble, in the window's coordinates."""
         if self._placed is None:
             return super().body().toRect()
         return _real(self._placed).translated(-self._corner).toRect()
@@ -376,7 +375,7 @@ class BubbleWindow(Floating):
         return self.theme.size("card_padding")
 
     def _stops(self) -> list[QWidget]:
-        """Return what Tab comes to, line by line as it is read."""
+        """What Tab comes to, line by line as it is read."""
         stops = [child for child in self.findChildren(QWidget) if _may_be_reached(child)]
         if self.isRightToLeft():
             ends = {child: child.mapTo(self, child.rect().topRight()) for child in stops}
@@ -414,7 +413,7 @@ class BubbleWindow(Floating):
 
 
 def _anchor(rect: Rect, found: Arrangement) -> tuple[int, int]:
-    """Return the corner of the rectangle that keeps its place while the height changes."""
+    """The corner of the rectangle that keeps its place while the height changes."""
     return rect.x, rect.bottom if found.above else rect.y
 
 

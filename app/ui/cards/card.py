@@ -194,8 +194,7 @@ class CardRow(_Openable):
         return card is not None and bool(_own_body(card) or card.output.strip() or card.picture or _has_own(card))
 
     def _thumbnail(self) -> QPixmap | None:
-        """Return the card's newest picture, small, for the head of a closed card; None if it is open or has no
-        picture."""
+        """For the head of a closed card; None if the card is open or has no picture."""
         picture = newest_picture(self._card) if self._card else None
         if picture is None or self.is_open:
             return None
@@ -349,7 +348,6 @@ class FoldRow(_Openable):
         paint_chevron(painter, placed(middle, whole, way), theme, is_open=self._fold.is_open)
 
     def _words(self) -> str:
-        """Return the line: how many steps, how long they took, and whether one failed or was not confirmed."""
         cards, tr = self._fold.cards if self._fold else (), QCoreApplication.translate
         words = [counted("{count} step", "{count} steps", len(cards))]
         words.append(elapsed_words(sum(card.elapsed_s or 0.0 for card in cards)))
@@ -369,7 +367,7 @@ def with_left_out(text: str, count: int) -> str:
 
 
 def _own_body(card: Card) -> str:
-    """Return the text that the call wrote; "" if the card's head shows all of it, or a picture what it makes."""
+    """The text that the call wrote; "" if the card's head shows all of it, or a picture what it makes."""
     is_seen = card.kind not in PLAIN_KINDS and card.picture is not None
     return "" if is_seen or card.body.strip() in card.object else card.body
 

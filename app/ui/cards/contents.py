@@ -151,7 +151,7 @@ class BrowserView(CardPart):
 
     @property
     def words(self) -> str:
-        """Return the line for the browser step on show, such as "Step 2 of 5"."""
+        """The line for the browser step on show, such as "Step 2 of 5"."""
         words = QCoreApplication.translate("Browser", "Step {number} of {count}")
         return words.format(number=self.slider.value() + 1, count=len(self._sights))
 
@@ -317,7 +317,6 @@ def words_left(theme: Theme) -> int:
 
 
 def fits_in_line(head: CardHead, width: int, theme: Theme) -> bool:
-    """Return whether a line of this width shows all words of the head."""
     side, gap, small = theme.size("small_glyph"), theme.size("gap"), QFontMetricsF(font(theme, "small"))
     right = theme.size("gap") + (2 if head.opens is not None else 1) * (side + gap / 2) + gap / 2
     right += head.thumbnail.deviceIndependentSize().width() + gap if head.thumbnail is not None else 0

@@ -73,7 +73,7 @@ class CardKind:
     is_drawn: bool = False
 
     def shown(self, payload: Mapping[str, object], /) -> CardContent | None:
-        """Return what the card of a call shows that has succeeded with this payload; None for a plain row."""
+        """For the card of a call that has succeeded with this payload; None for a plain row."""
         return None
 
     async def press(self, button: str, content: CardContent, does: CardActions, /) -> None:

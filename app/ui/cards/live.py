@@ -86,12 +86,10 @@ class LiveCards(QObject):
             self._begin(kind.press(pressed.button, card.content, self._actions(card)))
 
     def _following(self, view: View) -> dict[str, Card]:
-        """Return the newest cards of live kinds, by their key."""
         cards = [item for item in view.items[-_LOOKED_THROUGH:] if isinstance(item, Card) and item.content]
         return {card.key: card for card in cards if card.kind in self._kinds and self._kinds[card.kind].is_live}
 
     def _being_drawn(self, view: View) -> Card | None:
-        """Return the newest card of a drawing that the model still writes."""
         cards = (item for item in reversed(view.items[-_LOOKED_THROUGH:]) if isinstance(item, Card))
         drawn = [name for name, kind in self._kinds.items() if kind.is_drawn]
         return next((card for card in cards if card.is_open and card.body and card.kind in drawn), None)

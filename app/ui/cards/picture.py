@@ -71,7 +71,7 @@ class PictureView(QWidget):
         return min(fitted.height(), natural.height())
 
     def width_for(self, height: int) -> int:
-        """Return the width in pixels at which the picture has this height."""
+        """In pixels."""
         size = self._pixmap.size()
         return height if size.isEmpty() else max(round(size.width() * height / size.height()), 1)
 

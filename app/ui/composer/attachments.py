@@ -201,7 +201,7 @@ class Chips(QWidget):
 
 
 def _thumbnail(attached: Attached, side: int, ratio: float) -> QPixmap:
-    """Return the middle of the attached picture as a square of `side` pixels; a null pixmap if there is no picture."""
+    """The middle as a square of `side` pixels; a null pixmap if there is no picture."""
     found = QPixmap()
     if attached.media is None or not found.loadFromData(attached.media.data):
         return QPixmap()

@@ -54,8 +54,7 @@ class Recall:
         return self._sent[self._place]
 
     def later(self) -> str | None:
-        """Return the message after the current one, and after the newest the draft; None if the draft is already
-        shown."""
+        """The next message, and after the newest the draft; None if the draft is already shown."""
         if self._place >= len(self._sent):
             return None
         self._place += 1

@@ -53,8 +53,7 @@ class Suggestion:
 
 
 def fitting(window: str, *, has_model: bool) -> tuple[str, ...]:
-    """Return the suggestions for a window, found by its class and title. With a model, they are tasks that need a
-    model."""
+    """Suggestions for a window, found by its class and title. With a model, tasks that need one."""
     seen = window.casefold()
     rows = resources.table("suggestions.toml", Suggestions).fitting.values()
     row = next(row for row in rows if any(word in seen for word in row.words))
@@ -62,7 +61,7 @@ def fitting(window: str, *, has_model: bool) -> tuple[str, ...]:
 
 
 def todays() -> str:
-    """Return the suggestion of this day, which changes daily, in the person's language."""
+    """A suggestion that changes daily, in the person's language."""
     known = resources.table("suggestions.toml", Suggestions).suggestions
     return QCoreApplication.translate("Composer", known[datetime.date.today().toordinal() % len(known)])
 
@@ -175,7 +174,7 @@ class HomeView(QWidget):
 
     @property
     def has_found(self) -> bool:
-        """Return whether the list shows search results for the typed words."""
+        """True if the list shows search results for the typed words."""
         return bool(self._found)
 
     def show_found(self, found: Sequence[Suggestion]) -> None:
@@ -234,7 +233,7 @@ class HomeView(QWidget):
             self.left.emit()
 
     def _lower_edge(self) -> int:
-        """Return where the lines end, in pixels. The keys are explained below them."""
+        """Where the lines end, in pixels. The keys are explained below them."""
         return self.lines[-1].geometry().bottom() + 1 if self.lines else 0
 
     def _heading_height(self) -> int:
@@ -270,5 +269,5 @@ class HomeView(QWidget):
 
 
 def _bare(text: str) -> str:
-    """Return what makes a task the same as another one, however it is written."""
+    """What makes a task the same as another one, however it is written."""
     return " ".join(text.casefold().split())

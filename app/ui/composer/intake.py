@@ -112,7 +112,7 @@ def _fits(natural: QSize) -> bool:
 
 
 def _fitting(natural: QSize) -> QSize:
-    """Return the picture's size, made smaller in proportion if it is larger than a model can use."""
+    """In proportion, made smaller if the picture is larger than a model can use."""
     width, height = max(natural.width(), 1), max(natural.height(), 1)
     shrink = min(1.0, LONG_EDGE_PX / max(width, height), (AREA_PX / (width * height)) ** 0.5)
     return QSize(max(int(width * shrink), 1), max(int(height * shrink), 1)) if shrink < 1 else natural

@@ -94,13 +94,13 @@ class ComposerView(QWidget):
 
     @property
     def wanted_height(self) -> int:
-        """Return the height for the current text and attachments, in pixels."""
+        """For the current text and attachments, in pixels."""
         theme = self.theme
         field = self.field.wanted_height() + theme.size("card_padding") + theme.size("grid")
         return self._above() + field + self.header.wanted_height
 
     def body_rect(self) -> Rect:
-        """Return the composer's rectangle, in global device-independent pixels."""
+        """In global device-independent pixels."""
         corner = self.mapToGlobal(QPoint(0, 0))
         return Rect(corner.x(), corner.y(), self.width(), self.height())
 
@@ -165,7 +165,7 @@ class ComposerView(QWidget):
         return self.theme.size("bubble_width") - 2 * self.theme.size("padding")
 
     def _above(self) -> int:
-        """Return the height in pixels of the attachments and the note, which are above the field."""
+        """The height in pixels of the attachments and the note, which are above the field."""
         gap = self.theme.size("gap")
         chips = self.chips.height_for(self._inner_width())
         note = self.note.heightForWidth(self._inner_width()) if not self.note.isHidden() else 0

@@ -69,7 +69,7 @@ def paint(painter: QPainter, center: QPointF, diameter: float, look: OrbFrame, t
 
 
 def outline(center: QPointF, radius: float, theme: Theme) -> QPainterPath:
-    """Return the outline of the orb's body: a circle, or a square whose corners are as round as the theme wants."""
+    """A circle, or a square whose corners are as round as the theme wants."""
     return _square(center, radius, radius * theme.ratio("orb_corner"))
 
 
@@ -94,7 +94,7 @@ def _shadow(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> 
 
 @lru_cache(maxsize=8)
 def _soft_shadow(radius: float, corner: float, blur: float, color: Color, ratio: float) -> QImage:
-    """Return a shadow as many faint outlines, drawn once, since most frames of a moving orb have the same."""
+    """Many faint outlines, drawn once, since most frames of a moving orb have the same shadow."""
     side = math.ceil((radius + blur) * 2)
     made = QImage(round(side * ratio), round(side * ratio), QImage.Format.Format_ARGB32_Premultiplied)
     made.setDevicePixelRatio(ratio)
@@ -128,7 +128,6 @@ def _sphere(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, t
 
 
 def _soft(spot: QPointF, reach: float, color: Color, strength: float) -> QBrush:
-    """Return a brush for a round light around `spot` that fades out towards `reach`."""
     gradient = QRadialGradient(spot, reach)
     for step in range(_FALL_STEPS + 1):
         share = step / _FALL_STEPS

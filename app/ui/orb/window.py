@@ -43,7 +43,7 @@ class Handle(Floating):
         self._dragging = False
 
     def rest_rect(self) -> Rect:
-        """Return the square of the orb at its normal size, in global device-independent pixels. Placement uses it."""
+        """The orb at its normal size, in global device-independent pixels. Placement uses it."""
         side = self.theme.size("orb")
         inset = (self.width() - side) // 2
         corner = self.pos()
@@ -116,7 +116,7 @@ class OrbWindow(Handle):
 
     @property
     def _room(self) -> int:
-        """Return the space in pixels around the largest orb, which shadow and badge need."""
+        """The space in pixels around the largest orb, which shadow and badge need."""
         return self.theme.size("orb_margin") if self.around.composited else self.theme.size("badge") // 2
 
     @property

@@ -53,12 +53,12 @@ def markdown_guide(
 
 
 def _plain(words: str) -> str:
-    """Return the words in one line, with escapes so that Markdown shows every character as it is."""
+    """One line, with escapes so that Markdown shows every character as it is."""
     return _MARKS.sub(r"\\\g<0>", " ".join(words.split()))
 
 
 def _ringed(picture: ShownPicture, theme: Theme) -> bytes:
-    """Return the encoded picture, with a ring painted where Wisp clicked."""
+    """Encoded, with a ring painted where Wisp clicked."""
     if picture.ring is None:
         return picture.data
     image, store = QImage.fromData(picture.data), QByteArray()

@@ -230,7 +230,7 @@ class Page(QWidget):
         self.box.addLayout(self.bar)
 
     def label(self, words: str, style: str = "text", *, strong: bool = False, quiet: bool = False) -> QLabel:
-        """Return a label that wraps and shows the words as plain text, in the theme's font."""
+        """Wraps, and shows the words as plain text."""
         return drawing.words_label(self.theme, words, style, strong=strong, quiet=quiet)
 
     def tell(self, sentence: str) -> None:

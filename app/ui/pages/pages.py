@@ -64,8 +64,7 @@ def turns(count: int) -> str:
 
 
 def _locale() -> QLocale:
-    """Return the person's locale, or English if the system has only the "C" locale, which formats dates for
-    programs."""
+    """English if the system has only the "C" locale, which formats dates for programs."""
     found = QLocale()
     return QLocale(QLocale.Language.English) if found.language() is QLocale.Language.C else found
 
@@ -120,7 +119,6 @@ class SearchedPage(Page):
         raise NotImplementedError
 
     def menu_of(self, key: str) -> QMenu:
-        """Return the menu of an entry."""
         return Menu(self.theme, self)
 
     def ask_to_delete(self, key: str) -> None:

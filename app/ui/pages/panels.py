@@ -222,7 +222,7 @@ class Panels(QObject):
         return self.agent
 
     def _resting(self) -> Agent:
-        """Return the agent, to begin another conversation with it. Raises WispError while a turn runs."""
+        """To begin another conversation with the agent. Raises WispError while a turn runs."""
         if self._inbox.view.running:
             raise WispError(QCoreApplication.translate("Panels", "Wisp is still working. Stop it first."))
         return self._known()
@@ -346,7 +346,7 @@ def _downloads() -> Path:
 
 
 def _file_name(title: str) -> str:
-    """Return the title without characters that a file name may not have, shortened; "Wisp" if nothing is left."""
+    """Shortened, without characters that a file name may not have; "Wisp" if nothing is left."""
     words = " ".join(UNFIT.sub(" ", title).split())
     return words[:_NAME_CHARS].strip(" .") or "Wisp"
 
@@ -373,7 +373,7 @@ async def _saved(place: str, content: str | bytes, *, in_new_folder: bool = Fals
 
 
 def _wish_before(view: View, step: Card) -> str:
-    """Return the person's last message before this step; "Wisp" if there is none."""
+    """The person's last message before this step; "Wisp" if there is none."""
     at = next((at for at, item in enumerate(view.items) if item.key == step.key), 0)
     return next((item.said for item in reversed(view.items[:at]) if isinstance(item, Asked)), "Wisp")
 

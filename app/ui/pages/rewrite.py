@@ -36,7 +36,7 @@ Marked = tuple[str, bool]
 
 
 def difference(old: str, new: str) -> tuple[list[Marked], list[Marked]]:
-    """Return the pieces of both texts, whole words each, with those marked that the other text does not have."""
+    """Whole words in each piece. Those are marked that the other text does not have."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     if len(before) + len(after) > _MOST_COMPARED:
         return [(old, False)], [(new, False)]

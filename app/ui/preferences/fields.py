@@ -51,7 +51,6 @@ def _table() -> resources.Table:
 
 
 def pages() -> list[PreferencesPage]:
-    """Return all pages, in order."""
     tables: list[dict[str, Any]] = _table()["page"]
     known = {setting.key: setting for setting in every()}
     named = {key for table in tables for key in table.get("settings", ())}
@@ -68,19 +67,17 @@ def pages() -> list[PreferencesPage]:
 
 
 def label(setting: Setting[Any]) -> str:
-    """Return a setting's name for people, translated."""
     return QCoreApplication.translate("Settings", english_label(setting))
 
 
 def english_label(setting: Setting[Any]) -> str:
-    """Return a setting's English name from the table; if it has none there, its key in plain words."""
+    """From the table; if it has none there, the setting's key in plain words."""
     name = setting.key.partition(".")[2].replace("_", " ")
     found: str = _table()["labels"].get(setting.key, name[:1].upper() + name[1:])
     return found
 
 
 def choice_label(name: str) -> str:
-    """Return the translated name of one value of a setting."""
     return QCoreApplication.translate("Settings", english_choice(name))
 
 
@@ -92,13 +89,12 @@ def english_choice(name: str) -> str:
 
 
 def _own_name(language: str) -> str:
-    """Return what a language calls itself, as a heading: `Deutsch`, `Français`."""
+    """What a language calls itself, as a heading: `Deutsch`, `Français`."""
     name = QLocale(language).nativeLanguageName()
     return name[:1].upper() + name[1:]
 
 
 def about(setting: Setting[Any]) -> str:
-    """Return what a setting does, translated."""
     return QCoreApplication.translate("Settings", setting.description)
 
 
@@ -154,7 +150,7 @@ class SettingField(QWidget):
 
     @property
     def is_edited(self) -> bool:
-        """Return whether the person has begun a change and not finished it."""
+        """True if the person has begun a change and not finished it."""
         return bool(self._made.value() != self._shown)
 
     def show_value(self, value: Any) -> None:

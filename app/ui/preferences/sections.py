@@ -160,7 +160,7 @@ class FindingsList(QWidget):
         return row
 
     def _remedy(self, finding: MachineFinding) -> PushButton:
-        """Return the button that mends a finding, or opens where that is done; outside of Wisp, one to look again."""
+        """It mends a finding, or opens where that is done; outside of Wisp, it looks again."""
         tr = QCoreApplication.translate
         if found := _COMMAND.search(finding.fix):
             return _copy_button(found[1])
@@ -182,7 +182,6 @@ _COMMAND = re.compile(r"(?:^|: )((?:sudo|pipx?|wisp|dbus-run-session|\./scripts/
 
 
 def _copy_button(command: str) -> PushButton:
-    """Return a button that puts this command on the clipboard."""
     tr = QCoreApplication.translate
     made = PushButton(tr("Settings", "Copy the command"))
     made.setAccessibleDescription(command)
@@ -319,7 +318,7 @@ class KeyRow(QWidget):
 
 
 def trial_words(who: str, trial: Trial) -> str:
-    """Return a sentence for the person that tells what came of trying a model."""
+    """A sentence for the person on what came of trying a model."""
     if trial.problem:
         return trial.problem
     works = QCoreApplication.translate("Settings", "It works. {provider} says: “{words}”")
@@ -407,7 +406,7 @@ def _kind(subject: Subject) -> str:
 
 
 def _day(since: str) -> str:
-    """Return a day, as in 2026-11-27, as the person writes it."""
+    """A day, as in 2026-11-27, as the person writes it."""
     day = QDate.fromString(since, Qt.DateFormat.ISODate)
     return QLocale().toString(day, QLocale.FormatType.ShortFormat) if day.isValid() else since
 

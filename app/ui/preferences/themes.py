@@ -75,7 +75,6 @@ def _corner(place: QRectF, side: int) -> QRectF:
 def _picture(
     kind: str, title: str, scheme: str, width: int, height: int, scale: float, ratio: float, way: Qt.LayoutDirection
 ) -> QImage:
-    """Return a small picture of a theme: its orb on a sheet of its paper, with a line of ink and a button."""
     look = theme.load(scheme, kind=kind, scale=scale)
     made = QImage(QSize(width, height) * ratio, QImage.Format.Format_ARGB32_Premultiplied)
     made.setDevicePixelRatio(ratio)

@@ -88,7 +88,7 @@ class SettingsWindow(QWidget):
         self.note.setText(words)
 
     def editor(self, key: str) -> QWidget:
-        """Return the widget that edits this setting, or the key of a service (`key.anthropic`). Makes its page."""
+        """Edits this setting, or the key of a service (`key.anthropic`). Makes its page."""
         if key not in self._editors:
             self._made_page(self._page_of(key))
         return self._editors[key]
@@ -188,7 +188,6 @@ class SettingsWindow(QWidget):
         row.addLayout(right, 1)
 
     def _page_of(self, key: str) -> int:
-        """Return the number of the page with this setting or key."""
         keys = [{*(setting.key for setting in page.settings), *_keys(page)} for page in self._pages]
         return next(number for number, there in enumerate(keys) if key in there)
 
@@ -198,7 +197,7 @@ class SettingsWindow(QWidget):
         return area
 
     def _made_page(self, number: int) -> QScrollArea:
-        """Return a page with everything on it. Makes it the first time."""
+        """A page with everything on it. Makes it the first time."""
         area = self._area(number)
         if area.widget() is None:
             area.setWidget(self._page(self._pages[number]))
@@ -290,7 +289,7 @@ _KEY = "key."
 
 
 def _keys(page: PreferencesPage) -> list[str]:
-    """Return the keys of services that a page asks for, as editors are named."""
+    """The keys of services that a page asks for, as editors are named."""
     ids = {
         "keys": [row.id for row in with_keys()],
         "engines": [row.id for row in searchers().values() if row.key],

@@ -66,7 +66,7 @@ def finished(card: Card, event: agent.ToolFinished, kind: CardKind | None) -> Ca
 
 
 def with_content(card: Card, content: CardContent) -> Card:
-    """Return the card with this content. The content's picture, if it is another one, becomes the card's."""
+    """The content's picture, if it is another one, becomes the card's."""
     taken, picture = content.picture, card.picture
     if taken is not None and (picture is None or picture.data != taken.data):
         picture = ShownPicture(taken.data, taken.width, taken.height, card.object or taken.label)
@@ -116,7 +116,7 @@ def _line(payload: Mapping[str, object], name: str, most: int) -> str:
 
 
 def newest_picture(card: Card) -> ShownPicture | None:
-    """Return the newest picture of the card or of its browser steps; None if it has none."""
+    """Of the card or of its browser steps; None if it has none."""
     return card.picture or next((one.picture for one in reversed(card.sights) if one.picture), None)
 
 
@@ -135,12 +135,12 @@ _SLACK = 200
 
 
 def added(view: View, item: Item) -> View:
-    """Return the view with the item at the end of the thread."""
+    """With the item at the end of the thread."""
     return replace(view, items=(*view.items, item), serial=view.serial + 1)
 
 
 def replaced(view: View, item: Item) -> View:
-    """Return the view with the item in place of the one with the same key; unchanged if no item has that key."""
+    """With the item in place of the one with the same key; unchanged if no item has that key."""
     for index in range(len(view.items) - 1, -1, -1):
         if view.items[index].key == item.key:
             return replace(view, items=(*view.items[:index], item, *view.items[index + 1 :]))
@@ -148,8 +148,7 @@ def replaced(view: View, item: Item) -> View:
 
 
 def dropped_below(view: View) -> View:
-    """Return the view with only the newest `KEPT_ITEMS` items. Old items go in batches, because each cut copies the
-    thread."""
+    """Only the newest `KEPT_ITEMS` items stay. They go in batches, because each cut copies the thread."""
     extra = len(view.items) - KEPT_ITEMS
     if extra <= _SLACK:
         return view
@@ -157,7 +156,7 @@ def dropped_below(view: View) -> View:
 
 
 def without_old_pictures(view: View) -> View:
-    """Return the view in which only the newest `MOST_PICTURES` cards still have their picture."""
+    """Only the newest `MOST_PICTURES` cards still have their picture."""
     pictured = [item for item in view.items if isinstance(item, Card) and item.picture is not None]
     for card in pictured[:-MOST_PICTURES]:
         view = replaced(view, replace(card, picture=None))
@@ -179,7 +178,7 @@ def read(view: View, event: agent.ToolFinished) -> View:
 
 
 def listed(view: View, payload: Mapping[str, object]) -> View:
-    """Return the view with the turn's checklist as `payload` has it. A payload without lines changes nothing."""
+    """With the turn's checklist as `payload` has it. A payload without lines changes nothing."""
     steps = _steps(payload.get("items"))
     if not steps:
         return view
@@ -300,8 +299,7 @@ class CardSteps:
         return tool_words(tool, self.words.language)
 
     def _object(self, card: Card, known: Mapping[str, object]) -> str:
-        """Return the words for what the call acts on, filled with the `known` values. If some are missing, keep the
-        old words."""
+        """What the call acts on, filled with the `known` values. If some are missing, the old words stay."""
         known = {"tool": readable(card.tool), **known}
         return self._words_of(card.tool).object_of(known, self.words, card.object) or card.object
 
@@ -313,7 +311,7 @@ def known_of(event: agent.ToolFinished, words: Translations) -> Mapping[str, obj
 
 
 def told_of(event: agent.ToolFinished, typed: str, words: Translations) -> str:
-    """Return what the row of a call tells behind what was done: what came of it, or why it failed; "" for nothing."""
+    """What came of the call, or why it failed, to stand behind what was done; "" for nothing."""
     if not event.ok:
         return failure_of(event.facts, words)
     trashed = [Phrase("moved to the trash")] if event.payload.get("trashed") else []
@@ -327,12 +325,12 @@ def has_failed(event: agent.ToolFinished) -> bool:
 
 
 def readable(tool: str) -> str:
-    """Return a tool's name as words, such as "open app" for `open_app`."""
+    """Such as "open app" for `open_app`."""
     return clip_line(tool.replace("_", " ").replace("/", " "), 60)
 
 
 def with_draft(view: View, call_id: str, picture: ShownPicture) -> View:
-    """Return the view with the picture of what a call has drawn so far; unchanged if the call has ended."""
+    """With the picture of what a call has drawn so far; unchanged if the call has ended."""
     card = open_card(view, call_id)
     return view if card is None else replaced(view, replace(card, picture=picture))
 
@@ -351,7 +349,7 @@ def last_act(view: View) -> str:
 
 
 def open_card(view: View, call_id: str) -> Card | None:
-    """Return the card of a call that has not ended, or None."""
+    """None if the call has ended."""
     for item in reversed(view.items):
         if isinstance(item, Card) and item.call_id == call_id:
             return item if item.is_open else None
@@ -359,7 +357,7 @@ def open_card(view: View, call_id: str) -> Card | None:
 
 
 def _end_of(text: str, most: int = KEPT_CHARS) -> tuple[str, int]:
-    """Return the last `most` characters of the text, from a line's start if possible, and the count of those cut."""
+    """From a line's start if possible, with the count of the characters that were cut."""
     gone = len(text) - most
     if gone <= 0:
         return text, 0
@@ -369,8 +367,7 @@ def _end_of(text: str, most: int = KEPT_CHARS) -> tuple[str, int]:
 
 
 def _status(event: agent.ToolFinished) -> Status:
-    """Return the state of a call that has ended. A success whose effect could not be confirmed is UNVERIFIED, not
-    OK."""
+    """A success whose effect could not be confirmed is UNVERIFIED, not OK."""
     if event.payload.get("interrupted"):
         return Status.STOPPED
     if has_failed(event):
@@ -380,8 +377,7 @@ def _status(event: agent.ToolFinished) -> Status:
 
 
 def _outcome(event: agent.ToolFinished) -> str:
-    """Return the result of a call that had no output while it ran: the command's output, or the lines that were
-    read."""
+    """For a call that had no output while it ran: the command's output, or the lines that were read."""
     lines = event.payload.get("lines")
     if isinstance(lines, (list, tuple)):
         return _end_of(terminal_text("\n".join(str(line) for line in lines)))[0]
@@ -409,7 +405,7 @@ def _picture(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> Show
 
 
 def _ring(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return where the last action is in the picture, in its pixels; None if outside. `pointed` is in screen pixels."""
+    """Where the last action is, in the picture's pixels; None if outside. `pointed` is in screen pixels."""
     media, part = event.media[-1], event.payload.get("changed_part")
     x, y = _number(event.payload, "x"), _number(event.payload, "y")
     region = part or event.payload.get("region")
@@ -425,7 +421,7 @@ def _ring(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> tuple[i
 
 
 def _share(payload: Mapping[str, object]) -> float | None:
-    """Return how much of a call is done, 0 to 1: as the tool reports it, or from its time limit. None if unknown."""
+    """How much of a call is done, 0 to 1: as the tool reports it, or from its time limit. None if unknown."""
     told = _number(payload, "share", "fraction")
     left, limit = _number(payload, "left_s"), _number(payload, "limit_s")
     if told is None and left is not None and limit:

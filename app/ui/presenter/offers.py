@@ -33,13 +33,13 @@ _REMEDIES = {
 
 
 def offered(view: View, event: agent.ToolFinished) -> View:
-    """Return the view with a button for each answer that the model's question suggests; unchanged if there is none."""
+    """With a button for each answer that the model's question suggests; unchanged if there is none."""
     options = event.payload.get("options") if event.ok else ()
     return offer_answers(view, options if isinstance(options, (list, tuple)) else ())
 
 
 def withdrawn(view: View) -> View:
-    """Return the view without buttons for answers. It is called when the person or the model has said something."""
+    """Without buttons for answers. Called when the person or the model has said something."""
     if not any(isinstance(item, Offer) for item in view.items):
         return view
     return replace(view, items=tuple(item for item in view.items if not isinstance(item, Offer)))
@@ -62,13 +62,12 @@ def offer_remedy(view: View, remedy: Remedy, wish: str, words: Translations, oth
 
 
 def offer_answers(view: View, offers: Sequence[str]) -> View:
-    """Return the view with a button for each of these answers; unchanged if there is none."""
     answers = _answers(offers)
     return added(view, Offer(f"i{view.serial}", answers)) if answers else view
 
 
 def offer_nearest(view: View, near: Sequence[str], words: Translations) -> View:
-    """Return the view with a button for each of the nearest tasks, and one for help. The last words are calm."""
+    """With a button for each of the nearest tasks, and one for help. The last words are calm."""
     last = view.items[-1] if view.items else None
     if isinstance(last, SpokenItem):
         view = replace(view, items=(*view.items[:-1], replace(last, tone=_CALM)))
@@ -77,7 +76,7 @@ def offer_nearest(view: View, near: Sequence[str], words: Translations) -> View:
 
 
 def _answers(options: Sequence[object]) -> tuple[str, ...]:
-    """Return answers without repetitions. A button shows, and sends, exactly this text."""
+    """Without repetitions. A button shows, and sends, exactly this text."""
     lines = (clip_line(option, _ANSWER_CHARS) for option in options if isinstance(option, str))
     return tuple(dict.fromkeys(line for line in lines if line))[:_MOST]
 
@@ -112,7 +111,7 @@ def _picture(event: agent.ApprovalWanted) -> ShownPicture | None:
 
 
 def noted(view: View, event: agent.ToolFinished) -> View:
-    """Return the view with the files of this call added to `changed`, if the call changed files and can be undone."""
+    """With the files of this call added to `changed`, if the call changed files and can be undone."""
     if not event.ok or first(Undoable, event.facts) is None:
         return view
     listed = [event.payload.get(name) for name in ("deleted", "paths")]
@@ -121,8 +120,7 @@ def noted(view: View, event: agent.ToolFinished) -> View:
 
 
 def ask_about_deleted(view: View, event: agent.ToolFinished) -> View:
-    """Return the view with the buttons "Keep" and "Put back", if the call was a command that deleted the person's
-    files."""
+    """With the buttons "Keep" and "Put back", if the call was a command that deleted the person's files."""
     name, deleted = event.payload.get("put_back"), event.payload.get("deleted")
     if not event.ok or not name or not isinstance(name, str) or not isinstance(deleted, (list, tuple)):
         return view
@@ -131,7 +129,7 @@ def ask_about_deleted(view: View, event: agent.ToolFinished) -> View:
 
 
 def offer_takeback(view: View, event: agent.TurnEnded) -> View:
-    """Return the view with an offer to undo the turn; unchanged if the turn changed no file."""
+    """With an offer to undo the turn; unchanged if the turn changed no file."""
     if not view.changed:
         return view
     is_mixed = any(name.startswith("#") for name in view.changed)
@@ -154,14 +152,14 @@ def taken_back(view: View, event: agent.ToolFinished) -> View:
 
 
 def accepted(view: View, turn_id: str) -> View:
-    """Return the view without the turn's offer to undo its changes, because the person has pressed Undo."""
+    """The turn's offer to undo goes, because the person has pressed Undo."""
     used = [item for item in view.items if isinstance(item, TakeBack) and item.turn_id == turn_id]
     changed = view.changed.difference(*(item.deleted for item in used))
     return replace(declined(view, turn_id), changed=changed)
 
 
 def declined(view: View, turn_id: str) -> View:
-    """Return the view without the turn's offer to undo its changes, because the person keeps them."""
+    """The turn's offer to undo goes, because the person keeps the changes."""
     left = (item for item in view.items if not (isinstance(item, TakeBack) and item.turn_id == turn_id))
     return replace(view, items=tuple(left))
 
@@ -181,7 +179,7 @@ _LEVELS = {
 
 
 def after(view: View, event: agent.AgentEvent, now: float) -> View:
-    """Return the view with the event in the inbox, if it matters and the person is not looking; else unchanged."""
+    """With the event in the inbox, if it matters and the person is not looking; else unchanged."""
     if view.attended:
         return view
     if isinstance(event, agent.TurnEnded):
@@ -194,7 +192,7 @@ def after(view: View, event: agent.AgentEvent, now: float) -> View:
 
 
 def add_news(view: View, level: str, text: str, now: float) -> View:
-    """Return the view with this text in the inbox, as news that leads to the thread's newest item."""
+    """With this text in the inbox, as news that leads to the thread's newest item."""
     item = view.items[-1].key if view.items else ""
     number = int(view.news[-1].key[1:]) + 1 if view.news else 0
     made = News(f"n{number}", level, clip_line(unmarked(text), _TEXT_CHARS), item, now)
@@ -202,28 +200,26 @@ def add_news(view: View, level: str, text: str, now: float) -> View:
 
 
 def kept(view: View, level: str, text: str, now: float) -> View:
-    """Return the view with this text as news that the person has not opened yet, although they look at the bubble."""
+    """With this text as news that the person has not opened yet, although they look at the bubble."""
     return replace(add_news(view, level, text, now), unread=view.unread)
 
 
 def seen(view: View) -> View:
-    """Return the view after the person has opened the inbox."""
+    """After the person has opened the inbox."""
     return replace(view, unseen=0) if view.unseen else view
 
 
 def cleared(view: View) -> View:
-    """Return the view after the person has emptied the inbox."""
+    """After the person has emptied the inbox."""
     return replace(view, news=(), unseen=0)
 
 
 def turn_begun(view: View) -> View:
-    """Return the view at the start of a turn: the last turn's usage is added to the conversation's, and the new one
-    is 0."""
+    """At the start of a turn: the last turn's usage is added to the conversation's, and the new one is 0."""
     return replace(view, before=conversation(view), turn=Spent())
 
 
 def used(view: View, event: agent.UsageChanged) -> View:
-    """Return the view with what the turn has used so far."""
     spent = Spent(
         event.input_tokens,
         event.output_tokens,
@@ -236,7 +232,7 @@ def used(view: View, event: agent.UsageChanged) -> View:
 
 
 def conversation(view: View) -> Spent:
-    """Return the usage of all turns together. Its cost is None if the cost of one turn is unknown."""
+    """All turns together. The cost is None if the cost of one turn is unknown."""
     one, other = view.before, view.turn
     known = one.cost_usd is not None and other.cost_usd is not None
     return Spent(

@@ -116,17 +116,17 @@ class Presenter:
 
 
 def attended(view: View) -> View:
-    """Return the view while the person looks at the bubble: nothing is unread, and the orb tells of no failure."""
+    """While the person looks at the bubble: nothing is unread, and the orb tells of no failure."""
     return replace(view, attended=True, unread=0, orb=_seen(view))
 
 
 def unattended(view: View) -> View:
-    """Return the view after the bubble is closed: what arrives from now on is unread."""
+    """After the bubble is closed: what arrives from now on is unread."""
     return replace(view, attended=False, orb=_seen(view))
 
 
 def _seen(view: View) -> Orb:
-    """Return the orb's state once the person has seen the thread: a failure is told there, with what mends it."""
+    """The orb once the person has seen the thread: a failure is told there, with what mends it."""
     return Orb.IDLE if view.orb is Orb.ERROR else view.orb
 
 
@@ -141,13 +141,13 @@ def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> 
 
 
 def sent(view: View, text: str, attached: tuple[str, ...] = ()) -> View:
-    """Return the view with a message that the person has sent and the agent has not taken yet."""
+    """With a message that the person has sent and the agent has not taken yet."""
     view = withdrawn(view)
     return added(view, Asked(_key(view), text, attached, waits=True)) if text.strip() or attached else view
 
 
 def asleep(view: View) -> View:
-    """Return the view with a sleeping orb, if it was idle. It is called after a time without events."""
+    """The orb sleeps if it was idle. Called after a time without events."""
     return replace(view, orb=Orb.SLEEP) if view.orb is Orb.IDLE and not view.running else view
 
 
@@ -172,8 +172,7 @@ def _said_meanwhile(view: View, event: agent.SaidMeanwhile, _now: float) -> View
 
 
 def _taken(view: View, event: agent.TurnStarted | agent.SaidMeanwhile) -> View:
-    """Return the view in which the agent has taken this message. The message moves to the end if anything came after
-    it."""
+    """The agent has taken this message. It moves to the end if anything came after it."""
     said = (event.text, tuple(event.attached))
     asked = (item for item in view.items if isinstance(item, Asked))
     waiting = next((item for item in asked if item.waits and (item.text, item.attached) == said), None)
@@ -231,7 +230,7 @@ def _said(view: View, event: agent.SayDelta, _now: float) -> View:
 
 
 def _room(said: SpokenItem, more: str) -> int:
-    """Return how many characters of `more` still fit into the item. The cut is at a space, in code at a line's end."""
+    """How many characters of `more` still fit. The cut is at a space, in code at a line's end."""
     room = max(SAID_CHARS - len(said.text), 0)
     if len(more) <= room:
         return len(more)
@@ -242,8 +241,7 @@ def _room(said: SpokenItem, more: str) -> int:
 
 
 def _code_room(said: SpokenItem, more: str) -> int:
-    """Return how many characters of `more` still fit into an item that ends in code: to the code's end, if it is not
-    too long."""
+    """As `_room` for an item that ends in code: to the code's end, if it is not too long."""
     fence, end = open_fence(said.text, said.fence), 0
     most = max(CODE_CHARS - len(said.text), 0)
     for line in more.splitlines(keepends=True):
@@ -256,8 +254,6 @@ def _code_room(said: SpokenItem, more: str) -> int:
 
 
 def _with_outcome(view: View, event: agent.ToolFinished) -> View:
-    """Return the view with what a call adds besides its card: answers, the checklist, offers to restore files, a
-    command."""
     view = offers.noted(offers.taken_back(view, event), event)
     view = offers.ask_about_deleted(offered(cards.read(view, event), event), event)
     if event.payload.get("remedy") == Remedy.EXTRA.value:
@@ -341,7 +337,7 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float, *, is_calm: bool
 
 
 def _of_this_turn(view: View) -> tuple[Item, ...]:
-    """Return the items after the person's last message that the agent has taken."""
+    """The items after the person's last message that the agent has taken."""
     begins = (at for at in range(len(view.items) - 1, -1, -1) if _is_taken(view.items[at]))
     return view.items[next(begins, -1) + 1 :]
 
@@ -351,17 +347,17 @@ def _is_taken(item: Item) -> bool:
 
 
 def _spoken(view: View) -> str:
-    """Return all that Wisp said in this turn, without blanks and line breaks."""
+    """All that Wisp said in this turn, without blanks and line breaks."""
     return _bare("".join(item.text for item in _of_this_turn(view) if isinstance(item, SpokenItem)))
 
 
 def _was_said(view: View, text: str) -> bool:
-    """Return whether the turn's final text was already said in it, so that it is not shown twice."""
+    """True if the turn's final text was already said in it, so that it is not shown twice."""
     return _bare(text) in _spoken(view)
 
 
 def _said_once(view: View, final: str) -> View:
-    """Return the view without the speech of this turn that `final` repeats: a failure shows as one."""
+    """Without the speech of this turn that `final` repeats: a failure shows as one."""
     repeated = {
         item.key for item in _of_this_turn(view) if isinstance(item, SpokenItem) and _bare(item.text) in _bare(final)
     }

@@ -16,8 +16,7 @@ _ODD_SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200
 
 
 def visible(text: str) -> str:
-    """Return the text in which every invisible character and every odd space is written as its code, such as
-    `⟨U+202E⟩`."""
+    """Every invisible character and every odd space is written as its code, such as `⟨U+202E⟩`."""
     return "".join(character if _can_be_seen(character) else f"⟨U+{ord(character):04X}⟩" for character in text)
 
 
@@ -155,7 +154,7 @@ def unmarked(text: str) -> str:
 
 
 def _line_end(text: str, *, is_whole: bool) -> int:
-    """Return where the first line of the text ends: after a sentence, else at a space; 0 if the line still grows."""
+    """After a sentence, else at a space; 0 if the line still grows."""
     found = re.search(r"[.!?:…](?=\s|$)|\n", text)
     if found is not None and found.end() <= _LINE_CHARS:
         return found.end()
@@ -231,8 +230,7 @@ def folded(items: Iterable[Item], opened: frozenset[str] = frozenset(), *, runni
 
 
 def _turn_rows(turn: list[Item], opened: frozenset[str], *, ended: bool) -> Iterator[Row]:
-    """Return the rows of one turn. Once it has ended, all its steps are one fold; before, each series of ended steps
-    is one."""
+    """Once the turn has ended, all its steps are one fold; before, each series of ended steps is one."""
     if not ended:
         yield from _run_rows(turn, opened)
         return
@@ -249,7 +247,7 @@ def _turn_rows(turn: list[Item], opened: frozenset[str], *, ended: bool) -> Iter
 
 
 def _is_step(item: Item, *, with_speech: bool) -> bool:
-    """Return whether an item is a step to the answer: a card, an approval, an info notice or, `with_speech`, speech."""
+    """True for a card, an approval, an info notice or, `with_speech`, speech."""
     if isinstance(item, SpokenItem):
         return with_speech
     if isinstance(item, NoticeItem):
@@ -259,8 +257,7 @@ def _is_step(item: Item, *, with_speech: bool) -> bool:
 
 
 def _run_rows(turn: list[Item], opened: frozenset[str]) -> Iterator[Row]:
-    """Return the rows of a turn that still runs. Each series of successful steps is one fold; the newest item never
-    folds."""
+    """For a running turn. Each series of successful steps is one fold; the newest item never folds."""
     run: list[Item] = []
     for item in turn[:-1]:
         if isinstance(item, Card) and item.content is None and item.status in (Status.OK, Status.UNVERIFIED):

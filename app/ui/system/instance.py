@@ -31,7 +31,7 @@ class Instance(QObject):
         self._server: QLocalServer | None = None
 
     def claim(self, word: str = OPEN) -> bool:
-        """Return True if this is the first presence. Otherwise send `word` to the first presence and return False."""
+        """True if this is the first presence. Otherwise sends `word` to the first one."""
         name = str(paths.display_socket(SOCKET))
         other = QLocalSocket()
         other.connectToServer(name)
@@ -85,7 +85,7 @@ class Interrupts:
         self.is_stopped = False
 
     def exit_code(self, code: int) -> int:
-        """Return the exit code of what ran inside: 130 if Ctrl+C ended it, otherwise `code`."""
+        """130 if Ctrl+C ended what ran inside, otherwise `code`."""
         return STOPPED if self.is_stopped else code
 
     def __enter__(self) -> Interrupts:

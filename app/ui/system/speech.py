@@ -121,7 +121,7 @@ class Voice:
 
 
 def manner_of(tone: str) -> SpeechStyle:
-    """Return how to speak in a tone; for an unknown tone, as in the neutral one."""
+    """An unknown tone is spoken as the neutral one."""
     manners = _manners()
     return manners.get(tone, manners["neutral"])
 
@@ -168,7 +168,7 @@ class QtEngine:
         self._speech.stateChanged.connect(self._changed)
 
     def voices(self) -> list[str]:
-        """Return the names of all voices, of every language; those of the system's language first."""
+        """Of every language; those of the system's language first."""
         here = QLocale().language()
         languages: dict[str, set[bool]] = {}
         for voice in self._every():

@@ -55,7 +55,7 @@ def _limit() -> None:
 
 
 def _drawn(data: bytes, width: int, height: int) -> QByteArray:
-    """Return the SVG as a PNG; nothing if it cannot be drawn."""
+    """As a PNG; nothing if the SVG cannot be drawn."""
     from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
     from PySide6.QtGui import QImage, QImageWriter, QPainter
     from PySide6.QtSvg import QSvgRenderer

@@ -148,7 +148,7 @@ class _Ear(QWidget):
 
 
 def _bare(value: Any) -> Any:
-    """Return the value inside D-Bus variants, which may be nested: the portal's Read wraps its answer twice."""
+    """The value inside D-Bus variants, which may be nested: the portal's Read wraps its answer twice."""
     from dbus_fast import Variant
 
     while isinstance(value, Variant):
@@ -372,13 +372,13 @@ class System(QObject):
 
 
 def _of_presence(settings: Settings) -> list[object]:
-    """Return the values of all settings that the presence applies itself, to compare them with others."""
+    """The values of all settings that the presence applies itself, to compare them with others."""
     every: Sequence[Setting[Any]] = catalog.every()
     return [settings[one] for one in every if one.group == catalog.NAME.group]
 
 
 def _looks(settings: Settings) -> tuple[object, ...]:
-    """Return the values of the settings that decide the look, to compare them with others."""
+    """The values of the settings that decide the look, to compare them with others."""
     theme = settings[catalog.THEME], settings[catalog.SCHEME], settings[catalog.FONTS], settings[catalog.PALETTE]
     return (*theme, settings[catalog.NAME], settings[catalog.REDUCED_MOTION], settings[catalog.POINTER_RING])
 
@@ -436,7 +436,6 @@ class CrashReports:
 
 
 def crash_folder() -> Path:
-    """Return the folder of the crash reports."""
     made = paths.state_dir() / "crashes"
     made.mkdir(mode=0o700, exist_ok=True)
     return made

@@ -57,7 +57,6 @@ def look_of(
 
 
 def theme_of(application: QApplication, settings: Settings, wanted: DesktopWishes) -> Theme:
-    """Return the theme for the settings and the desktop's wishes."""
     return theme.load(
         scheme_of(application, settings[catalog.SCHEME], dark=wanted.dark),
         kind=settings[catalog.THEME],

@@ -79,12 +79,12 @@ def _font(base: QFont, wanted: tuple[str, ...], *, strong: bool, may_be_plain: b
 
 @lru_cache(maxsize=64)
 def _installed(wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the wanted font families that are installed. Qt would replace a missing one with some similar font."""
+    """Qt would replace a missing family with some similar font."""
     return tokens.installed(wanted, QFontDatabase.families())
 
 
 def _strong(families: tuple[str, ...], *, may_be_plain: bool) -> tuple[tuple[str, ...], int]:
-    """Return the families from the first one that has strong letters on, and the weight of these letters."""
+    """The families from the first one that has strong letters on, and the weight of these letters."""
     for index, family in enumerate(families):
         known = QFontInfo(QFont(family)).family()  # the font behind a name such as "Sans Serif"
         upright = [style for style in QFontDatabase.styles(known) if not QFontDatabase.italic(known, style)]
@@ -108,7 +108,7 @@ def lines_of(metrics: QFontMetrics, width: int, text: str) -> tuple[Qt.TextFlag,
 
 
 def sheet(theme: Theme) -> str:
-    """Return the style sheet for Qt's own widgets, with the theme's tokens filled in."""
+    """For Qt's own widgets, with the theme's tokens filled in."""
     families = ", ".join(f'"{family}"' for family in font(theme, "text").families())
 
     def value(found: re.Match[str]) -> str:
@@ -122,7 +122,7 @@ def sheet(theme: Theme) -> str:
 
 
 def palette(theme: Theme) -> QPalette:
-    """Return the palette for what Qt paints without the style sheet: menus, dialogs, selections."""
+    """For what Qt paints without the style sheet: menus, dialogs, selections."""
     made = QPalette()
     roles = {
         QPalette.ColorRole.Window: "paper",
@@ -147,7 +147,7 @@ def palette(theme: Theme) -> QPalette:
 
 
 def words_label(theme: Theme, words: str, style: str = "", *, strong: bool = False, quiet: bool = False) -> QLabel:
-    """Return a label of plain text that wraps. `quiet` makes it muted and, without a `style`, small."""
+    """Plain text that wraps. `quiet` makes it muted and, without a `style`, small."""
     made = QLabel(words)
     made.setFont(font(theme, style or ("small" if quiet else "text"), strong=strong))
     made.setTextFormat(Qt.TextFormat.PlainText)
@@ -158,7 +158,7 @@ def words_label(theme: Theme, words: str, style: str = "", *, strong: bool = Fal
 
 
 def spaced(box: Box, spacing: int) -> Box:
-    """Return a layout with that many pixels between its parts and none around them."""
+    """That many pixels between the parts, and none around them."""
     box.setContentsMargins(0, 0, 0, 0)
     box.setSpacing(spacing)
     return box
@@ -271,7 +271,7 @@ def draw_picture(painter: QPainter, png: bytes, rect: QRectF) -> None:
 
 @lru_cache(maxsize=256)
 def pixmap(name: str, size: int, color: Color, ratio: float) -> QPixmap:
-    """Return the glyph `name` as a picture of `size` device-independent pixels; `ratio` is the screen's scale."""
+    """A glyph of `size` device-independent pixels; `ratio` is the screen's scale."""
     picture = QPixmap(QSize(round(size * ratio), round(size * ratio)))
     picture.setDevicePixelRatio(ratio)
     picture.fill(Qt.GlobalColor.transparent)
@@ -289,7 +289,7 @@ _MIRRORED = Qt.LayoutDirection.RightToLeft
 
 
 def placed(rect: QRectF, box: QRectF, direction: Qt.LayoutDirection) -> QRectF:
-    """Return the rectangle, mirrored inside `box` if the direction is right to left."""
+    """Mirrored inside `box` if the direction is right to left."""
     if direction is not _MIRRORED:
         return rect
     return QRectF(box.left() + box.right() - rect.right(), rect.top(), rect.width(), rect.height())

@@ -144,5 +144,5 @@ def _coords(rect: QRectF) -> tuple[float, float, float, float]:
 
 
 def eased(share: float) -> float:
-    """Return the share, 0 to 1, of a way that is covered after a `share` of the time (ease-out cubic)."""
+    """How much of a way, 0 to 1, is covered after a `share` of the time (ease-out cubic)."""
     return float(1 - (1 - max(0.0, min(share, 1.0))) ** 3)

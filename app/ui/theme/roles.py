@@ -63,7 +63,7 @@ class _Face(QAccessibleWidget):
         return self._children().index(shown) if shown in self._children() else -1
 
     def _children(self) -> list[QWidget]:
-        """Return the visible children from top to bottom, the order in which they are read aloud."""
+        """Visible ones, from top to bottom, the order in which they are read aloud."""
         if (shown := self._shown) is None:
             return []
         found = [child for child in shown.children() if isinstance(child, QWidget) and not child.isHidden()]

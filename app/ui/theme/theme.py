@@ -148,8 +148,7 @@ _RESTING = frozenset({"idle", "sleep"})
 
 
 def _turned(stops: tuple[Color, ...], word: str) -> tuple[Color, ...]:
-    """Return the colours with their hue shifted. The word alone decides how far, so the same word gives the same
-    colours."""
+    """Shifts the hue. The word alone decides how far, so the same word gives the same colours."""
     angle = hashlib.sha256(word.encode()).digest()[0] / 256
     turned = []
     for stop in stops:

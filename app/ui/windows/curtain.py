@@ -61,7 +61,7 @@ class X11Curtain:
         self._around.came_back.unmarked.emit()
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
-        """Return a context manager inside which no window of Wisp is visible or takes clicks in `area` (pixels)."""
+        """Inside it, no window of Wisp is visible or takes clicks in `area` (pixels)."""
         return self._drawn_back(area)
 
     @contextmanager
@@ -217,7 +217,7 @@ class QtCurtain(QObject):
         return
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
-        """Return a context manager inside which no window of Wisp is visible or takes clicks in `area` (pixels)."""
+        """Inside it, no window of Wisp is visible or takes clicks in `area` (pixels)."""
         return self._drawn_back(area)
 
     @contextmanager
@@ -247,14 +247,14 @@ class QtCurtain(QObject):
 
 
 def curtain_for(around: WindowDeps) -> X11Curtain | QtCurtain:
-    """Return the curtain for this system. On X11 it gets its own connection, because the GUI's may be busy."""
+    """On X11 the curtain gets its own connection, because the GUI's may be busy."""
     if around.server is None:
         return QtCurtain()
     return (X11Curtain if around.keyboard is None else XwaylandCurtain)(around, XConnection())
 
 
 def _probe(place: Rect, area: Rect) -> Rect:
-    """Return a small rectangle in the middle of the part of `place` in `area`, to see whether it changes."""
+    """A part of `place` in the middle of what lies in `area`, to see whether it changes."""
     shared = place.overlap(area) or place
     width, height = min(shared.width, _PROBE_PX), min(shared.height, _PROBE_PX)
     return Rect(shared.center.x - width // 2, shared.center.y - height // 2, width, height)
@@ -265,7 +265,7 @@ def _windows() -> list[QWindow]:
 
 
 def _place(window: QWindow) -> Rect:
-    """Return a window's rectangle in screen pixels. Distances within a screen are scaled, its corner is not."""
+    """In screen pixels. Distances within a screen are scaled, its corner is not."""
     ratio, screen, box = window.devicePixelRatio(), window.screen().geometry(), window.geometry()
     x = screen.x() + round((box.x() - screen.x()) * ratio)
     y = screen.y() + round((box.y() - screen.y()) * ratio)

@@ -123,17 +123,17 @@ class WindowDeps:
             self.server = None
 
     def ids(self) -> tuple[int, ...]:
-        """Return the ids of Wisp's visible windows. May be called on any thread."""
+        """Wisp's visible windows. May be called on any thread."""
         with self.lock:
             return tuple(self.shown)
 
     def covering(self) -> tuple[int, ...]:
-        """Return the ids of Wisp's visible windows that are no marks. May be called on any thread."""
+        """Wisp's visible windows that are no marks. May be called on any thread."""
         with self.lock:
             return tuple(self.shown - self.marks)
 
     def marking(self) -> tuple[int, ...]:
-        """Return the ids of the visible marks. May be called on any thread."""
+        """The visible marks. May be called on any thread."""
         with self.lock:
             return tuple(self.marks)
 
@@ -172,7 +172,7 @@ def surroundings() -> WindowDeps:
 
 
 def _has_its_outputs() -> bool:
-    """Return whether the outputs have XWayland's names: before 23.1 it had no extension to tell it by."""
+    """True if the outputs have XWayland's names: before 23.1 it had no extension to tell it by."""
     return any(screen.name().startswith("XWAYLAND") for screen in QGuiApplication.screens())
 
 
@@ -397,7 +397,7 @@ class Floating(QWidget):
         self.setWindowTitle(QGuiApplication.applicationDisplayName())
 
     def body(self) -> QRectF:
-        """Return the rectangle of the solid part, in the window's coordinates."""
+        """The solid part, in the window's coordinates."""
         margin = self.margin
         return QRectF(self.rect()).adjusted(margin, margin, -margin, -margin)
 
@@ -411,7 +411,7 @@ class Floating(QWidget):
         self.setGeometry(self._place)
 
     def body_rect(self) -> Rect:
-        """Return where the body is, in global device-independent pixels."""
+        """In global device-independent pixels."""
         body = self.body().toRect()
         corner = self.mapToGlobal(QPoint(body.x(), body.y()))
         return Rect(corner.x(), corner.y(), body.width(), body.height())
@@ -537,14 +537,12 @@ class Floating(QWidget):
 
 
 def rounded(body: QRectF, theme: Theme) -> QPainterPath:
-    """Return the outline of the body with the theme's round corners."""
     path, radius = QPainterPath(), theme.size("radius")
     path.addRoundedRect(body, radius, radius)
     return path
 
 
 def rects_of(region: QRegion) -> list[QRect]:
-    """Return the rectangles of a region."""
     return [QRect(rect) for rect in cast(Iterable[QRect], region)]
 
 

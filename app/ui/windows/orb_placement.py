@@ -30,7 +30,7 @@ class Arrangement:
 
 
 def layout_name(screens: Sequence[Rect]) -> str:
-    """Return a name for a set of monitors. The same monitors in the same places have the same name."""
+    """The same monitors in the same places have the same name."""
     return " ".join(f"{s.width}x{s.height}+{s.x}+{s.y}" for s in sorted(screens, key=lambda s: (s.x, s.y)))
 
 
@@ -52,7 +52,7 @@ def _distance(screen: Rect, point: Point) -> int:
 
 
 def kept_inside(rect: Rect, screen: Rect) -> Rect:
-    """Return the rectangle, moved as little as possible to be on the screen."""
+    """Moved as little as possible to be on the screen."""
     x = max(screen.x, min(rect.x, screen.right - rect.width))
     y = max(screen.y, min(rect.y, screen.bottom - rect.height))
     return Rect(x, y, rect.width, rect.height)
@@ -150,7 +150,7 @@ class OrbPlacement:
         self._theme = theme
 
     def screen(self) -> Rect:
-        """Return the part of the orb's screen that panels leave free."""
+        """Only the part that panels leave free."""
         return screen_of(self._orb.rest_rect(), _screens())
 
     def take(self) -> None:

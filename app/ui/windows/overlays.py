@@ -177,7 +177,6 @@ class RingWindow(Floating):
         return path.united(trail)
 
     def _round(self, box: QRectF) -> tuple[float, float]:
-        """Return the radii of the corners: a full circle around a point, smaller corners around a larger place."""
         whole = min(box.height(), box.width()) / 2
         is_circle = box.height() == box.width() or box == self._label
         radius = whole if is_circle else min(whole, self.theme.size("card_radius"))

@@ -57,7 +57,7 @@ class RegionWindow(Floating):
         return 0
 
     def body_path(self) -> QPainterPath:
-        """Return the outline: the whole window, with sharp corners."""
+        """The whole window, with sharp corners."""
         path = QPainterPath()
         path.addRect(QRectF(self.rect()))
         return path

@@ -109,7 +109,6 @@ class Stage(QObject):
         return self._bubble
 
     def _greeting(self) -> tuple[str, str]:
-        """Return the name of Wisp, and what stands in the empty text field."""
         from app.ui.composer.home import todays
 
         return self._look.name, QCoreApplication.translate("Composer", todays())
@@ -382,7 +381,7 @@ class Stage(QObject):
         window.activateWindow()
 
     def _taken(self) -> Rect:
-        """Return what orb and bubble may cover together, whatever the bubble shows."""
+        """What orb and bubble may cover together, whatever the bubble shows."""
         theme, screen, orb = self._look.theme, self.placement.screen(), self.orb.rest_rect()
         most = Size(theme.size("bubble_width"), round(screen.height * theme.ratio("bubble_height")))
         body = orb_placement.arranged(screen, orb, most, theme.size("gap")).body
@@ -433,7 +432,7 @@ class Stage(QObject):
 
 
 def _to_open(items: Sequence[Item]) -> str:
-    """Return the key of the newest card; "" if there is none, or if it has ended and an answer came after it."""
+    """The key of the newest card; "" if there is none, or if it has ended and an answer came after it."""
     is_answered = False
     for item in reversed(items):
         if isinstance(item, Card):

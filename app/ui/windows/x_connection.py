@@ -105,7 +105,7 @@ class XConnection:
             self._display.sync()
 
     def active_window_atom(self) -> int:
-        """Return the atom of the property in which the window manager publishes the focused window."""
+        """The property in which the window manager publishes the focused window."""
         with self._lock:
             return int(self._display.intern_atom("_NET_ACTIVE_WINDOW"))
 
@@ -171,7 +171,7 @@ class XConnection:
         self._ask_manager(window_id, ("_NET_ACTIVE_WINDOW", _OF_A_PAGER))
 
     def focused(self) -> int:
-        """Return the id of the window that has X's focus; 0 or 1 for none."""
+        """The window that has X's focus; 0 or 1 for none."""
         with self._lock:
             focus = self._display.get_input_focus().focus
             return int(getattr(focus, "id", focus))
@@ -274,7 +274,7 @@ class XConnection:
                 _log.debug("The window went away meanwhile: %s", error)
 
     def shown_at(self, window_id: int) -> Rect | None:
-        """Return where a window is, in screen pixels; None while it is not mapped."""
+        """In screen pixels; None while the window is not mapped."""
         from Xlib import X
         from Xlib.error import XError
 
@@ -333,7 +333,7 @@ class XConnection:
             self._display.sync()
 
     def pixels(self, area: Rect) -> bytes:
-        """Return the screen's pixels in an area; empty if the area is off the screen."""
+        """Empty if the area is off the screen."""
         from Xlib import X
         from Xlib.error import XError
 
@@ -350,7 +350,7 @@ class XConnection:
             return bytes(image.data)
 
     def _with_frames(self, window_id: int) -> list[Any]:
-        """Return the window and the windows that the window manager put around it, from the inside out."""
+        """With the windows that the window manager put around it, from the inside out."""
         root = self._display.screen().root
         window = self._display.create_resource_object("window", window_id)
         found = [window]
@@ -388,7 +388,7 @@ def _bounds(window: Any) -> Shape:
 
 
 def _transparent_visual(screen: Any) -> int:
-    """Return the id of a way to draw with transparency, which every XWayland has."""
+    """A way to draw with transparency, which every XWayland has."""
     return next(int(depth.visuals[0].visual_id) for depth in screen.allowed_depths if depth.depth == _ALPHA_DEPTH)
 
 
