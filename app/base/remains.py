@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from app.base.phrases import Phrase
 from app.base.values import dataclass
 
 
@@ -14,5 +15,5 @@ class Remains:
     `remove` blocks, and raises OSError or WispError.
     """
 
-    what: str
+    what: Phrase
     remove: Callable[[], object]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import sys
 
@@ -43,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.what == "revoke":
         gone = saved.remove(options.name)
+        with contextlib.suppress(WispError):  # because it may be allowed and no program's name any more
+            gone = gone or saved.remove(_need(options.name).name)
         if gone:
             say("Wisp asks you again before it uses {names}.", names=", ".join(one.name for one in gone))
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from app import options as shared
 from app.base import paths
 from app.base.errors import NeedsPerson, WispError
+from app.base.phrases import Phrase, Translations
 from app.base.remains import Remains
 from app.settings import store
 from app.settings.providers import key_holders
@@ -23,30 +23,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from app.commands.presence import is_running
+    from app.services.extras import way_to_remove
 
     if any(is_running(paths.runtime_dir(one)) for one in ("", *paths.presences())):
         raise NeedsPerson("Wisp is running. Quit it first: right click on the orb, then Quit.")
-    found = list(_remains())
+    words, found = shared.words_here(), list(_remains())
     if found:
         shared.say("This will be removed for good, and nothing brings it back:")
         for one in found:
-            print(f"  {one.what}")
+            print(f"  {one.what.said(words)}")
         if not shared.is_agreed("Remove all of it?", options):
             return 1
-    failed = [problem for one in found if (problem := _removed(one))]
-    for problem in failed:
-        print(problem, file=sys.stderr)
-    print("Files in your own folders stay, such as those in ~/Wisp. " + _the_program())
+    failed = [one for one in found if not _is_removed(one, words)]
+    shared.say(
+        "Your own files stay, such as those in ~/Wisp. To remove the program: {command}", command=way_to_remove()
+    )
     return 1 if failed else 0
 
 
-def _removed(one: Remains) -> str:
-    """Remove it. Return what went wrong, or ""."""
+def _is_removed(one: Remains, words: Translations) -> bool:
+    """Remove it. If that fails, print why."""
     try:
         one.remove()
     except (OSError, WispError) as error:
-        return f"Not removed: {one.what} ({error})"
-    return ""
+        shared.warn("This was not removed: {what} ({why})", what=one.what.said(words), why=str(error))
+        return False
+    return True
 
 
 def _remains() -> Iterator[Remains]:
@@ -58,27 +60,17 @@ def _remains() -> Iterator[Remains]:
     for _, remains in loading.each(lambda feature: tuple(feature.remains())):
         yield from remains
     if autostart.entry().is_there():
-        yield Remains("the entry that opens Wisp when you log in", autostart.entry().remove)
+        yield Remains(Phrase("the entry that opens Wisp when you log in"), autostart.entry().remove)
     if extension.is_installed():
-        yield Remains("the extension of GNOME Shell", extension.remove)
+        yield Remains(Phrase("the extension of GNOME Shell"), extension.remove)
     for holder in store.kept_keys():
-        yield Remains(f"your key for {key_holders()[holder][0]}", partial(store.forget, holder))
+        yield Remains(Phrase("your key for {name}", {"name": key_holders()[holder][0]}), partial(store.forget, holder))
     for folder in paths.roots():
-        yield Remains(f"{folder} ({_size(folder)})", partial(shutil.rmtree, folder))
+        told = {"folder": str(folder), "size": _size(folder)}
+        yield Remains(Phrase("the folder {folder} ({size})", told), partial(shutil.rmtree, folder))
 
 
 def _size(folder: Path) -> str:
     from app.services.files.searching import size_told
 
     return size_told(sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file()))
-
-
-def _the_program() -> str:
-    """A sentence that says how the program itself is removed."""
-    if getattr(sys, "frozen", False):
-        return "Now remove the program: sudo apt remove wisp"
-    if "pipx" in Path(sys.prefix).parts:
-        return "Now remove the program: pipx uninstall wisp-desktop"
-    if (checkout := Path(__file__).resolve().parents[2]).joinpath("pyproject.toml").is_file():
-        return f"Now delete the folder of the program: {checkout}"
-    return "Now remove the program: pip uninstall wisp-desktop"

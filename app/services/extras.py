@@ -16,6 +16,7 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -109,12 +110,32 @@ def way_to_add(name: str, *, again: bool = False) -> str:
     if getattr(sys, "frozen", False):
         return _table().says["frozen"]
     pip = f"pip install{' --force-reinstall' * again}"
-    if (Path(__file__).parents[2] / "pyproject.toml").is_file():  # a checkout
+    if _is_checkout():
         by_setup = {"ocr": "./scripts/setup whole", "surfaces": "./scripts/setup surfaces"}
         return by_setup.get(name, f'{pip} ".[{name}]"')
-    if (Path(sys.prefix) / "pipx_metadata.json").is_file():  # https://pipx.pypa.io/stable/how-pipx-works/
+    if _is_pipx():
         return f'pipx inject {"--force " * again}wisp-desktop "wisp-desktop[{name}]"'
     return f'{pip} "wisp-desktop[{name}]"'
+
+
+def way_to_remove() -> str:
+    """Return the command that removes the program itself."""
+    if getattr(sys, "frozen", False):
+        return "sudo apt remove wisp"
+    if _is_checkout():
+        return f"rm -rf {shlex.quote(str(_FOLDER))}"
+    return f"{'pipx' if _is_pipx() else 'pip'} uninstall wisp-desktop"
+
+
+_FOLDER = Path(__file__).resolve().parents[2]
+
+
+def _is_checkout() -> bool:
+    return (_FOLDER / "pyproject.toml").is_file()
+
+
+def _is_pipx() -> bool:
+    return (Path(sys.prefix) / "pipx_metadata.json").is_file()  # https://pipx.pypa.io/stable/how-pipx-works/
 
 
 def require(module: str, name: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.base import paths
 from app.base.desktop_entries import SURFACE_CLASS, exec_line, own_command
+from app.base.phrases import Phrase
 from app.base.remains import Remains
 
 HAS_MENU = sys.platform.startswith("linux")
@@ -57,7 +58,7 @@ def entry_text(surface_id: str, name: str, picture: Path) -> str:
 def remains() -> Sequence[Remains]:
     """Return the entries of all presences' apps."""
     return [
-        Remains(f"the app “{name[0].partition('=')[2]}” in the menu of programs", entry.unlink)
+        Remains(Phrase("the app “{name}” in the menu of programs", {"name": name[0].partition("=")[2]}), entry.unlink)
         for entry in sorted(_folder().glob("wisp-*.desktop"))
         if _COMMENT in (text := entry.read_text(encoding="utf-8", errors="replace")) and (name := _NAME.findall(text))
     ]

@@ -14,6 +14,7 @@ from pathlib import Path
 from app.base import paths
 from app.base.errors import ToolFailed
 from app.base.findings import Finding, note, ok
+from app.base.phrases import Phrase
 from app.base.remains import Remains
 from app.base.startup import own_command
 
@@ -92,7 +93,7 @@ def set_for(at: float | None) -> str:
 def remains() -> Sequence[Remains]:
     """Return the timers of all presences."""
     return [
-        Remains(f"the timer for what is planned: {timer}", partial(_remove, timer))
+        Remains(Phrase("the timer for what is planned: {file}", {"file": str(timer)}), partial(_remove, timer))
         for name in (_NAME, *(f"{_NAME}-{one}" for one in paths.presences()))
         if (timer := folder() / f"{name}.timer").is_file()
     ]

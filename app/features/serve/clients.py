@@ -17,6 +17,7 @@ from typing import Any
 
 from app.base.desktop_entries import command_anywhere
 from app.base.errors import NeedsPerson
+from app.base.phrases import Phrase
 from app.base.remains import Remains
 from app.base.signs import revealed
 from app.features.serve.client_files import ClientFile, JsonFile, TomlFile, YamlFile
@@ -227,5 +228,9 @@ def remains() -> Sequence[Remains]:
     for client in clients().values():
         with suppress(NeedsPerson):
             if is_wisps(client.entered()):
-                found.append(Remains(f"Wisp's tool server in {client.name}", partial(client.apply, None)))
+                found.append(
+                    Remains(
+                        Phrase("Wisp's tool server in {program}", {"program": client.name}), partial(client.apply, None)
+                    )
+                )
     return found
