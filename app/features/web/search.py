@@ -21,7 +21,7 @@ from app.base.findings import Finding, note, ok
 from app.base.phrases import Phrase
 from app.base.values import dataclass, replace
 from app.features.web.settings import SEARCHERS, SEARXNG, VENDOR_SEARCH
-from app.services.extras import is_there
+from app.services.extras import is_there, way_to_add
 from app.services.web.addresses import read, why_refused
 from app.settings.catalog import BASE_URL
 from app.settings.providers import SearchRow, providers, searchers
@@ -50,8 +50,8 @@ _WHY = {
     432: "its limit is reached",
 }
 _SET_UP = (
-    "ut the address of a SearXNG into the setting web.searxng, or a key into the settings ({keys}), or install the one "
-    "that needs neither: pip install ddgs."
+    "ut the address of a SearXNG into the setting web.searxng, or a key into the settings ({keys}), or add the one "
+    "that needs neither: {way}"
 )
 
 
@@ -109,11 +109,11 @@ class WebSearch:
         """
         engines, failures = await asyncio.to_thread(self.engines)
         if not engines and not failures:
-            keyed = ", ".join(row.label for row in searchers().values() if row.key)
+            keyed, way = ", ".join(row.label for row in searchers().values() if row.key), way_to_add("search")
             raise NeedsPerson(
                 "No search engine is set up.",
-                f"Tell the person: p{_SET_UP.format(keys=keyed)}",
-                advice=Phrase(f"P{_SET_UP}", {"keys": keyed}),
+                f"Tell the person: p{_SET_UP.format(keys=keyed, way=way)}",
+                advice=Phrase(f"P{_SET_UP}", {"keys": keyed, "way": way}),
             )
         for row, key in engines:
             try:
@@ -139,7 +139,7 @@ class WebSearch:
             row = rows[name] if rows[name].url else replace(rows[name], url=_searxng(settings[SEARXNG]))
             key = self._key_of(row.vendor or name) if row.header else ""
             missing = "it has no key." if row.header and not key else "" if row.url else "web.searxng is empty."
-            missing = missing or ("it is not installed: pip install ddgs." if _is_missing(row) else "")
+            missing = missing or (f"it is not installed: {way_to_add('search')}" if _is_missing(row) else "")
             if missing := missing or _why_not(row, settings):
                 problems += [f"{row.label}: {missing}"] if wanted else []
             else:
