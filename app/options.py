@@ -144,7 +144,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialect",
         choices=[name for name in catalog.DIALECT.choices if name],
-        help="let the model write its calls in this form; Wisp chooses the best one itself",
+        help="let the model write its steps in this form; otherwise Wisp chooses the best one",
     )
     add_mode_option(parser)
     add_workspace_option(parser)
@@ -178,7 +178,7 @@ def add_rehearsal_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-screen",
         action="store_true",
-        help="use an imaginary desktop; files and commands are real",
+        help="do nothing on your screen, and only note what would be done there; files and commands are real",
     )
 
 
@@ -197,7 +197,10 @@ def add_workspace_option(parser: argparse.ArgumentParser) -> None:
         "--workspace",
         metavar="FOLDER",
         type=workspace,
-        help="work in this folder; otherwise in the current one, or in ~/Wisp if that is your home folder",
+        help=(
+            "work in this folder; otherwise in the current one. If the current one is your home folder, Wisp "
+            "works in ~/Wisp"
+        ),
     )
 
 
@@ -267,7 +270,7 @@ _YES = ("y", "yes", "j", "ja")
 
 
 def add_yes_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do it without asking me")
+    parser.add_argument("--yes", action="store_true", help="do it without asking you")
 
 
 def is_agreed(question: str, options: argparse.Namespace, *, many: str = "", **values: str | int) -> bool:

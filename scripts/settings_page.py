@@ -46,7 +46,7 @@ private_windows = ["Thunderbird", "My Bank"]
 A setting that holds several names takes a list, or one text with commas between. Colours and fonts are one text, as \
 above. If a value is wrong, Wisp says so and uses the default.
 
-An environment variable wins over the file. Its name stands below that of its setting. These have no setting:
+For experts: an environment variable counts before the file. Its name stands in the table below, under the name of the setting. These variables belong to no setting:
 
 | variable | what it does |
 |---|---|
@@ -55,7 +55,7 @@ An environment variable wins over the file. Its name stands below that of its se
 | `WISP_LOG` | `debug` writes more into the log |
 | `WISP_PRESENCE` | the name of the assistant that a command acts for, if there are several |
 
-A key in one of these counts before a saved one:
+You can also keep keys in environment variables. A key there counts before one that you saved in the window:
 
 | variable | whose key |
 |---|---|

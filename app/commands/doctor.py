@@ -50,8 +50,10 @@ def sandbox() -> Finding:
     """Check the sandbox. Wisp works without it, and then asks before every command."""
     name = "Sandbox for commands"
     if missing := wall_of(load()).missing():
-        return note(name, missing, "Until then Wisp asks you before every command.")
-    return ok(name, "Commands run shut in. They reach your working folder, but neither the internet nor the screen.")
+        return note(name, missing, "Wisp therefore asks you before every command.")
+    return ok(
+        name, "Commands run in the sandbox: they can use Wisp's working folder, but not the internet or the screen."
+    )
 
 
 _LOCAL = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
@@ -135,7 +137,11 @@ def ocr() -> Finding:
 
     name = "Text in pictures"
     if importlib.util.find_spec("rapidocr") is None:
-        return note(name, "Wisp cannot read it, because what reads it is not installed.", way_to_add("ocr"))
+        return note(
+            name,
+            "Wisp cannot read it, because one part of Wisp (text recognition) is not installed.",
+            way_to_add("ocr"),
+        )
     try:
         lines = asyncio.run(_read_off_a_picture())
     except WispError as error:
@@ -251,7 +257,11 @@ def pointer() -> Finding:
         return fail(name, Phrase("The screen does not answer ({why}).", {"why": str(error)}), _NO_X)
     try:
         if not connection.has_extension("XTEST"):
-            return fail(name, "The X server lets no program press keys.", "Switch on its extension XTEST.")
+            return fail(
+                name,
+                "The X server lets no program press keys.",
+                "Ask whoever set up this computer to switch on the extension XTEST of the X server.",
+            )
         root = connection.screen().root
         before = root.query_pointer()
         there = (before.root_x + (7 if before.root_x < 100 else -7), before.root_y)
@@ -285,7 +295,11 @@ def windows() -> Finding:
     finally:
         connection.close()
     if listed is None:
-        return note(name, "No window manager runs, so Wisp looks for each window itself.", "Start a window manager.")
+        return note(
+            name,
+            "No window manager runs, so Wisp looks for each window itself.",
+            "Start a window manager, such as openbox: sudo apt install openbox, then run openbox.",
+        )
     count = len(listed.value)
     told = Phrase("Wisp sees {count} open window.", {"count": count}, many="Wisp sees {count} open windows.")
     return ok(name, told)
@@ -372,7 +386,7 @@ def _passed_on_keys(name: str, settings: Settings) -> Finding | None:
             if not kwin.is_here(bus) and not gnome.is_shell_here(bus):
                 return None
             if not kwin.is_here(bus) and not gnome.is_here(bus):
-                told = "GNOME tells only Wisp's own extension of these keys, and the extension does not answer."
+                told = "On GNOME, Wisp hears these keys only through its extension, and the extension does not answer."
                 return note(name, told, "wisp extension")
             for what_for, keys_text in keys.items():
                 if keys_text and (key := key_of_desktop(bus, what_for, chord(keys_text), lambda: None)):

@@ -45,9 +45,10 @@ def keys() -> Finding:
         first = with_keys()[0]
         return note(
             name,
-            "None is stored. Wisp does plain commands without one.",
+            "None is saved. Without one, Wisp still understands everyday commands.",
             Phrase(
-                "To use {maker}, put its key into Wisp's settings or into {key}.",
+                "To use {maker}, open Wisp's settings, page Model, and save its key there. (Or set the "
+                "variable {key}.)",
                 {"maker": first.maker, "key": first.key},
             ),
             f"key.{first.id}",
@@ -66,7 +67,8 @@ def abilities() -> Finding:
         one for one in listed(load()[FEATURES_OFF]) if one not in {own.name for own in loading.everything()}
     ]:
         told = Phrase(
-            "The setting features.off names {names}, which Wisp does not have.", {"names": ", ".join(unknown)}
+            "“Abilities left out” in the settings names {names}. Wisp has no such ability.",
+            {"names": ", ".join(unknown)},
         )
         return note(
             name, told, "Correct features.off in the settings. The names are listed by: wisp features", FEATURES_OFF.key

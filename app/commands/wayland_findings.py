@@ -80,7 +80,7 @@ def display(compositor: Compositor) -> Finding:
         )
     if lacking:
         told = Phrase(
-            "{name} (Wayland) does not give programs these: {lacking}.", {**where, "lacking": ", ".join(lacking)}
+            "On {name} (Wayland), programs cannot use these: {lacking}.", {**where, "lacking": ", ".join(lacking)}
         )
         return fail("Screen", told, _ELSEWHERE)
     told = Phrase(
@@ -145,7 +145,7 @@ def pointer(compositor: Compositor) -> Finding:
     if compositor.missing():
         lacking = {"lacking": ", ".join(compositor.missing())}
         return fail(
-            "Mouse and keyboard", Phrase("The desktop does not give programs these: {lacking}.", lacking), _ELSEWHERE
+            "Mouse and keyboard", Phrase("On this desktop, programs cannot use these: {lacking}.", lacking), _ELSEWHERE
         )
     if not compositor.has(IDLE, KDE_IDLE):
         return note(
@@ -170,7 +170,11 @@ def windows(compositor: Compositor) -> Finding:
         listing.leave()
     if isinstance(listing, Toplevels) and not pictures.is_possible:
         lacks = "The desktop does not tell where windows are. Wisp presses buttons by name, or finds them in pictures."
-        return note("Windows", lacks, "Sway and Hyprland tell it.")
+        return note(
+            "Windows",
+            lacks,
+            "On sway or Hyprland, Wisp knows where windows are. To change that, log in to one of them.",
+        )
     return ok("Windows", _seen(count))
 
 

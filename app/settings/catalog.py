@@ -79,7 +79,8 @@ CONTEXT_TOKENS = Setting(
 FALLBACK_FORMATS = Setting(
     "model.fallback_formats",
     True,
-    "Some models write their steps in the form of another assistant. Wisp then carries those out.",
+    "Some models write their steps in the form of another assistant. On: Wisp carries those out, too. Off: it "
+    "does not understand them.",
 )
 
 MAX_PASSES = Setting(
@@ -93,7 +94,7 @@ MAX_PASSES = Setting(
 STREAM_ATTEMPTS = Setting(
     "chat.stream_attempts",
     4,
-    "How often Wisp asks in all when the model's service does not answer. 1: only once.",
+    "How often Wisp asks at most when the model's service does not answer. 1: only once.",
     env="WISP_CHAT_STREAM_ATTEMPTS",
     minimum=1,
     maximum=20,
@@ -101,8 +102,8 @@ STREAM_ATTEMPTS = Setting(
 TOOL_ATTEMPTS = Setting(
     "chat.tool_attempts",
     3,
-    "How often Wisp tries a step in all if it fails for a reason that passes, such as a busy network. 1: only once. "
-    "Clicks and keys are never repeated.",
+    "How often Wisp tries a step at most, if it fails for a reason that soon goes away, such as a busy "
+    "network. 1: only once. Clicks and keys are never repeated.",
     env="WISP_TOOL_MAX_ATTEMPTS",
     minimum=1,
     maximum=10,
@@ -155,14 +156,15 @@ THEME = Setting(
 SCHEME = Setting(
     "presence.scheme",
     SYSTEM,
-    "Whether Wisp's windows are light or dark. If you set a colour of your own for paper, Wisp follows that instead.",
+    "Whether Wisp's windows are light or dark. If you set a background colour of your own (paper, under "
+    "Colours), Wisp follows that instead.",
     choices=(SYSTEM, *SCHEMES),
 )
 PALETTE = Setting(
     "presence.palette",
     "",
-    "Your own colours, such as accent: #B3541E; ink: #2B2118. You can set paper (the background), ink (the text), "
-    "accent, muted, raised and hairline.",
+    "Your own colours, such as accent: #B3541E; ink: #2B2118. You can set paper (the background), ink (the "
+    "text), accent (what stands out), muted (pale text), raised (cards) and hairline (thin lines).",
 )
 FONTS = Setting(
     "presence.fonts",
@@ -172,7 +174,8 @@ FONTS = Setting(
 BACKDROP = Setting(
     "presence.backdrop",
     "",
-    "What is behind the apps that Wisp makes: the path of a picture, or a colour or gradient as CSS writes it.",
+    "What is behind the apps that Wisp makes: the path of a picture, or a colour such as #FFF8F0, or any "
+    "other background of CSS.",
 )
 ATMOSPHERE = Setting(
     "presence.atmosphere",
@@ -194,13 +197,16 @@ NOTIFICATIONS = Setting(
 NTFY_TOPIC = Setting(
     "presence.ntfy",
     "",
-    "Sends notifications to your phone as well. Type the address of your ntfy topic, such as "
-    "https://ntfy.example/wisp; it may be in your own network. Wisp asks you before it sends one; reminders and the "
-    "results of planned tasks go without a question. Empty: nothing is sent.",
+    "Sends notifications to your phone as well, through the app ntfy. Type the address of your topic there, "
+    "such as https://ntfy.example/wisp; it may be in your own network. Reminders are sent without a question, "
+    "and so is whether a planned task worked. Before anything else is sent, Wisp asks you. Empty: nothing is "
+    "sent.",
     env="WISP_NTFY",
 )
 SPEAK = Setting(
-    "presence.speak", False, "Wisp reads its answers aloud. For that, get “Speaking aloud” on the page Extras."
+    "presence.speak",
+    False,
+    ("Wisp reads its answers aloud. For that, get “Speaking aloud” in Wisp's bubble: More (the three dots), Extras."),
 )
 VOICE = Setting(
     "presence.voice",
@@ -220,16 +226,17 @@ LANGUAGE = Setting(
 MODE = Setting(
     "trust.mode",
     "ask",
-    "Asks first: about each program and website that you did not name. Asks if in doubt: only about risky ones, "
-    "such as terminals, browsers and mail. Only looks: changes nothing. Never asks: only for a while. What is "
-    "forbidden stays forbidden.",
+    "Asks first: Wisp asks about each program and website that you did not name. Asks if in doubt: it asks "
+    "only about risky ones, such as terminals, browsers and mail. Only looks: it changes nothing. Hardly "
+    "asks: for a short time, it asks only about the most dangerous things. What Wisp never does, such as "
+    "typing passwords, it does in none of these.",
     env="WISP_MODE",
     choices=("ask", "auto", "plan", "yolo"),
 )
 YOLO_MINUTES = Setting(
     "trust.yolo_minutes",
     30.0,
-    "How long “Never asks” lasts. After that, Wisp asks as it did before.",
+    "How long “Hardly asks” lasts. After that, Wisp asks as it did before.",
     minimum=1,
     maximum=480,
 )
@@ -244,16 +251,17 @@ COMMAND_SANDBOX = Setting(
 PRIVATE_WINDOWS = Setting(
     "eyes.private_windows",
     "",
-    "Windows that Wisp must not see: programs or parts of titles, with commas between them, such as Thunderbird, My "
-    "Bank. Password managers and files with keys or passwords are private anyway. A minus before a name lets Wisp "
-    "see it: -KeePassXC.",
+    "Windows that Wisp must not see. Type names of programs or parts of titles, with commas between them, "
+    "such as Thunderbird, My Bank. Password managers and files with keys or passwords are private anyway. To "
+    "let Wisp see one all the same, type it with a minus before it: -KeePassXC.",
     env="WISP_PRIVATE_WINDOWS",
 )
 ASSISTIVE_PRESSES = Setting(
     "trust.assistive_presses",
     False,
-    "Turn this on if you use an on-screen keyboard or a remote desktop: its presses then count while a task runs, "
-    "and as answers to questions. Other programs could then answer for you as well.",
+    "Turn this on if you use an on-screen keyboard, or control this computer from another one. Wisp then "
+    "takes what you press there as your own keys, also while a task runs and when you answer a question. The "
+    "risk: other programs could then answer for you.",
 )
 STOP_KEY = Setting(
     "hands.stop_key", "ctrl+alt+escape", "Press it in any program, at any moment, and Wisp stops at once."
@@ -284,15 +292,15 @@ IMAGES_URL = Setting(
 WORKSPACE = Setting(
     "files.workspace",
     "",
-    "Wisp may write files in this folder without asking. Empty: the folder from which you start Wisp, or ~/Wisp if "
-    "that is your home folder.",
+    "Wisp may write files in this folder without asking. Empty: the folder from which you start Wisp. If you "
+    "start it from your home folder, then ~/Wisp.",
 )
 
 FEATURES_OFF = Setting(
     "features.off",
     "",
-    "What Wisp should do without, such as browser, schedule. “wisp features” in a terminal lists the names; the "
-    "page Extras switches them, too.",
+    "What Wisp should do without, such as browser, schedule. “wisp features” in a terminal lists the names. "
+    "You can also switch them in Wisp's bubble: More (the three dots), Extras.",
     env="WISP_FEATURES_OFF",
 )
 FEATURES_AGREED = Setting(

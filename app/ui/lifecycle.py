@@ -255,7 +255,7 @@ class Dialogs(QObject):
             "ask": tr("Bubble", "Asks first"),
             "auto": tr("Bubble", "Asks if in doubt"),
             "plan": tr("Bubble", "Only looks"),
-            "yolo": tr("Bubble", "Never asks for {count} min").format(count=round(settings[catalog.YOLO_MINUTES])),
+            "yolo": tr("Bubble", "Hardly asks for {count} min").format(count=round(settings[catalog.YOLO_MINUTES])),
         }
         who = BarChoice(catalog.PROVIDER.key, tr("Bubble", "Who answers"), provider, tuple(labels.items()))
         about = tr("Bubble", "When Wisp asks you")

@@ -21,8 +21,9 @@ BROWSER_DOWNLOADS = Setting(
 BROWSER_ATTACH = Setting(
     "browser.attach",
     "",
-    "Lets Wisp work in the browser that you use. Type its address, such as http://127.0.0.1:9222, or its profile "
-    "folder. Wisp asks you first, for each task.",
+    "Lets Wisp work in the browser that you use. Start that browser with --remote-debugging-port=9222 "
+    "--user-data-dir=FOLDER. Then type http://127.0.0.1:9222 here, or that folder. Wisp asks you first, for "
+    "each task.",
 )
 
 ALL = (BROWSER_PROGRAM, BROWSER_VISIBLE, BROWSER_DOWNLOADS, BROWSER_ATTACH)

@@ -20,7 +20,13 @@ _BY_HAND = "by-hand"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
     what.add_parser("list", help="list all themes; * marks the one in use (`wisp theme` alone does it, too)")
-    chosen = what.add_parser("set", help="use a theme; your own colours, fonts and background are left out")
+    chosen = what.add_parser(
+        "set",
+        help=(
+            "use a theme, and delete your own colours, fonts and background from the settings; `wisp undo` "
+            "brings them back"
+        ),
+    )
     chosen.add_argument(
         "look",
         metavar="NAME",

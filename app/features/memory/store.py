@@ -333,7 +333,8 @@ def check_memory() -> Finding:
     name = "Memory"
     if fact_search.is_installed() and (why := fact_search.why_unusable()):
         told = Phrase(
-            "Wisp finds facts by their words only: what finds them by meaning does not load ({why}).", {"why": why}
+            "Wisp finds facts only by their words. The part that finds them by meaning does not start ({why}).",
+            {"why": why},
         )
         return note(name, told, way_to_add("memory", again=True))
     if fact_search.is_installed():

@@ -26,7 +26,7 @@ class Schedule(Feature):
     words = Path(__file__).parent / "words"
     commands = {  # noqa: RUF012
         "schedule": "list, add or remove tasks that Wisp does later, and read what came of them",
-        "run-due": "do the planned tasks that are due now; the timer of your session runs this",
+        "run-due": "do the planned tasks that are due now; the computer runs this by itself, so you rarely need it",
     }
 
     def families(self) -> Sequence[Family]:

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--until",
         default="",
         metavar="HH:MM",
-        help="wait while the screen is locked or you use it, but not longer than until this hour",
+        help="if the screen is locked or you are using it, wait, at most until this time",
     )
     shared.add_yes_option(add)
     shared.add_workspace_option(add)

@@ -129,5 +129,9 @@ def check_timer() -> Finding:
     name = "Planned tasks"
     if why_missing():
         told = "They start only while Wisp is open, because this session has no systemd to start them."
-        return note(name, told, "Leave Wisp open, or let cron run “wisp run-due” every few minutes.")
+        return note(
+            name,
+            told,
+            "Leave Wisp open. (Or let the system run “wisp run-due” every few minutes, for example by cron.)",
+        )
     return ok(name, "They start in time, even if Wisp is closed.")

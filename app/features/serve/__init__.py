@@ -21,7 +21,7 @@ class ServeFeature(Feature):
     commands = {  # noqa: RUF012
         "mcp serve": "let another agent, such as Claude Code, use this desktop; that agent starts it",
         "mcp install": "set up another agent, such as Claude Code, so that it can use this desktop",
-        "mcp uninstall": "undo that, so that the agent can no longer use this desktop",
+        "mcp uninstall": "remove Wisp from another agent, so that it can no longer use this desktop",
     }
     settings = ALL
 

@@ -7,8 +7,9 @@ from app.settings.catalog import Setting
 ASK_IN_CLIENT = Setting(
     "trust.ask_in_client",
     False,
-    "If another agent uses this desktop while Wisp itself is not open, the agent shows you Wisp's questions and "
-    "passes on your answers. Turn it on only for agents that you trust with that.",
+    "Another agent, such as Claude Code, may use this desktop while Wisp is not open. On: the agent then "
+    "shows you Wisp's questions and passes on your answers. It could also answer by itself, so turn this on "
+    "only if you trust it.",
 )
 
 ALL = (ASK_IN_CLIENT,)

@@ -19,7 +19,7 @@ class SkillFeature(Feature):
     name = "skills"
     about = Phrase("Instructions for certain kinds of work (skills)")
     words = Path(__file__).parent / "words"
-    commands = {"skills": "list, show or add skills: instructions for kinds of work, which the model follows"}  # noqa: RUF012
+    commands = {"skills": "list, show or add skills: instructions that the model follows for certain kinds of work"}  # noqa: RUF012
 
     def families(self) -> Sequence[Family]:
         from app.features.skills.tools import SKILLS

@@ -285,7 +285,8 @@ def check_search() -> Finding:
         return note(
             name,
             "No search engine is set up, so Wisp cannot search the web.",
-            "In the settings, put in the key of a search engine, or the address of a SearXNG into web.searxng.",
+            "Open Wisp's settings, page Web search. Save the key of a search engine there, or type the "
+            "address of your own SearXNG server.",
             SEARXNG.key,
         )
     names = ", ".join(row.label for row, _ in engines)

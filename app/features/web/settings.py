@@ -13,8 +13,8 @@ SEARCHERS = Setting(
 VENDOR_SEARCH = Setting(
     "web.vendor_search",
     False,
-    "Wisp also searches with Claude, OpenAI or Gemini if you saved a key for it, before it tries DuckDuckGo. The "
-    "maker reads what is searched for. Each search costs money that the limits here do not count.",
+    "Wisp also searches with Claude, OpenAI or Gemini if you saved a key for it, before it tries DuckDuckGo. "
+    "The maker reads what is searched for. Each search costs money, and “Money per task” does not count it.",
 )
 SEARXNG = Setting(
     "web.searxng",

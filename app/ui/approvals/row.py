@@ -403,7 +403,9 @@ def _facts(row: Approval) -> Iterator[str]:
         yield row.who
     yield from row.reasons
     if row.sources:
-        words = QCoreApplication.translate("Approval", "Before this, Wisp read {sources}, which others wrote.")
+        words = QCoreApplication.translate(
+            "Approval", "Before this, Wisp read something that others may have written: {sources}."
+        )
         yield words.format(sources=", ".join(row.sources))
     if row.undo:
         yield row.undo

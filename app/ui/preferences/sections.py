@@ -432,8 +432,20 @@ class Folders(QWidget):
         box.addSpacing(theme.size("padding"))
         box.addWidget(words_label(theme, tr("Settings", "Privacy"), strong=True))
         for promise in (
-            tr("Settings", "What you say and the pictures of the screen go to the model you chose, and nowhere else."),
-            tr("Settings", "Without a model, or with a model on this computer, nothing is sent to anybody."),
+            tr(
+                "Settings",
+                (
+                    "What you say and the pictures of the screen go to the model you chose. What Wisp searches for "
+                    "goes to the search engine, and what you send to others, such as ntfy or tool servers, goes there."
+                ),
+            ),
+            tr(
+                "Settings",
+                (
+                    "Without a model, or with a model on this computer, no words and pictures are sent to a maker of "
+                    "models."
+                ),
+            ),
             tr("Settings", "There is no telemetry. Crash reports stay here until you send one yourself."),
         ):
             box.addWidget(words_label(theme, promise, quiet=True))
