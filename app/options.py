@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import difflib
 import os
@@ -10,7 +11,6 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,7 +30,7 @@ class CommandParser(argparse.ArgumentParser):
     """Parses the words of a command. Its help and its errors are in the person's language."""
 
     def __init__(self, **how: Any) -> None:
-        super().__init__(**{"formatter_class": _HelpFormatter, **how, "add_help": False})
+        super().__init__(**{"formatter_class": _HelpFormatter, **how, "add_help": False, "allow_abbrev": False})
         self._positionals.title, self._optionals.title = "After the command", "Options"
         self.add_argument("-h", "--help", action="help", help="show this help")
 
@@ -279,8 +279,9 @@ def is_agreed(question: str, options: argparse.Namespace, *, many: str = "", **v
         return True
     words = words_here()
     asked = f"{Phrase(question, values, many).said(words)} {words('[y/N]')} "
-    if sys.stdin.isatty() and input(asked).strip().lower() in _YES:
-        return True
+    with contextlib.suppress(EOFError):  # because Ctrl+D is a no
+        if sys.stdin.isatty() and input(asked).strip().lower() in _YES:
+            return True
     print(words("Nothing was changed. Add --yes to do it without a question."))
     return False
 
@@ -384,7 +385,7 @@ def say_that_a_display_is_missing() -> int:
     return _MISUSED
 
 
-@contextmanager
+@contextlib.contextmanager
 def on_a_display(*, needed: bool = True, apart: bool = False) -> Iterator[OwnDisplay]:
     """Return a context manager inside which there is a display. Raises NeedsPerson if a private one fails.
 

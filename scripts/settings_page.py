@@ -46,7 +46,8 @@ private_windows = ["Thunderbird", "My Bank"]
 A setting that holds several names takes a list, or one text with commas between. Colours and fonts are one text, as \
 above. If a value is wrong, Wisp says so and uses the default.
 
-For experts: an environment variable counts before the file. Its name stands in the table below, under the name of the setting. These variables belong to no setting:
+For experts: an environment variable counts before the file. Its name stands in the table below, under the name of \
+the setting. These variables belong to no setting:
 
 | variable | what it does |
 |---|---|

@@ -100,8 +100,30 @@ def own_dirs() -> tuple[Path, ...]:
 
 
 def roots() -> tuple[Path, ...]:
-    """Return the folders that hold all that Wisp keeps, of all presences, as far as they are there."""
-    return tuple(root for kind in _DEFAULTS if (root := _root(kind)).is_dir())
+    """Return the folders that hold all that Wisp keeps, of all presences, as far as they are there.
+
+    Where the person chose the place, other things may lie in folders of these names: then only those count that hold a
+    file of Wisp's.
+    """
+    there = [root for kind in _DEFAULTS if (root := _root(kind)).is_dir() and not root.is_symlink()]
+    return tuple(root for root in there if not are_moved() or any((root / name).is_file() for name in _OWN_FILES))
+
+
+def are_moved() -> bool:
+    """True if the person chose another place than the usual one."""
+    return bool(os.environ.get("WISP_DATA_DIR"))
+
+
+_OWN_FILES = (
+    "settings.toml",
+    "keys.json",
+    "welcomed",
+    "journal.db",
+    "memory.db",
+    "agenda.db",
+    "wisp.log",
+    "presence.lock",
+)
 
 
 def data_dir() -> Path:

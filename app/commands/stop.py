@@ -17,5 +17,5 @@ def run(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command takes t
     if not count:
         say("Nothing was stopped: no Wisp works on this display.")
         return 0
-    say("Wisp has stopped.")
+    say("All that Wisp did here has stopped. Wisp itself stays open.")
     return 0

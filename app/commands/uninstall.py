@@ -28,13 +28,20 @@ def run(options: argparse.Namespace) -> int:
     if any(is_running(paths.runtime_dir(one)) for one in ("", *paths.presences())):
         raise NeedsPerson("Wisp is running. Quit it first: right click on the orb, then Quit.")
     words, found = shared.words_here(), list(_remains())
-    if found:
+    if not found:
+        shared.say("Wisp keeps nothing on this computer.")
+    else:
         shared.say("This will be removed for good, and nothing brings it back:")
         for one in found:
             print(f"  {one.what.said(words)}")
         if not shared.is_agreed("Remove all of it?", options):
             return 1
     failed = [one for one in found if not _is_removed(one, words)]
+    for folder in paths.roots():
+        if not _size_bytes(folder):  # made anew by this command
+            shutil.rmtree(folder, ignore_errors=True)
+    if found and not failed:
+        shared.say("All of it was removed.")
     shared.say(
         "Your own files stay, such as those in ~/Wisp. To remove the program: {command}", command=way_to_remove()
     )
@@ -55,22 +62,24 @@ def _remains() -> Iterator[Remains]:
     """Yield what is there, Wisp's folders last, because they say what else there is."""
     from app.commands import extension
     from app.features import loading
+    from app.services.files.searching import size_told
     from app.ui.system import autostart
 
-    for _, remains in loading.each(lambda feature: tuple(feature.remains())):
-        yield from remains
-    if autostart.entry().is_there():
-        yield Remains(Phrase("the entry that opens Wisp when you log in"), autostart.entry().remove)
-    if extension.is_installed():
-        yield Remains(Phrase("the extension of GNOME Shell"), extension.remove)
-    for holder in store.kept_keys():
-        yield Remains(Phrase("your key for {name}", {"name": key_holders()[holder][0]}), partial(store.forget, holder))
+    if not paths.are_moved():  # because the entries elsewhere are those of the Wisp with the usual folders
+        for _, remains in loading.each(lambda feature: tuple(feature.remains())):
+            yield from remains
+        if autostart.entry().is_there():
+            yield Remains(Phrase("the entry that opens Wisp when you log in"), autostart.entry().remove)
+        if extension.is_installed():
+            yield Remains(Phrase("the extension of GNOME Shell"), extension.remove)
+        for holder in store.kept_keys():
+            name = {"name": key_holders()[holder][0]}
+            yield Remains(Phrase("your key for {name}", name), partial(store.forget, holder))
     for folder in paths.roots():
-        told = {"folder": str(folder), "size": _size(folder)}
-        yield Remains(Phrase("the folder {folder} ({size})", told), partial(shutil.rmtree, folder))
+        if size_bytes := _size_bytes(folder):
+            told = {"folder": str(folder), "size": size_told(size_bytes)}
+            yield Remains(Phrase("the folder {folder} ({size})", told), partial(shutil.rmtree, folder))
 
 
-def _size(folder: Path) -> str:
-    from app.services.files.searching import size_told
-
-    return size_told(sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file()))
+def _size_bytes(folder: Path) -> int:
+    return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())

@@ -109,10 +109,10 @@ def way_to_add(name: str, *, again: bool = False) -> str:
     a sentence."""
     if getattr(sys, "frozen", False):
         return _table().says["frozen"]
-    pip = f"pip install{' --force-reinstall' * again}"
+    pip = f"{shlex.quote(str(Path(sys.executable).parent / 'pip'))} install{' --force-reinstall' * again}"
     if _is_checkout():
         by_setup = {"ocr": "./scripts/setup whole", "surfaces": "./scripts/setup surfaces"}
-        return by_setup.get(name, f'{pip} ".[{name}]"')
+        return by_setup.get(name, f"{pip} {shlex.quote(f'{_FOLDER}[{name}]')}")
     if _is_pipx():
         return f'pipx inject {"--force " * again}wisp-desktop "wisp-desktop[{name}]"'
     return f'{pip} "wisp-desktop[{name}]"'

@@ -35,7 +35,8 @@ AnySetting = Setting[bool] | Setting[int] | Setting[float] | Setting[str]
 PROVIDER = Setting(
     "model.provider",
     "",
-    "Automatic: Claude answers if you saved a key for it, otherwise Wisp answers without a model.",
+    "Automatic: Claude answers if you saved a key for it, otherwise Wisp answers without a model. OpenAI is also for "
+    "servers that work like it: Ollama, LM Studio, llama.cpp and others.",
     env="WISP_PROVIDER",
     choices=("", *providers()),
 )

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QFileSystemWatcher, QObject, QTimer, Signal
@@ -157,7 +157,7 @@ class Dialogs(QObject):
         """Let Wisp introduce itself and offer a first task, and after that task the choice of a provider. Note that the
         welcome was shown, so that it does not come again by itself."""
         found, wish = autostart.welcome()
-        self._propose(found.sentence, wish.text, wish.label)
+        self._propose(found.sentence, {wish.label: wish.text})
         self._presence.unfold()
         self._presence.in_background(self._look_around())
         self._presence.inbox.events_shown.connect(self._watch_first)
@@ -171,11 +171,12 @@ class Dialogs(QObject):
         self._advice = await self._machine.advice()
         self._servers = [server for server in await self._machine.servers() if server.models]
 
-    def _propose(self, sentence: str, wish: str, label: str, remedy: Remedy = Remedy.AGAIN) -> None:
+    def _propose(self, sentence: str, buttons: Mapping[str, str], remedy: Remedy = Remedy.AGAIN) -> None:
+        """Say a sentence, with buttons: each label with the wish that it sends."""
         tr = QCoreApplication.translate
         said = tr("Welcome", sentence).replace("{name}", self._reload()[catalog.NAME])
-        does, name = wish and tr("Welcome", wish), label and tr("Welcome", label)
-        self._presence.inbox.change(lambda view: offers.proposed(view, said, does, name, remedy))
+        shown = {tr("Welcome", label): wish and tr("Welcome", wish) for label, wish in buttons.items()}
+        self._presence.inbox.change(lambda view: offers.proposed(view, said, shown, remedy))
 
     def _watch_first(self, events: list[agent_events.AgentEvent]) -> None:
         """After the first turn that does not fail, offer to undo it if it was the suggested task, and to choose a
@@ -194,15 +195,20 @@ class Dialogs(QObject):
     def _after_first(self) -> None:
         found, wish = autostart.welcome()
         is_suggested = self._first_words == QCoreApplication.translate("Welcome", wish.text)
-        undo, label = (wish.undo, wish.undo_label) if is_suggested else ("", "")
-        self._propose(found.again, undo, label)
+        undo = {wish.undo_label: wish.undo} if is_suggested and wish.undo else {}
+        self._propose(found.again, undo | {text: text for text in autostart.proposals(self._first_words)})
         if self._advice:
             self._presence.tell("info", self._advice)
-        tr = QCoreApplication.translate
-        offered = tuple(tr("Welcome", text) for text in autostart.proposals(self._first_words))
-        self._propose(found.more, "", "")
-        self._presence.inbox.change(lambda view: offers.offer_answers(view, offered))
-        self._propose(self._who_could_answer(found), "", found.who_label, Remedy.PROVIDER)
+        self._propose(self._who_could_answer(found), {found.who_label: ""}, Remedy.PROVIDER)
+
+    def _tell_who_answers(self) -> None:
+        """After the choice, say who answers now."""
+        self._presence.inbox.change(offers.chosen)
+        settings = self._reload()
+        name = settings[catalog.MODEL] or providers()[settings[catalog.PROVIDER]].label
+        if settings[catalog.PROVIDER] != "offline":
+            answering = QCoreApplication.translate("Welcome", autostart.welcome()[0].answering)
+            self._propose(answering.format(program=name), {})
 
     def _who_could_answer(self, welcome: autostart.Welcome) -> str:
         tr = QCoreApplication.translate
@@ -220,6 +226,7 @@ class Dialogs(QObject):
         if self._welcome is None:
             made = WelcomeWindow(self._presence.theme, self._machine)
             made.chosen.connect(self.agent_wanted)
+            made.chosen.connect(self._tell_who_answers)
             made.left.connect(self._welcomed)
             self._welcome = made
         self._presence.stage.show_beside(self._welcome)

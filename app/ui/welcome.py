@@ -28,7 +28,6 @@ from app.ui.preferences.editors import Choice, Radio
 from app.ui.preferences.sections import FindingsList, KeyRow, Questions, trial_words
 from app.ui.theme.drawing import font, place_window, spaced, words_label
 from app.ui.theme.theme import Theme
-from app.ui.windows.floating import Accepts
 
 
 class AnswererPage(QWidget):
@@ -201,7 +200,6 @@ class WelcomeWindow(QWidget):
     Signals: `chosen`, another provider was saved; `left`, the window is closed.
     """
 
-    accepts = Accepts.ANY_DEVICE
     chosen = Signal()
     left = Signal()
 

@@ -79,7 +79,7 @@ def test_a_task_leaves_the_persons_desktop_alone(beside: dict[str, str], person:
                 _wisp("--apart", task), env=beside, capture_output=True, text=True, timeout=_LIMIT_S, check=False
             )
             assert (done.returncode, outcome in done.stdout) == (0, True), done.stdout + done.stderr
-        assert "on a desktop apart from yours" in done.stderr
+        assert "a desktop of its own" in done.stderr
         assert state() == before
         assert window.quiet() == []
     pictures = sorted(path.stem for path in Path(done.stderr.split("transcript are in ")[1].strip()).iterdir())

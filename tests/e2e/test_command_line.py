@@ -67,7 +67,7 @@ def test_the_stop_key_ends_the_call_and_the_command(screen: Screen, tmp_path: Pa
             assert eventually(begun.exists)
         subprocess.run(["xdotool", "key", "ctrl+alt+Escape"], env=screen.environment, check=True)
         assert process.wait(LIMIT_S) == 130
-        assert "stopped" in process.stderr.read()
+        assert "stopped" in process.stderr.read().lower()
     finally:
         process.kill()
         process.communicate()

@@ -182,13 +182,13 @@ async def test_windows_work_where_nobody_manages_them() -> None:
 
 
 def test_without_a_display_the_sentence_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(NeedsPerson, match="There is no display"):
+    with pytest.raises(NeedsPerson, match="DISPLAY is not set"):
         open_desktop(environment={"HOME": str(tmp_path)})
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_display_that_does_not_answer_is_named(tmp_path: Path) -> None:
     """python-xlib leaves the sockets of a failed attempt to the garbage collector, hence the filter."""
-    with pytest.raises(NeedsPerson, match="The display :4321 cannot be opened"):
+    with pytest.raises(NeedsPerson, match=":4321 does not answer"):
         open_desktop(environment={"HOME": str(tmp_path), "DISPLAY": ":4321"})
     gc.collect()

@@ -29,7 +29,7 @@ from tests.support.repainting import SIDE_PX, repainting
 
 pytestmark = pytest.mark.timeout(120)
 
-LOST = "The accessibility bus does not answer"
+LOST = "the accessibility bus does not answer"
 TERMINAL = ("xterm", "-fa", "monospace", "-fs", "14", "-T", "Ops", "-e", "printf '\\n\\n   Roll back\\n'; sleep 90")
 
 

@@ -689,6 +689,9 @@ def test_the_first_run_introduces_itself_does_one_thing_and_offers_to_take_it_ba
             assert "qwen" in presence.inbox.view.items[-2].text  # type: ignore[union-attr]
             assert len(_offers(presence)) == 2 + 3
             assert any(isinstance(item, NoticeItem) for item in presence.inbox.view.items)
+            presence.send("another wish")
+            await until(lambda: agent.sent == [wish.text, "another wish"])
+            await until(lambda: [one.text() for one in _offers(presence)] == [found.who_label])
             assert not _shown(WelcomeWindow)
             (who,) = [one for one in _offers(presence) if one.text() == found.who_label]
             qtbot.mouseClick(who, Qt.MouseButton.LeftButton)

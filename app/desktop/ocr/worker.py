@@ -35,6 +35,7 @@ def run(_arguments: Sequence[str]) -> int:
 
 
 def _engine() -> Any:
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime would keep an id of this computer and report to its maker
     try:
         from rapidocr import RapidOCR
     except ImportError as error:

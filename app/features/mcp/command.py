@@ -274,6 +274,8 @@ def _take(servers: McpServers, name: str, told: dict[str, Any], options: argpars
     standard_pins().forget(name)  # what was agreed to was another program
     where = f" Kept with your keys: {', '.join(kept)}." if kept else ""
     print(f"{'Replaced' if is_known else 'Added'} {name}: {entry.line}\n{'':<6}{entry.reach}.{where}")
+    if (program := told.get("command")) and not shutil.which(program):
+        shared.warn("It cannot start yet: there is no program {program} on this computer. Install it.", program=program)
     for one in named.kept_back:
         shared.say("It may not read {path}. If it should, add it again with --folder FOLDER.", path=str(one))
     return 0

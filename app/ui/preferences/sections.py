@@ -177,7 +177,7 @@ class FindingsList(QWidget):
         return made
 
 
-_COMMAND = re.compile(r"(?:^|: )((?:sudo|pipx?|wisp|dbus-run-session|\./scripts/setup) .+)$")
+_COMMAND = re.compile(r"(?:^|: )((?:sudo|(?:\S+/)?pipx?|wisp|dbus-run-session|\./scripts/setup) .+)$")
 """The command at the end of what a finding says to do."""
 
 

@@ -3,7 +3,7 @@ usage."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from app.agent import agent_events as agent
@@ -39,17 +39,28 @@ def offered(view: View, event: agent.ToolFinished) -> View:
 
 
 def withdrawn(view: View) -> View:
-    """Without buttons for answers. Called when the person or the model has said something."""
-    if not any(isinstance(item, Offer) for item in view.items):
-        return view
-    return replace(view, items=tuple(item for item in view.items if not isinstance(item, Offer)))
+    """Without buttons for answers. Called when the person or the model has said something.
+
+    The choice of who answers stays until it is made.
+    """
+    return _without(view, lambda offer: offer.remedy is not Remedy.PROVIDER)
 
 
-def proposed(view: View, sentence: str, wish: str, label: str, remedy: Remedy = Remedy.AGAIN) -> View:
-    """Return the view with a sentence said by Wisp and a button `label`, which sends `wish` or does what `remedy` says.
-    If `label` is "", add no button."""
+def chosen(view: View) -> View:
+    """Without the choice of who answers."""
+    return _without(view, lambda offer: offer.remedy is Remedy.PROVIDER)
+
+
+def _without(view: View, goes: Callable[[Offer], bool]) -> View:
+    left = tuple(item for item in view.items if not (isinstance(item, Offer) and goes(item)))
+    return view if len(left) == len(view.items) else replace(view, items=left)
+
+
+def proposed(view: View, sentence: str, buttons: Mapping[str, str], remedy: Remedy = Remedy.AGAIN) -> View:
+    """Return the view with a sentence said by Wisp and buttons: each label with the wish that it sends. With another
+    remedy, they do what that says."""
     view = added(view, SpokenItem(f"i{view.serial}", "welcome", "warm", sentence, done=True))
-    return added(view, Offer(f"i{view.serial}", (wish,), (label,), remedy)) if label else view
+    return added(view, Offer(f"i{view.serial}", tuple(buttons.values()), tuple(buttons), remedy)) if buttons else view
 
 
 def offer_remedy(view: View, remedy: Remedy, wish: str, words: Translations, others: Sequence[str] = ()) -> View:

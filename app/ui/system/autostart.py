@@ -167,7 +167,6 @@ class Welcome:
 
     sentence: str
     again: str
-    more: str
     who: str
     found: str
     answering: str

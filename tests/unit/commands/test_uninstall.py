@@ -57,3 +57,15 @@ def test_without_a_yes_nothing_goes(used: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("builtins.input", lambda _: "no")
     assert main(["uninstall"]) == 1
     assert before <= _files(used)
+
+
+def test_in_a_folder_that_the_person_chose_only_what_is_wisps_goes(
+    used: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _files(used)
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "project"))
+    store.save(catalog.NAME, "Ada")
+    (tmp_path / "project/data").mkdir()
+    (tmp_path / "project/data/thesis.txt").write_text("mine")
+    assert main(["uninstall", "--yes"]) == 0
+    assert _files(used) == before | {"project/data/thesis.txt"}

@@ -140,5 +140,5 @@ async def test_the_server_that_answers_instead_of_openai_draws_with_its_key() ->
 async def test_where_nobody_can_draw_the_person_reads_who_answers_and_what_to_do(
     provider: str, keys: dict[str, str], label: str
 ) -> None:
-    with pytest.raises(NeedsPerson, match=rf"“{label}” makes no pictures.*images\.base_url"):
+    with pytest.raises(NeedsPerson, match=rf"{label} makes no pictures.*images\.base_url"):
         await _maker(keys=keys, model__provider=provider).draw("a sun")
