@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "topic",
         choices=_TOPICS,
+        metavar="TOPIC",
         help=(
             "COMMAND: explain this command; commands: say what each command does; words: list sentences that "
             "Wisp understands without a model"
