@@ -29,7 +29,7 @@ FAILED = 1
 MISUSED = 2
 
 COMMANDS = {
-    "presence": "show Wisp on your desktop, and make, list or delete further ones",
+    "presence": "show Wisp on your desktop, and make, list or delete further Wisps",
     "welcome": "choose who answers, see what works here, and try a first task",
     "do": "do one task from this terminal, without Wisp's window",
     "stop": "stop all that Wisp does on this display, as the stop key does",
@@ -42,9 +42,12 @@ COMMANDS = {
     "history": "list, show, export or delete past conversations",
     "audit": "show what Wisp did and who allowed it, and check that record",
     "features": "list Wisp's abilities, and switch them on or off",
-    "keys": "on Wayland: let your desktop run Wisp when you press the key that opens Wisp or the stop key",
+    "keys": "on Wayland: set up your desktop so that the stop key works, and the key that opens Wisp",
     "extension": "on GNOME: install the extension that tells Wisp where windows are",
-    "uninstall": "remove all that Wisp keeps on this computer: conversations, settings, keys and its entries elsewhere",
+    "uninstall": (
+        "remove all that Wisp keeps on this computer: conversations, settings, keys, and what it added to "
+        "your desktop and to other programs"
+    ),
     "tool": "run tool calls and print their results as JSON",
     "parse": "read a model's answer and print its parts as JSON",
     "tools": "print the description of the tools that a model gets",

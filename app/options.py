@@ -178,7 +178,10 @@ def add_rehearsal_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-screen",
         action="store_true",
-        help="do nothing on your screen, and only note what would be done there; files and commands are real",
+        help=(
+            "do nothing on your screen, and only note what would be done there; files are still changed, and "
+            "commands still run"
+        ),
     )
 
 

@@ -25,7 +25,7 @@ _BEGINNING = """\
 After this page you can change everything about Wisp that can be changed.
 
 The usual way is the settings window: click the orb with the right button, then Settings. The headings below are its \
-pages. Most changes count at once.
+pages. Most changes take effect at once.
 
 The window writes the file `settings.toml` in the settings folder: `~/.config/wisp` on Linux, \
 `~/Library/Application Support/wisp` on macOS, `%LOCALAPPDATA%\\wisp\\wisp` on Windows. You can edit it yourself. \
@@ -46,8 +46,8 @@ private_windows = ["Thunderbird", "My Bank"]
 A setting that holds several names takes a list, or one text with commas between. Colours and fonts are one text, as \
 above. If a value is wrong, Wisp says so and uses the default.
 
-For experts: an environment variable counts before the file. Its name stands in the table below, under the name of \
-the setting. These variables belong to no setting:
+For experts: if an environment variable and the file differ, Wisp uses the variable. Its name stands in the table \
+below, under the name of the setting. These variables belong to no setting:
 
 | variable | what it does |
 |---|---|
@@ -56,7 +56,7 @@ the setting. These variables belong to no setting:
 | `WISP_LOG` | `debug` writes more into the log |
 | `WISP_PRESENCE` | the name of the assistant that a command acts for, if there are several |
 
-You can also keep keys in environment variables. A key there counts before one that you saved in the window:
+You can also keep keys in environment variables. Wisp then uses that key, even if you saved another one in the window:
 
 | variable | whose key |
 |---|---|

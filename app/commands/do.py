@@ -136,7 +136,9 @@ _DELETED = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXIT_CODES
     parser.add_argument("task", help="say what to do, in plain words and in quotes")
-    parser.add_argument("--json", action="store_true", help="print everything that happens for programs, as JSON lines")
+    parser.add_argument(
+        "--json", action="store_true", help="print everything that happens, in a form for programs: JSON lines"
+    )
     parser.add_argument(
         "--max-passes", type=shared.count, metavar="N", help="let the model answer at most N times for this task"
     )

@@ -361,7 +361,9 @@ def _bound_keys(name: str, settings: Settings) -> Finding:
     except (OSError, ValueError) as error:
         return note(name, Phrase("{file} cannot be read ({why}).", {"file": str(here.file), "why": str(error)}), _BIND)
     if not missing:
-        return ok(name, Phrase("{name} runs Wisp's commands when you press them.", {"name": here.name}))
+        return ok(
+            name, Phrase("When you press one of these keys, {name} runs Wisp's command for it.", {"name": here.name})
+        )
     return note(name, _UNHEARD, _BIND)
 
 

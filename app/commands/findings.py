@@ -67,7 +67,7 @@ def abilities() -> Finding:
         one for one in listed(load()[FEATURES_OFF]) if one not in {own.name for own in loading.everything()}
     ]:
         told = Phrase(
-            "“Abilities left out” in the settings names {names}. Wisp has no such ability.",
+            "In the settings, {names} is listed under “Abilities left out”, but Wisp has no such ability.",
             {"names": ", ".join(unknown)},
         )
         return note(

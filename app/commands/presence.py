@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made.add_argument("--theme", type=shared.look, default={}, metavar="NAME", help=shared.LOOK)
     made.add_argument("--voice", metavar="NAME", help="speak aloud in this voice; `wisp presence voices` lists them")
     made.add_argument("--avatar", metavar="WORD", help="make the colours of its orb from this word")
-    what.add_parser("toggle", help="open Wisp's bubble, or close it; for a key of your desktop")
+    what.add_parser("toggle", help="open Wisp's bubble, or close it; you can let a key of your desktop run this")
     what.add_parser("voices", help="list the voices that can speak here")
     gone = what.add_parser("delete", help="delete one for good, with its conversations, memory and files")
     gone.add_argument("name")

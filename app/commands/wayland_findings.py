@@ -134,7 +134,8 @@ def pointer(compositor: Compositor) -> Finding:
         if portals["RemoteDesktop"] < NEEDED_VERSION:
             return fail(
                 "Mouse and keyboard",
-                "The desktop lends no program mouse and keyboard: its portal RemoteDesktop 2 is missing.",
+                "The desktop does not let programs use the mouse and the keyboard: its portal RemoteDesktop 2 "
+                "is missing.",
                 _PORTALS,
             )
         xkb.load()
@@ -173,7 +174,7 @@ def windows(compositor: Compositor) -> Finding:
         return note(
             "Windows",
             lacks,
-            "On sway or Hyprland, Wisp knows where windows are. To change that, log in to one of them.",
+            "Log in to sway or Hyprland. There, Wisp knows where windows are.",
         )
     return ok("Windows", _seen(count))
 
@@ -202,6 +203,8 @@ def clipboard(compositor: Compositor) -> Finding:
             return fail(
                 "Clipboard", "The desktop gives no program the clipboard: its portal Clipboard is missing.", _PORTALS
             )
-        return ok("Clipboard", "Your desktop asks you about it together with the screen.")
+        return ok(
+            "Clipboard", "When your desktop asks you whether Wisp may see the screen, it asks about the clipboard, too."
+        )
     asyncio.run(WaylandClipboard(compositor).read())
     return ok("Clipboard", "Wisp can read it.")

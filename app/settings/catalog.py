@@ -35,8 +35,8 @@ AnySetting = Setting[bool] | Setting[int] | Setting[float] | Setting[str]
 PROVIDER = Setting(
     "model.provider",
     "",
-    "Automatic: Claude answers if you saved a key for it, otherwise Wisp answers without a model. OpenAI is also for "
-    "servers that work like it: Ollama, LM Studio, llama.cpp and others.",
+    "Automatic: Claude answers if you saved a key for it, otherwise Wisp answers without a model. Choose "
+    "OpenAI also if Ollama, LM Studio, llama.cpp or a similar server answers.",
     env="WISP_PROVIDER",
     choices=("", *providers()),
 )
@@ -72,8 +72,8 @@ MAX_TOKENS = Setting(
 CONTEXT_TOKENS = Setting(
     "model.context_tokens",
     0,
-    "How much the model can read and write together. 0: Wisp takes what it knows of the model. Set it if your own "
-    "server holds less. A token is about four characters of text.",
+    "How much the model can read and write together. 0: Wisp uses the size that it knows for this model. Set "
+    "it if your own server holds less. A token is about four characters of text.",
     minimum=0,
     maximum=10_000_000,
 )
@@ -103,8 +103,8 @@ STREAM_ATTEMPTS = Setting(
 TOOL_ATTEMPTS = Setting(
     "chat.tool_attempts",
     3,
-    "How often Wisp tries a step at most, if it fails for a reason that soon goes away, such as a busy "
-    "network. 1: only once. Clicks and keys are never repeated.",
+    "If a step fails because of something that soon passes, such as a busy network, Wisp tries it again. This "
+    "is how many times it tries in all. 1: only once. Clicks and keys are never repeated.",
     env="WISP_TOOL_MAX_ATTEMPTS",
     minimum=1,
     maximum=10,
@@ -199,9 +199,9 @@ NTFY_TOPIC = Setting(
     "presence.ntfy",
     "",
     "Sends notifications to your phone as well, through the app ntfy. Type the address of your topic there, "
-    "such as https://ntfy.example/wisp; it may be in your own network. Reminders are sent without a question, "
-    "and so is whether a planned task worked. Before anything else is sent, Wisp asks you. Empty: nothing is "
-    "sent.",
+    "such as https://ntfy.example/wisp; it may be in your own network. Wisp sends reminders, and messages "
+    "about whether a planned task worked, without asking you. Before it sends any other message, it asks you. "
+    "Empty: nothing is sent.",
     env="WISP_NTFY",
 )
 SPEAK = Setting(
@@ -229,8 +229,8 @@ MODE = Setting(
     "ask",
     "Asks first: Wisp asks about each program and website that you did not name. Asks if in doubt: it asks "
     "only about risky ones, such as terminals, browsers and mail. Only looks: it changes nothing. Hardly "
-    "asks: for a short time, it asks only about the most dangerous things. What Wisp never does, such as "
-    "typing passwords, it does in none of these.",
+    "asks: for a short time, it asks only about the most dangerous things. Whichever you choose, some things "
+    "Wisp never does, such as typing passwords.",
     env="WISP_MODE",
     choices=("ask", "auto", "plan", "yolo"),
 )
@@ -261,8 +261,8 @@ ASSISTIVE_PRESSES = Setting(
     "trust.assistive_presses",
     False,
     "Turn this on if you use an on-screen keyboard, or control this computer from another one. Wisp then "
-    "takes what you press there as your own keys, also while a task runs and when you answer a question. The "
-    "risk: other programs could then answer for you.",
+    "treats what you press there like your own keyboard, even while a task runs or when Wisp asks you "
+    "something. The risk: other programs could then answer for you.",
 )
 STOP_KEY = Setting(
     "hands.stop_key", "ctrl+alt+escape", "Press it in any program, at any moment, and Wisp stops at once."

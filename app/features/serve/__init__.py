@@ -19,7 +19,7 @@ class ServeFeature(Feature):
     name = "serve"
     about = Phrase("Letting other agents use this desktop (MCP server)")
     commands = {  # noqa: RUF012
-        "mcp serve": "let another agent, such as Claude Code, use this desktop; that agent starts it",
+        "mcp serve": "let another agent, such as Claude Code, use this desktop; that agent runs this command itself",
         "mcp install": "set up another agent, such as Claude Code, so that it can use this desktop",
         "mcp uninstall": "remove Wisp from another agent, so that it can no longer use this desktop",
     }
