@@ -329,7 +329,7 @@ def test_an_extra_that_does_not_load_leaves_the_search_by_words_and_the_doctor_s
     )
     found, finding = told.stdout.splitlines()
     assert found == "['I own two cats.', 'I own two cats.'] 0"
-    assert finding.startswith("Wisp finds facts by their words only")
+    assert finding.startswith("Wisp finds facts only by their words")
 
 
 def test_without_the_extra_nothing_of_it_is_loaded(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def approval() -> Events:
             undo="Wisp cannot undo what a command does.",
             rule="mode ask",
             why="The command runs outside the sandbox, so it can do all that you can. "
-            "Wisp has read the screen, which others wrote.",
+            "Before this, Wisp read something that others may have written: the screen.",
             sources=("the screen",),
             reasons=("It works in ~/Downloads, outside the workspace.",),
             scopes=(agent.Scope.TASK, agent.Scope.ALWAYS),

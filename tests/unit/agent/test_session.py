@@ -226,7 +226,7 @@ async def test_a_call_that_needs_permission_waits_for_the_answer(tmp_path: Path)
         "make",
         undo="Wisp cannot undo what a command does.",
         rule="mode ask",
-        why="The command needs the internet, or there is no sandbox to keep it in.",
+        why="The command runs with the internet or without a sandbox, so it can reach other computers.",
         scopes=(Scope.TASK, Scope.ALWAYS),
         deed="build the project in this folder",
         strong=((14, 19),),

@@ -26,7 +26,9 @@ def test_a_call_stops_at_once_and_each_time_until_it_is_closed(capsys: pytest.Ca
     calls.close()
     calls.close()
     assert (main(["stop"]), stopped.acquire(blocking=False)) == (0, False)
-    assert capsys.readouterr().out == "Wisp has stopped.\nNothing was stopped: no Wisp works on this display.\n"
+    first, second = capsys.readouterr().out.splitlines()
+    assert "has stopped" in first
+    assert "Nothing was stopped" in second
 
 
 def test_another_display_and_a_killed_process_are_no_hindrance(monkeypatch: pytest.MonkeyPatch) -> None:
