@@ -82,7 +82,7 @@ def test_a_task_leaves_the_persons_desktop_alone(beside: dict[str, str], person:
         assert "a desktop of its own" in done.stderr
         assert state() == before
         assert window.quiet() == []
-    pictures = sorted(path.stem for path in Path(done.stderr.split("transcript are in ")[1].strip()).iterdir())
+    pictures = sorted(path.stem for path in Path(done.stderr.split()[-1]).iterdir())
     assert pictures == ["first", "last", "transcript"]
     assert _desktops(folder) == []
 
