@@ -13,6 +13,7 @@ from app.agent.policy.call_analysis import CommandClassifier, NobodyKnows
 from app.agent.policy.policy import PolicyDeps
 from app.base import paths, resources
 from app.base.clock import Clock
+from app.base.errors import WispError
 from app.base.values import dataclass
 from app.desktop.backends import App, Window
 from app.desktop.choose import programs_here, windows_here
@@ -89,9 +90,16 @@ def looking(desktop: Desktop, settings: Settings) -> Look:
     """Return what tells the offline provider which programs, windows, tools and things of Wisp's own there are now."""
 
     async def look() -> World:
-        return await asyncio.to_thread(world_of, *await desktop.glance(_there), settings)
+        try:
+            there = await asyncio.wait_for(desktop.glance(_there), _GLANCE_S)
+        except (WispError, OSError, TimeoutError):  # because programs, files and apps are there all the same
+            there = (programs_here().installed(), ())
+        return await asyncio.to_thread(world_of, *there, settings)
 
     return look
+
+
+_GLANCE_S = 2.0
 
 
 def looking_only(settings: Settings) -> Look:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Look = Callable[[], Awaitable[World]]
 """Returns what is there now."""
-_LOOK_S = 2.0
+_LOOK_S = 10.0
 _PART = "region"
 """The kind of an attachment that is a part of the screen."""
 
