@@ -119,7 +119,6 @@ _SAID_PLAINLY = {
     "expected one argument": "Something must follow it.",
     "expected at least one argument": "Something must follow it.",
     "invalid %(type)s value: %(value)r": "%(value)r is not possible here.",
-    "ambiguous option: %(option)s could match %(matches)s": "%(option)s can mean several: %(matches)s",
     "argument %(argument_name)s: %(message)s": "%(argument_name)s: %(message)s",
 }
 """What the library says, and what people read."""

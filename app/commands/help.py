@@ -15,7 +15,6 @@ from app.base.phrases import Phrase
 from app.base.translation import words_in
 from app.options import words_here
 
-_TOPICS = ("words",)
 _LANGUAGES = ("en", "de")
 _HEAD = (
     "Wisp understands sentences like these without a model. In place of ‹this›, say what you mean. You can say several "
@@ -29,7 +28,7 @@ _SHOWN = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "topic",
-        choices=_TOPICS,
+        choices=("words",),
         metavar="TOPIC",
         help=(
             "COMMAND: explain this command; commands: say what each command does; words: list sentences that "

@@ -21,7 +21,7 @@ from app.base.errors import KeyRefused, NeedsPerson, WispError
 from app.base.phrases import Phrase
 from app.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings import catalog, store
-from app.settings.catalog import LANGUAGE, PROVIDER
+from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
 from app.ui.machine import (
     Ask,
@@ -454,13 +454,6 @@ def _hear_key(keys: str, pressed: Callable[[], None], lost: Callable[[str], None
     return HeardKey(os.environ, "summon", chord(keys), pressed, lost).close
 
 
-def _language() -> str:
-    """In two letters."""
-    from app.base import resources
-
-    return store.load()[LANGUAGE] or resources.system_language()
-
-
 class ThisMachine:
     """Runs the doctor's checks, finds local model servers, and tries keys."""
 
@@ -490,11 +483,9 @@ class ThisMachine:
     async def advice(self) -> str:
         import asyncio
 
-        from app.base.translation import words_in
-
         if not await asyncio.to_thread(_lacks_extension):
             return ""
-        return _EXTENSION.said(words_in(_language()))
+        return _EXTENSION.said(shared.words_here())
 
     async def models(self) -> Sequence[str]:
         from app.providers import profiles
@@ -514,6 +505,10 @@ class ThisMachine:
 
         tried = store.load().with_values(model__provider=provider, model__base_url=base_url, model__id=model)
         try:
-            return Trial(await first_words(profiles.choose(tried, lambda name: key or store.key_of(name)), _language()))
+            return Trial(
+                await first_words(
+                    profiles.choose(tried, lambda name: key or store.key_of(name)), shared.words_here().language
+                )
+            )
         except WispError as error:
             return Trial(problem=error.for_people(shared.words_here()), is_refused=isinstance(error, KeyRefused))
