@@ -133,6 +133,18 @@ argparse._ = _said_plainly  # type: ignore[attr-defined]
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
+    add_provider_options(parser)
+    add_mode_option(parser)
+    add_workspace_option(parser)
+    parser.add_argument(
+        "--script",
+        type=Path,
+        metavar="FILE",
+        help="for tests: take the answers from this file in place of a model",
+    )
+
+
+def add_provider_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--provider",
         choices=[name for name in catalog.PROVIDER.choices if name],
@@ -144,14 +156,6 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "--dialect",
         choices=[name for name in catalog.DIALECT.choices if name],
         help="let the model write its steps in this form; otherwise Wisp chooses the best one",
-    )
-    add_mode_option(parser)
-    add_workspace_option(parser)
-    parser.add_argument(
-        "--script",
-        type=Path,
-        metavar="FILE",
-        help="for tests: take the answers from this file in place of a model",
     )
 
 

@@ -29,10 +29,11 @@ def write(path: Path, content: str | bytes, mode: int = _PRIVATE) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, *, waits: bool = True) -> Iterator[None]:
     """Return a context manager inside which no other thread or process holds the lock of the file. It is not reentrant.
 
-    Hold it while the file is read, changed and written. Raises OSError.
+    Hold it while the file is read, changed and written. Raises OSError; one that does not wait raises it at once if
+    another one holds the lock.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # The lock is a file of its own, because a folder cannot be locked on Windows and on network file systems.
@@ -41,11 +42,11 @@ def locked(path: Path) -> Iterator[None]:
         if sys.platform == "win32":
             import msvcrt
 
-            msvcrt.locking(held, msvcrt.LK_LOCK, 1)
+            msvcrt.locking(held, msvcrt.LK_LOCK if waits else msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
-            fcntl.flock(held, fcntl.LOCK_EX)
+            fcntl.flock(held, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(held)  # which lets go of the lock as well

@@ -34,7 +34,6 @@ from app.base.errors import ToolMisuse
 from app.base.facts import Removed, Undoable, first
 from app.base.phrases import Translations
 from app.base.startup import STOPPED, stop_on_signals
-from app.base.tool_words import ToolWords, entry_of, tool_words
 from app.base.translation import words_in
 from app.base.withheld import cleaned
 from app.options import on_a_display
@@ -44,7 +43,8 @@ from app.providers.offline.wording import language_of
 from app.services.files.workspace import why_moved
 from app.settings import catalog
 from app.settings.store import Settings
-from app.ui.presenter.cards import has_failed, known_of, told_of
+from app.ui.presenter.cards import has_failed
+from app.ui.presenter.receipts import receipt_of
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 
@@ -275,8 +275,7 @@ class TurnPrinter:
         if event.call_id in self._speech and event.ok:
             return
         self._is_stop_told = bool(event.payload.get("interrupted"))
-        words = _words_of(event, arguments, self._translated.language)
-        told = " ".join(_outcome(event, arguments, words, self._translated).split())
+        told = receipt_of(event, arguments, self._translated)
         if event.payload.get("dry_run"):
             self._line(told if self._prefix else f"  {told}")
         else:
@@ -309,29 +308,6 @@ class TurnPrinter:
         if text:
             print(self._prefix + text.replace("\n", f"\n{self._prefix}"), flush=True)
             self._said += f"\n{text}\n"
-
-
-def _words_of(event: ToolFinished, arguments: Mapping[str, JsonValue], language: str) -> ToolWords:
-    """The call's result may name another tool, as where an app was there already."""
-    did = tool_words(entry_of(event.event, arguments), language)
-    return did if did != tool_words("", language) else tool_words(entry_of(event.tool, arguments), language)
-
-
-def _outcome(
-    event: ToolFinished, arguments: Mapping[str, JsonValue], words: ToolWords, translated: Translations
-) -> str:
-    """Return a few words on what a call did and what came of it, without details that only the model needs."""
-    known = {"tool": event.tool.replace("_", " "), **arguments, **known_of(event, translated)}
-    acted_on, verbs = words.object_of(known, translated), words.verbs
-    if event.ok and event.payload.get("dry_run"):
-        return f"{verbs.would} {acted_on}".strip()
-    is_stopped = event.payload.get("interrupted")
-    verb = translated("Stopped") if is_stopped else verbs.past if event.ok else verbs.failed
-    done = f"{verb} {acted_on}".strip()
-    told = "" if is_stopped else told_of(event, str(arguments.get("text", "")), translated)
-    begin = translated("Not run.") if event.payload.get("denied") and "asked" not in event.payload else ""
-    told = f"{begin} {told}".strip()
-    return f"{done.removesuffix(':')} · {told}" if told else done
 
 
 def _keep_or_put_back(event: ToolFinished, translated: Translations) -> str:

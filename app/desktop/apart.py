@@ -210,7 +210,7 @@ def end_all_in(sockets: Path) -> None:
     """End every process of a session, known by its folder of sockets: buses start programs that are no children."""
     for how in (signal.SIGTERM, _SIGKILL):
         limit = time.monotonic() + _END_LIMIT_S
-        while (left := _those_in(sockets)) and (left_s := limit - time.monotonic()) > 0:
+        while (left := those_in(sockets)) and (left_s := limit - time.monotonic()) > 0:
             for process in left:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(process, how)
@@ -228,7 +228,8 @@ def _await_end(process: int, limit_s: float) -> None:
             os.close(handle)
 
 
-def _those_in(sockets: Path) -> list[int]:
+def those_in(sockets: Path) -> list[int]:
+    """The processes of a session, known by its folder of sockets."""
     mark = f"XDG_RUNTIME_DIR={sockets}".encode()
     found = []
     for process in Path("/proc").glob("[0-9]*"):

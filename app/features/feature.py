@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from app.base.phrases import Phrase
     from app.base.remains import Remains
     from app.desktop.desktop import Desktop
+    from app.protocol.call import Media
     from app.providers.api import Provider
     from app.services.files.changes import Changes
     from app.services.files.places import Workspace
@@ -137,7 +138,13 @@ class Unattended(Protocol):
 
     def stop(self) -> None: ...
 
-    async def send(self, text: str, /, *, read_before: tuple[str, ...] | None = None) -> TurnEnded: ...
+    async def send(
+        self, text: str, /, *, own: str = "", read_before: tuple[str, ...] | None = None
+    ) -> TurnEnded: ...
+
+    async def picture(self, *, at_full_size: bool = False) -> Media: ...
+
+    async def worked_off(self) -> None: ...
 
     def guest(self, name: str, approvals: AsksPerson, /) -> Guest: ...
 

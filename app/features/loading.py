@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.protocol.call import Media
 
 T = TypeVar("T")
-OWN = ("web", "browser", "mcp", "memory", "skills", "schedule", "apps", "looks", "machine", "serve")
+OWN = ("web", "browser", "mcp", "memory", "skills", "schedule", "apps", "looks", "machine", "serve", "fleet")
 """Wisp's own, in the order in which their tools are taught."""
 GROUP = "wisp.features"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,29}")

@@ -88,7 +88,7 @@ def _converted(setting: Setting[Any], raw: Any) -> Any:
         raise ValueError(f"{raw!r} is not a number.") from None
 
 
-def _path(of: str | None = None) -> Path:
+def settings_file(of: str | None = None) -> Path:
     return paths.config_dir(of) / "settings.toml"
 
 
@@ -96,7 +96,7 @@ def load(environment: Mapping[str, str] | None = None, of: str | None = None) ->
     """Load the person's settings of this presence, or of the one with the id `of`. If the file cannot be read, use the
     defaults and add a sentence to `problems`.
     """
-    path = _path(of)
+    path = settings_file(of)
     try:
         tree = tomllib.loads(paths.read_own(path)) if os.path.lexists(path) else {}
     except (OSError, ValueError) as error:
@@ -161,7 +161,7 @@ class Current:
         self._settings: Settings | None = None
 
     def __call__(self) -> Settings:
-        stamp = _stamp(_path())
+        stamp = _stamp(settings_file())
         if self._settings is None or stamp != self._stamp:
             self._settings, self._stamp = load(), stamp
         return self._settings
@@ -181,7 +181,7 @@ def save(setting: Setting[Any], value: Any) -> None:
 
     if setting.key == NAME.key:
         check_name(str(value), paths.presence())
-    path = _path()
+    path = settings_file()
     with own_files.locked(path):
         document = tomlkit.parse(paths.read_own(path)) if os.path.lexists(path) else tomlkit.document()
         there = _by_key(document)
@@ -233,12 +233,12 @@ def forget(provider: str) -> None:
 
 
 _taken_along: dict[str, str] = {}
-"""Keys of the keyring that were read before it went out of reach."""
+"""Keys that were read before their places went out of reach."""
 
 
 def take_keys_along() -> None:
-    """Read the keys of the keyring now, for a process that leaves the person's session bus."""
-    _taken_along.update({provider: _from_keyring(provider) for provider in key_holders()})
+    """Read all keys now, for a process that leaves the person's session bus or their home folder."""
+    _taken_along.update({provider: key_of(provider) for provider in key_holders()})
 
 
 def _from_keyring(provider: str) -> str:

@@ -1,0 +1,209 @@
+"""One attempt at one task: open a desktop, set up, let Wisp do it, check. On any computer in the same way."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from app.base.errors import WispError
+from app.base.values import dataclass
+from app.features.fleet.client import Desk, OverMemory
+from app.features.fleet.tasks import Task
+from app.protocol.call import JsonValue
+
+FAULT = "Wisp made a mistake of its own. The details are in its log."
+_SETUP_LIMIT_S = 120.0
+_CHECK_LIMIT_S = 60.0
+_WIND_UP_S = 15.0
+"""So long a stopped task may take to end."""
+_SETTLE_LIMIT_S = 30.0
+
+
+class Ended(StrEnum):
+    """How an attempt ended where Wisp itself does not say it. Otherwise it is the outcome of `wisp do`."""
+
+    NOT_DONE = "not done"
+    STOPPED = "stopped"
+    TIMED_OUT = "timed out"
+    OVER_MEMORY = "over memory"
+    INTERRUPTED = "interrupted"
+    """It had begun, and its process, computer or batch ended before it did. What it did is not known."""
+    NOT_BEGUN = "not begun"
+    """Nothing was done, so it may run again by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of the screen after a step. `data` is a JPEG or PNG file."""
+
+    at_s: float
+    label: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of an attempt. `told` is its line among the results, but for what the batch itself knows."""
+
+    task: str
+    told: Mapping[str, JsonValue]
+    pictures: Sequence[Picture] = ()
+
+
+class Ledger(Protocol):
+    """Keeps what has begun and what came of it, where it outlasts this process."""
+
+    def begin(self, task: str, node: str) -> bool:
+        """Note that the task begins to act. Returns False if it must not: it began before, or the batch is ending."""
+        ...
+
+    def finish(self, result: Result) -> None:
+        """Keep what came of it."""
+        ...
+
+    def is_stopped(self) -> bool:
+        """Whether what runs is to end at once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What holds for all tasks of a batch. `options` are those of `wisp desk`."""
+
+    options: tuple[str, ...] = ()
+    is_recording: bool = False
+
+
+def options_for(task: Task, conditions: Conditions) -> list[str]:
+    """Return the options of the desk for a task: the batch's, and then its own."""
+    own = [part for name in task.allow for part in ("--allow", name)]
+    own += ["--provider", task.provider] if task.provider else []
+    own += ["--model", task.model] if task.model else []
+    return [*conditions.options, *own, *(["--record"] if conditions.is_recording else [])]
+
+
+def carry_out(task: Task, files: Mapping[str, bytes], conditions: Conditions, ledger: Ledger) -> None:
+    """Do the task on a desktop of its own. `files` are those of the task, by their names in the working folder.
+
+    What came of it goes to the ledger. Raises DeskNotStarted, before anything was done.
+    """
+    with Desk(options_for(task, conditions), task.memory_limit_mb) as desk:
+        for name, data in files.items():
+            path = desk.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        if ledger.begin(task.id, socket.gethostname()):
+            ledger.finish(_Attempt(task, ledger.is_stopped).run(desk))
+
+
+class _Attempt:
+    """Collects what happens on the desktop."""
+
+    def __init__(self, task: Task, is_stopped: Callable[[], bool]) -> None:
+        self._task = task
+        self._is_stopped = is_stopped
+        self._receipts: list[JsonValue] = []
+        self._pictures: list[Picture] = []
+        self._used: dict[str, JsonValue] = {}
+        self._outcome, self._why, self._answer = "", "", ""
+        self._has_acted = bool(task.setup)
+        self._peak_mb = 0.0
+
+    def run(self, desk: Desk) -> Result:
+        began, ran_s = time.monotonic(), 0.0
+        check: Mapping[str, JsonValue] | None = None
+        try:
+            if self._set_up(desk):
+                began = time.monotonic()
+                self._play(desk)
+                ran_s = time.monotonic() - began
+                check = self._check(desk)
+        except OverMemory as error:
+            self._end(Ended.OVER_MEMORY, str(error))
+        except WispError as error:
+            self._end(Ended.INTERRUPTED if self._has_acted else Ended.NOT_BEGUN, str(error))
+        passed = check["exit_code"] == 0 if check else None if self._task.check else self._outcome == "done"
+        told: dict[str, JsonValue] = {
+            "outcome": self._outcome,
+            "passed": passed,
+            "answer": self._answer,
+            "why": self._why,
+            "check": check,
+            "receipts": self._receipts,
+            **self._used,
+            "seconds": round(ran_s or time.monotonic() - began, 3),
+            "peak_mb": round(self._peak_mb),
+            "acted": self._has_acted,
+        }
+        return Result(self._task.id, told, self._pictures)
+
+    def _set_up(self, desk: Desk) -> bool:
+        if not self._task.setup:
+            return True
+        ran = desk.ask("run", _SETUP_LIMIT_S + _WIND_UP_S, command=self._task.setup, limit_s=_SETUP_LIMIT_S)
+        desk.ask("settle", _SETTLE_LIMIT_S)
+        if ran["exit_code"]:
+            self._end(Ended.NOT_DONE, f"The command that sets it up failed ({ran['exit_code']}): {ran['output']}")
+        return not ran["exit_code"]
+
+    def _play(self, desk: Desk) -> None:
+        limit = time.monotonic() + self._task.time_limit_s
+        ends: list[tuple[Ended, str]] = []
+
+        def watch() -> None:
+            self._peak_mb = max(self._peak_mb, desk.memory_mb())
+            if ends:
+                return
+            if self._is_stopped():
+                ends.append((Ended.STOPPED, "You stopped it."))
+            elif time.monotonic() >= limit:
+                ends.append((Ended.TIMED_OUT, f"It took longer than {self._task.time_limit_s:g} seconds."))
+            if ends:
+                desk.stop()
+
+        given = {"words": self._task.words, "script": list(self._task.script)}
+        try:
+            ended = desk.ask("play", self._task.time_limit_s + _WIND_UP_S, self._hear, watch, **given)
+        except TimeoutError:
+            raise WispError("It did not end when it was stopped, so its desktop was ended.") from None
+        self._outcome, self._answer = str(ended["outcome"]), str(ended["answer"])
+        if ends:
+            self._end(*ends[0])
+        elif not (ended["has_answered"] or self._has_acted):  # because the model could not be reached
+            self._end(Ended.NOT_BEGUN, self._answer)
+
+    def _check(self, desk: Desk) -> Mapping[str, JsonValue] | None:
+        if not self._task.check:
+            return None
+        variables = {"WISP_OUTCOME": self._outcome, "WISP_ANSWER": self._answer}
+        limit_s = _CHECK_LIMIT_S
+        ran = desk.ask("run", limit_s + _WIND_UP_S, command=self._task.check, limit_s=limit_s, variables=variables)
+        return {"exit_code": ran["exit_code"], "output": ran["output"]}
+
+    def _hear(self, event: Mapping[str, Any]) -> None:
+        told = {name: value for name, value in event.items() if name != "event"}
+        match event["event"]:
+            case "acted":
+                self._has_acted = True
+            case "receipt":
+                self._receipts.append(told)
+            case "usage":
+                self._used = told
+            case "picture":
+                self._pictures.append(
+                    Picture(event["at_s"], event["label"], event["media_type"], base64.b64decode(event["data"]))
+                )
+
+    def _end(self, how: Ended, why: str) -> None:
+        self._outcome, self._why = how.value, why
+
+
+def files_of(task: Task, folder: Path) -> dict[str, bytes]:
+    """Read the files that a task brings, by their names in the working folder. Raises OSError."""
+    return {name: (folder / source).read_bytes() for name, source in task.files.items()}

@@ -1,0 +1,327 @@
+"""`wisp desk`: one private desktop with a home folder and a clipboard of its own, for another program.
+
+That program writes requests to standard input and reads answers from standard output, one JSON object a line, and ends
+the desktop by closing standard input. `client.py` is that program's side of it. Requests are done one after the other;
+a `stop` ends the one that runs. The keys of models are read before the home folder is left, and no program on the
+desktop gets them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from app import options as shared
+from app.agent.agent_events import (
+    AgentEvent,
+    Outcome,
+    SayDelta,
+    TagStart,
+    ThoughtDelta,
+    ToolFinished,
+    ToolRunning,
+    UsageChanged,
+)
+from app.agent.gate import Approvals
+from app.agent.policy import grants, rules
+from app.base import ids, logs, paths
+from app.base.errors import ToolMisuse, WispError
+from app.base.facts import NotAllowed, first
+from app.base.resources import system_language
+from app.base.startup import stop_on_signals
+from app.base.translation import words_in
+from app.base.withheld import without_secrets
+from app.desktop.apart import end_with_parent
+from app.options import on_a_display
+from app.protocol.call import Block, Media, ToolCall, ToolResult
+from app.protocol.spec import HARMLESS
+from app.providers.offline.wording import language_of
+from app.services.files.workspace import own_workspace
+from app.settings import catalog, store
+from app.settings.providers import key_variables
+from app.ui.presenter.cards import has_failed
+from app.ui.presenter.receipts import receipt_of
+
+if TYPE_CHECKING:
+    from app.features.feature import Unattended
+    from app.settings.store import Settings
+
+_LEFT_BEHIND = (
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DESKTOP_DIR"),
+    *("WISP_DATA_DIR", paths.PRESENCE),
+)
+"""Variables that point into the home folder that the process leaves."""
+_OUTPUT_CHARS = 4_000
+_READ_SCREEN = "read_screen"
+_LINE_BYTES = 64_000_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--home", type=shared.folder, required=True, metavar="FOLDER", help="the desktop's home folder")
+    parser.add_argument("--record", action="store_true", help="send a picture of the screen after each step")
+    parser.add_argument(
+        "--allow", action="append", default=[], metavar="NAME", help="as for `wisp do`; may be given several times"
+    )
+    shared.add_provider_options(parser)
+    shared.add_mode_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    end_with_parent()
+    settings = shared.settings_of(options)
+    store.take_keys_along()
+    _move_to(options.home)
+    logs.to_file()
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that nothing else is written between the answers
+    try:
+        with on_a_display(apart=True):
+            return asyncio.run(_Desk(options, settings, channel).serve())
+    except WispError as error:
+        _write(channel, {"event": "failed", "why": str(error)})
+        return 1
+
+
+def _move_to(home: Path) -> None:
+    """Make `home` this process's home folder, with the person's settings and rules but nothing else of theirs."""
+    kept = [one for one in (store.settings_file(), rules.persons_file(), grants.grants_file()) if one.exists()]
+    for name in (*_LEFT_BEHIND, *key_variables()):
+        os.environ.pop(name, None)
+    os.environ["HOME"] = str(home)
+    for path in kept:
+        shutil.copy(path, paths.config_dir() / path.name)
+    folder = own_workspace()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chdir(folder)
+
+
+def _write(channel: IO[str], line: Mapping[str, Any]) -> None:
+    channel.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n")
+    channel.flush()
+
+
+class _Desk:
+    """Answers requests until standard input ends. Used on the event loop's thread."""
+
+    def __init__(self, options: argparse.Namespace, settings: Settings, channel: IO[str]) -> None:
+        self._options = options
+        self._settings = settings.with_values(files__workspace=str(own_workspace()))
+        self._channel = channel
+        self._opened = AsyncExitStack()
+        self._assistant: Unattended | None = None
+        self._answers: Mapping[str, Callable[..., Awaitable[Mapping[str, Any]]]] = {
+            "play": self._play,
+            "act": self._act,
+            "observe": self._observe,
+            "run": self._run,
+            "settle": self._settle,
+        }
+
+    async def serve(self) -> int:
+        self._write({"event": "ready", "folder": str(Path.cwd()), "sockets": os.environ["XDG_RUNTIME_DIR"]})
+        loop = asyncio.get_running_loop()
+        lines = asyncio.StreamReader(_LINE_BYTES)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+        asked: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
+        working = asyncio.ensure_future(self._work(asked))
+        stop_on_signals(self._stop)
+        async with self._opened:
+            while line := await lines.readline():
+                request = json.loads(line)
+                if request["ask"] == "stop":
+                    self._stop()
+                else:
+                    asked.put_nowait(request)
+            asked.put_nowait(None)
+            self._stop()
+            await working
+        return 0
+
+    async def _work(self, asked: asyncio.Queue[Mapping[str, Any] | None]) -> None:
+        while request := await asked.get():
+            given = {name: value for name, value in request.items() if name != "ask"}
+            try:
+                answer = await self._answers[request["ask"]](**given)
+            except WispError as error:
+                answer = {"failed": str(error)}
+            self._write({"event": "answer", **answer})
+
+    def _stop(self) -> None:
+        if self._assistant:
+            self._assistant.stop()
+
+    async def _play(self, words: str, script: list[Any] | None = None) -> Mapping[str, Any]:
+        """Let Wisp do a task. Its receipts are sent as they come."""
+        language = language_of(words) or self._settings[catalog.LANGUAGE] or system_language()
+        assistant = await self._assistant_for(language, script)
+        told = _Telling(self, assistant, language, is_recording=self._options.record)
+        if self._options.record:
+            await told.show("")
+        forget = assistant.subscribe(told)
+        try:
+            # A script is the person's as well, so what it names is allowed as if they had said it.
+            own = f"{words}\n{json.dumps(script, ensure_ascii=False)}" if script else words
+            ended = await assistant.send(words or "Do what the script says.", own=own)
+            await assistant.worked_off()
+        finally:
+            forget()
+            await told.shown()
+        return {
+            "outcome": _OUTCOMES.get(ended.outcome, ended.outcome.value),
+            "answer": without_secrets(ended.text),
+            "has_answered": told.has_answered,
+        }
+
+    async def _act(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        result = await self._call(tool, arguments)
+        return {"ok": result.ok, "text": result.llm_echo}
+
+    async def _observe(self) -> Mapping[str, Any]:
+        """A picture of the whole screen, and what it shows in words: names, roles, places, values."""
+        assistant = await self._assistant_for()
+        picture = await assistant.picture(at_full_size=True)
+        return {**_packed(picture), "tree": (await self._call(_READ_SCREEN, {})).llm_echo}
+
+    async def _settle(self) -> Mapping[str, Any]:
+        """Wait until programs have handled their input, judged by what the screen shows."""
+        await (await self._assistant_for()).worked_off()
+        return {}
+
+    async def _run(self, command: str, limit_s: float, variables: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+        """Run a command of the person's by `sh`. Programs that it leaves running stay, but not after its time limit."""
+        environment = {**os.environ, "WISP_PYTHON": sys.executable, **(variables or {})}
+        with tempfile.TemporaryFile() as output:  # no pipe, because programs that it leaves running would hold it open
+            shell = await asyncio.create_subprocess_exec(
+                *("sh", "-c", command),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=environment,
+                start_new_session=True,
+            )
+            began, is_late = time.monotonic(), False
+            try:
+                await asyncio.wait_for(shell.wait(), limit_s)
+            except TimeoutError:
+                is_late = True
+                with suppress(ProcessLookupError):
+                    os.killpg(shell.pid, signal.SIGKILL)
+                await shell.wait()
+            output.seek(0)
+            said = output.read(_OUTPUT_CHARS * 4).decode("utf-8", "replace")[:_OUTPUT_CHARS].strip()
+        return {"exit_code": shell.returncode, "output": said, "is_late": is_late, "seconds": time.monotonic() - began}
+
+    async def _call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        assistant = await self._assistant_for()
+        guest = assistant.guest("the harness", Approvals(ids.counter("approval"), attended=False))
+        if assistant.registry.find(tool) is None:
+            raise ToolMisuse(f"There is no tool {tool!r}. To list them all: wisp tools")
+        return await guest.run(Block(ids.unique("call_"), tool, args=arguments), lambda _event: None)
+
+    async def _assistant_for(self, language: str = "", script: list[Any] | None = None) -> Unattended:
+        """The desktop's only assistant. It is made when it is needed, because its provider may need a script."""
+        if self._assistant:
+            return self._assistant
+        given: dict[str, Any] = {"presence__language": language} if language in catalog.LANGUAGE.choices else {}
+        if script:
+            path = paths.state_dir() / "script.json"
+            path.write_text(json.dumps({"replies": script}), encoding="utf-8")
+            given |= {"model__script": str(path), "model__provider": "scripted"}
+        settings = self._settings.with_values(**given)
+        making = self._options.assemble(settings, allowed=self._options.allow, is_own_desktop=True)
+        opened: Unattended = await self._opened.enter_async_context(making)
+        self._assistant = opened
+        return opened
+
+    def send(self, event: str, **told: Any) -> None:
+        self._write({"event": event, **told})
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        with suppress(BrokenPipeError):  # because the other side has ended; this one then ends, too
+            _write(self._channel, line)
+
+
+_OUTCOMES = {Outcome.FINISHED: "done", Outcome.FAILED: "not done"}
+
+
+class _Telling:
+    """Sends what a turn does as it does it: receipts, usage, and pictures if they are recorded."""
+
+    def __init__(self, desk: _Desk, assistant: Unattended, language: str, *, is_recording: bool) -> None:
+        self._desk = desk
+        self._assistant = assistant
+        self._words = words_in(language)
+        self._is_recording = is_recording
+        self._asked: dict[str, Mapping[str, Any]] = {}
+        self._showing: set[asyncio.Future[None]] = set()
+        self._began = time.monotonic()
+        self.has_acted = False
+        self.has_answered = False
+
+    def __call__(self, event: AgentEvent) -> None:
+        match event:
+            case SayDelta() | ThoughtDelta() | TagStart():
+                self.has_answered = True
+            case ToolRunning():
+                self._asked[event.call_id] = event.arguments
+                if not self.has_acted and self._has_effect(event):
+                    self.has_acted = True
+                    self._desk.send("acted")
+            case ToolFinished():
+                self._finished(event)
+            case UsageChanged():
+                used = {"input_tokens": event.input_tokens, "output_tokens": event.output_tokens}
+                self._desk.send("usage", **used, cost_usd=event.cost_usd)
+
+    def _has_effect(self, event: ToolRunning) -> bool:
+        spec = self._assistant.registry.find(event.tool)
+        if spec is None:
+            return True
+        return not spec.effects_of(ToolCall(event.call_id, spec.name, event.arguments)) <= HARMLESS
+
+    def _finished(self, event: ToolFinished) -> None:
+        spec = self._assistant.registry.find(event.tool)
+        if spec and spec.voiced and event.ok:
+            return
+        text = receipt_of(event, self._asked.pop(event.call_id, {}), self._words)
+        self._desk.send(
+            "receipt",
+            at_s=self._elapsed(),
+            tool=event.tool,
+            ok=not has_failed(event),
+            is_refused=first(NotAllowed, event.facts) is not None,
+            text=without_secrets(text),
+            seconds=round(event.elapsed_s, 3),
+        )
+        if self._is_recording:
+            showing = asyncio.ensure_future(self.show(text))
+            self._showing.add(showing)
+            showing.add_done_callback(self._showing.discard)
+
+    async def show(self, label: str) -> None:
+        with suppress(WispError):  # because a picture that cannot be taken must not end the task
+            picture = await self._assistant.picture()
+            self._desk.send("picture", at_s=self._elapsed(), label=without_secrets(label), **_packed(picture))
+
+    async def shown(self) -> None:
+        """Wait for the pictures that are still being taken."""
+        await asyncio.gather(*self._showing)
+
+    def _elapsed(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+
+def _packed(picture: Media) -> Mapping[str, Any]:
+    return {"media_type": picture.media_type, "data": base64.b64encode(picture.data).decode()}
