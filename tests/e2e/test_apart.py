@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.desktop.apart import _those_in
+from app.desktop.apart import those_in
 from tests.support.compositors import composited, is_installed, programs_with
 from tests.support.fixture_window import FixtureWindow
 from tests.support.waiting import eventually
@@ -91,17 +91,17 @@ def test_nothing_is_left_of_a_task_that_is_killed(beside: dict[str, str], folder
     with subprocess.Popen(
         _wisp("--apart", "--json", "open mousepad and type hello and wait 60 seconds"), env=beside
     ) as task:
-        assert eventually(lambda: any(_those_in(desktop / "run") for desktop in _desktops(folder)), limit_s=30.0)
+        assert eventually(lambda: any(those_in(desktop / "run") for desktop in _desktops(folder)), limit_s=30.0)
         sockets = _desktops(folder)[0] / "run"
 
         def has_opened() -> bool:
             return any(
-                b"mousepad" in Path(f"/proc/{one}/cmdline").read_bytes() for one in _those_in(sockets) if _is_there(one)
+                b"mousepad" in Path(f"/proc/{one}/cmdline").read_bytes() for one in those_in(sockets) if _is_there(one)
             )
 
         assert eventually(has_opened, limit_s=_LIMIT_S)
         task.send_signal(signal.SIGKILL)
-    assert eventually(lambda: not _those_in(sockets) and not _desktops(folder), limit_s=10.0)
+    assert eventually(lambda: not those_in(sockets) and not _desktops(folder), limit_s=10.0)
 
 
 def _is_there(process: int) -> bool:

@@ -121,9 +121,9 @@ class _Attempt:
         try:
             if self._set_up(desk):
                 began = time.monotonic()
-                self._play(desk)
+                is_well = self._play(desk)
                 ran_s = time.monotonic() - began
-                check = self._check(desk)
+                check = self._check(desk) if is_well else None
         except OverMemory as error:
             self._end(Ended.OVER_MEMORY, str(error))
         except WispError as error:
@@ -152,7 +152,8 @@ class _Attempt:
             self._end(Ended.NOT_DONE, f"The command that sets it up failed ({ran['exit_code']}): {ran['output']}")
         return not ran["exit_code"]
 
-    def _play(self, desk: Desk) -> None:
+    def _play(self, desk: Desk) -> bool:
+        """Let Wisp do the task. Returns False if the desktop hangs since."""
         limit = time.monotonic() + self._task.time_limit_s
         ends: list[tuple[Ended, str]] = []
 
@@ -170,13 +171,15 @@ class _Attempt:
         given = {"words": self._task.words, "script": list(self._task.script)}
         try:
             ended = desk.ask("play", self._task.time_limit_s + _WIND_UP_S, self._hear, watch, **given)
-        except TimeoutError:
-            raise WispError("It did not end when it was stopped, so its desktop was ended.") from None
+        except TimeoutError:  # because it did not end when it was stopped
+            self._end(*ends[0])
+            return False
         self._outcome, self._answer = str(ended["outcome"]), str(ended["answer"])
         if ends:
             self._end(*ends[0])
         elif not (ended["has_answered"] or self._has_acted):  # because the model could not be reached
             self._end(Ended.NOT_BEGUN, self._answer)
+        return True
 
     def _check(self, desk: Desk) -> Mapping[str, JsonValue] | None:
         if not self._task.check:

@@ -121,6 +121,7 @@ class _Desk:
         self._channel = channel
         self._opened = AsyncExitStack()
         self._assistant: Unattended | None = None
+        self._is_stopped = False
         self._answers: Mapping[str, Callable[..., Awaitable[Mapping[str, Any]]]] = {
             "play": self._play,
             "act": self._act,
@@ -156,9 +157,12 @@ class _Desk:
                 answer = await self._answers[request["ask"]](**given)
             except WispError as error:
                 answer = {"failed": str(error)}
+            self._is_stopped = False
             self._write({"event": "answer", **answer})
 
     def _stop(self) -> None:
+        """End what runs, also if it has not come to its turn."""
+        self._is_stopped = True
         if self._assistant:
             self._assistant.stop()
 
@@ -169,6 +173,8 @@ class _Desk:
         told = _Telling(self, assistant, language, is_recording=self._options.record)
         if self._options.record:
             await told.show("")
+        if self._is_stopped:
+            return {"outcome": Outcome.STOPPED.value, "answer": "", "has_answered": False}
         forget = assistant.subscribe(told)
         try:
             # A script is the person's as well, so what it names is allowed as if they had said it.
