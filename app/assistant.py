@@ -325,7 +325,7 @@ def assemble(
     conversation = ConversationRequests(policy)
     now = Current()
     desktop = _desktop(settings, curtain, now, dry_run=dry_run, without_screen=without_screen)
-    journal = journal_of(settings, clock, chosen.model)
+    journal = journal_of(settings, clock, chosen.model, chosen.provider.name)
     own = _belongings(settings, chosen, desktop, conversation, processes, journal, now)
     tools = registry()  # now, because a feature that could not be opened has no tools
     executor, beside = _executors(own, settings, tools, dry_run=dry_run, without_screen=without_screen)

@@ -51,6 +51,7 @@ COMMANDS = {
     "tool": "run tool calls and print their results as JSON",
     "parse": "read a model's answer and print its parts as JSON",
     "tools": "print the description of the tools that a model gets",
+    "export-trace": "print what happened in a past task as a trace that OpenTelemetry's tools read",
 }
 _FIRST = {
     "wisp": "show Wisp: an orb that you click, and then say what to do",
@@ -64,7 +65,7 @@ _FIRST = {
 _GROUPS = {
     "What Wisp may do, and did": ("grants", "policy", "running", "history", "audit"),
     "How Wisp is set up": ("presence", "features", "keys", "extension", "uninstall"),
-    "For programs": ("tool", "parse", "tools"),
+    "For programs": ("tool", "parse", "tools", "export-trace"),
 }
 _ABILITIES = "What Wisp can do besides"
 _MORE = {

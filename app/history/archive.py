@@ -110,7 +110,7 @@ class JournalArchive:
     async def events(self, conversation_id: str) -> list[AgentEvent]:
         past = await self._found(conversation_id)
         stored = await self._db.run(partial(rows.events, conversation_id=conversation_id))
-        return _closed(stored, is_open=past.is_open and not _is_held(past))
+        return _closed(stored, is_open=past.is_open and not is_held(past))
 
     async def rename(self, conversation_id: str, title: str) -> None:
         await self._found(conversation_id)
@@ -121,7 +121,7 @@ class JournalArchive:
 
     async def delete(self, conversation_id: str) -> None:
         past = await self._found(conversation_id)
-        if _is_held(past):
+        if is_held(past):
             raise WispError("This conversation is open in another Wisp. Close that one first.")
         self.leaving(conversation_id)
         await self._db.run(partial(rows.delete, conversation=conversation_id))
@@ -147,7 +147,7 @@ class JournalArchive:
 
     async def remains(self, conversation_id: str) -> Remains:
         """Load what a session needs to continue the conversation. Raises WispError if another process has it."""
-        if _is_held(await self._found(conversation_id)):
+        if is_held(await self._found(conversation_id)):
             raise WispError("This conversation is open in another Wisp. Close that one first.")
         left = await self._db.run(partial(rows.left, conversation_id=conversation_id))
         await self._db.run(partial(rows.end_open_turns, conversation=conversation_id, outcome="interrupted"))
@@ -156,7 +156,7 @@ class JournalArchive:
     async def interrupted(self) -> list[PastConversation]:
         """Conversations whose program ended in the middle of a turn, each only once."""
         found = await self._db.run(partial(rows.conversations, search="", limit=20))
-        left = [one for one in found if one.is_open and one.holder != holder() and not _is_held(one)]
+        left = [one for one in found if one.is_open and one.holder != holder() and not is_held(one)]
         for one in left:
             if one.holder:
                 await self._db.run(partial(rows.let_go, conversation=one.id, holder=one.holder))
@@ -189,8 +189,8 @@ def _past(one: ConversationRow) -> PastConversation:
     return PastConversation(one.id, one.title, one.began_at, one.changed_at, one.turns, one.cost_usd)
 
 
-def _is_held(one: ConversationRow) -> bool:
-    """By another living process, which writes to the conversation."""
+def is_held(one: ConversationRow) -> bool:
+    """True if another living process writes to the conversation."""
     pid, _, born = one.holder.partition(" ")
     if not pid or int(pid) == os.getpid():
         return False
@@ -364,10 +364,10 @@ def read_journal(work: Work[T]) -> T:
         database.close()
 
 
-def journal_of(settings: Settings, clock: Clock, model: str) -> Journal:
+def journal_of(settings: Settings, clock: Clock, model: str, provider: str) -> Journal:
     """Return the person's journal. Conversations that are too old are deleted in the background."""
     database = Database(journal_path())
-    record = JournalRecord(database, clock, model, keeps_words=settings[KEEP_HISTORY])
+    record = JournalRecord(database, clock, model, provider, keeps_words=settings[KEEP_HISTORY])
     if settings[HISTORY_DAYS]:
         database.soon(partial(rows.prune, before=clock.wall() - settings[HISTORY_DAYS] * _DAY_S))
     return Journal(record, JournalArchive(database), Trail(database, clock, record))

@@ -49,11 +49,14 @@ class JournalRecord:
     Without `keeps_words`, only the usage is saved.
     """
 
-    def __init__(self, database: Database, clock: Clock, model: str, *, keeps_words: bool = True) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, model: str, provider: str, *, keeps_words: bool = True
+    ) -> None:
         self._db = database
         self._keeps_words = keeps_words
         self._clock = clock
         self._model = model
+        self._provider = provider
         self._stop_withholding = WITHHELD.listen(self._blank_out)
         self._losses = 0
         self._is_begun = False
@@ -81,7 +84,8 @@ class JournalRecord:
         self.turn = ""
         self._piece: _Piece | None = None
         self._texts: list[str] = []
-        self._used: agent_events.UsageChanged | None = None
+        self._piece_at = 0.0
+        self._used: tuple[agent_events.UsageChanged, float] | None = None
 
     # what is shown
 
@@ -95,12 +99,10 @@ class JournalRecord:
         elif isinstance(event, agent_events.UsageChanged):
             self._use(event)
         elif is_shown(event) and not isinstance(event, agent_events.ToolProgress):
-            if isinstance(event, agent_events.TurnEnded) and self._used:
-                self._show(self._used)
+            self._write_usage()
             said = _said(event) if isinstance(event, agent_events.SaidMeanwhile) else ""
             self._show(event, event.text if isinstance(event, agent_events.TurnEnded) else said)
         if isinstance(event, agent_events.TurnEnded):
-            self._used = None
             self._soon(rows.end_turn, event.turn_id, event.outcome.value, self._clock.wall())
 
     def _gather(self, piece: _Piece) -> None:
@@ -109,6 +111,7 @@ class JournalRecord:
             self._write_piece()
             self._piece = replace(piece, text="")
         self._texts.append(piece.text)
+        self._piece_at = self._clock.wall()
 
     def _write_piece(self) -> None:
         piece, text = self._piece, "".join(self._texts)
@@ -117,10 +120,18 @@ class JournalRecord:
             return
         if isinstance(piece, agent_events.TagDelta):
             text = clip_middle(text, _PAYLOAD_CHARS, _PAYLOAD_CHARS)
-        self._show(replace(piece, text=text), text if isinstance(piece, agent_events.SayDelta) else "")
+        said = text if isinstance(piece, agent_events.SayDelta) else ""
+        self._show(replace(piece, text=text), said, self._piece_at)
 
-    def _show(self, event: AgentEvent, said: str = "") -> None:
-        turn, at = self.turn, self._clock.wall()
+    def _write_usage(self) -> None:
+        """Write the newest figures with the time at which they came: near the end of a model's answer."""
+        if self._used:
+            event, at = self._used
+            self._used = None
+            self._show(event, at=at)
+
+    def _show(self, event: AgentEvent, said: str = "", at: float | None = None) -> None:
+        turn, at = self.turn, self._clock.wall() if at is None else at
         self._soon(
             rows.add_event,
             lambda: StoredEvent(turn, at, WITHHELD.without(event_to_text(event)), without_secrets(said)),
@@ -130,12 +141,12 @@ class JournalRecord:
         self.turn, self._used = event.turn_id, None
         title = clip_line(without_secrets(_said(event)[:_TITLE_FROM]), _TITLE_CHARS) or _WORDLESS
         now = self._clock.wall()
-        self._soon(rows.begin_turn, StoredTurn(self.turn, title, now, self._model, holder()))
+        self._soon(rows.begin_turn, StoredTurn(self.turn, title, now, self._model, holder(), self._provider))
         self._is_begun = True
         self._show(event, _said(event))
 
     def _use(self, event: agent_events.UsageChanged) -> None:
-        self._used = event
+        self._used = event, self._clock.wall()
         is_free = not (event.input_tokens or event.output_tokens or event.cache_read_tokens or event.cache_write_tokens)
         figures = Figures(
             self.turn,

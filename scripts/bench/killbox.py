@@ -100,7 +100,7 @@ class Round:
 
 def _journal(round_: Round) -> tuple[Database, Journal]:
     database = Database(round_.folder / "journal.db")
-    record = JournalRecord(database, SystemClock(), "scripted")
+    record = JournalRecord(database, SystemClock(), "scripted", "scripted")
     return database, Journal(record, JournalArchive(database), Trail(database, SystemClock(), record))
 
 

@@ -23,7 +23,7 @@ class Kept:
         self.path = folder / file
         limits = {name: parts.pop(name) for name in ("busy_s", "limit_s", "rest_s") if name in parts}
         self.database = Database(self.path, **limits)
-        self.record = JournalRecord(self.database, SystemClock(), str(parts.get("model", "scripted")))
+        self.record = JournalRecord(self.database, SystemClock(), str(parts.get("model", "scripted")), "scripted")
         self.archive = JournalArchive(self.database)
         self.journal = Journal(self.record, self.archive, Trail(self.database, SystemClock(), self.record))
         turn_ids = ids.counter(f"turn-{ids.unique()}-")

@@ -88,6 +88,15 @@ def entries(db: sqlite3.Connection, after: int = 0) -> Iterator[Sealed]:
         yield Sealed(number, AuditEntry(at, kind, conversation, turn, details), previous, hash_)
 
 
+def of_conversation(db: sqlite3.Connection, conversation: str) -> list[AuditEntry]:
+    """Return the entries of a conversation, oldest first."""
+    rows = db.execute(
+        "select at, kind, conversation, turn, details from audit where conversation = ? order by number",
+        (conversation,),
+    )
+    return [AuditEntry(*row) for row in rows]
+
+
 def newest(db: sqlite3.Connection, limit: int) -> list[Sealed]:
     """Return the newest `limit` entries, oldest first."""
     last = db.execute("select coalesce(max(number), 0) from audit").fetchone()[0]

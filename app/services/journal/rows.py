@@ -63,6 +63,7 @@ class StoredTurn:
     at: float
     model: str
     holder: str
+    provider: str
 
 
 def begin_turn(db: sqlite3.Connection, conversation: str, turn: StoredTurn) -> None:
@@ -74,8 +75,8 @@ def begin_turn(db: sqlite3.Connection, conversation: str, turn: StoredTurn) -> N
     )
     end_open_turns(db, conversation, "lost")
     db.execute(
-        "insert into turns (id, conversation, began_at, model) values (?, ?, ?, ?)",
-        (turn.id, conversation, turn.at, turn.model),
+        "insert into turns (id, conversation, began_at, model, provider) values (?, ?, ?, ?, ?)",
+        (turn.id, conversation, turn.at, turn.model, turn.provider),
     )
 
 
@@ -225,6 +226,17 @@ class ConversationRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A past turn. `ended` is its outcome; "" if it runs or its process died. `provider`: "" in an older journal."""
+
+    id: str
+    conversation: str
+    model: str
+    provider: str
+    ended: str
+
+
+@dataclass(frozen=True, slots=True)
 class Left:
     """The state in which a conversation was left: its history, and the calls that began but are missing in it."""
 
@@ -241,6 +253,7 @@ select c.id, c.title, c.began_at, c.changed_at, count(t.id),
   c.holder, max(t.ended = '')
 from conversations c left join turns t on t.conversation = c.id left join usage u on u.turn = t.id
 """
+_TURNS = "select id, conversation, model, provider, ended from turns"
 _FOUND = "c.id in (select conversation from said where said match ? union select id from conversations where {title})"
 
 
@@ -294,6 +307,17 @@ def _conversation(row: tuple[Any, ...]) -> ConversationRow:
 def events(db: sqlite3.Connection, conversation_id: str) -> list[StoredEvent]:
     rows = db.execute("select turn, at, event from events where conversation = ? order by number", (conversation_id,))
     return [StoredEvent(*row) for row in rows]
+
+
+def turns(db: sqlite3.Connection, name: str) -> list[TurnRow]:
+    """Return the turn with this id, or all turns of the conversation with this id, oldest first."""
+    rows = db.execute(f"{_TURNS} where id = ? or conversation = ? order by number", (name, name))
+    return [TurnRow(*row) for row in rows]
+
+
+def newest_turn(db: sqlite3.Connection) -> list[TurnRow]:
+    """Return the newest turn alone; [] if there is none."""
+    return [TurnRow(*row) for row in db.execute(f"{_TURNS} order by number desc limit 1")]
 
 
 def left(db: sqlite3.Connection, conversation_id: str) -> Left:
