@@ -49,11 +49,15 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of an attempt. `told` is its line among the results, but for what the batch itself knows."""
+    """What came of an attempt. `told` is its line among the results, but for what the batch itself knows.
+
+    `trace` are the lines of `wisp export-trace`.
+    """
 
     task: str
     told: Mapping[str, JsonValue]
     pictures: Sequence[Picture] = ()
+    trace: Sequence[str] = ()
 
 
 class Ledger(Protocol):
@@ -99,17 +103,19 @@ def carry_out(task: Task, files: Mapping[str, bytes], conditions: Conditions, le
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         if ledger.begin(task.id, socket.gethostname()):
-            ledger.finish(_Attempt(task, ledger.is_stopped).run(desk))
+            ledger.finish(_Attempt(task, ledger.is_stopped, is_recording=conditions.is_recording).run(desk))
 
 
 class _Attempt:
     """Collects what happens on the desktop."""
 
-    def __init__(self, task: Task, is_stopped: Callable[[], bool]) -> None:
+    def __init__(self, task: Task, is_stopped: Callable[[], bool], *, is_recording: bool) -> None:
         self._task = task
+        self._is_recording = is_recording
         self._is_stopped = is_stopped
         self._receipts: list[JsonValue] = []
         self._pictures: list[Picture] = []
+        self._trace: Sequence[str] = ()
         self._used: dict[str, JsonValue] = {}
         self._outcome, self._why, self._answer = "", "", ""
         self._has_acted = bool(task.setup)
@@ -124,6 +130,8 @@ class _Attempt:
                 is_well = self._play(desk)
                 ran_s = time.monotonic() - began
                 check = self._check(desk) if is_well else None
+                if is_well and self._is_recording:
+                    self._trace = desk.ask("trace", _SETTLE_LIMIT_S)["lines"]
         except OverMemory as error:
             self._end(Ended.OVER_MEMORY, str(error))
         except WispError as error:
@@ -141,7 +149,7 @@ class _Attempt:
             "peak_mb": round(self._peak_mb),
             "acted": self._has_acted,
         }
-        return Result(self._task.id, told, self._pictures)
+        return Result(self._task.id, told, self._pictures, self._trace)
 
     def _set_up(self, desk: Desk) -> bool:
         if not self._task.setup:

@@ -86,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="do tasks again that have run: a task's id, an outcome such as interrupted, or failed for all that have "
         "not passed; may be given several times",
     )
-    parser.add_argument("--record", action="store_true", help="keep a picture of the screen after each step")
+    parser.add_argument(
+        "--record", action="store_true", help="keep a picture of the screen after each step, and a trace"
+    )
     parser.add_argument(
         "--allow",
         action="append",

@@ -21,6 +21,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from sqlite3 import Connection
 from typing import IO, TYPE_CHECKING, Any
 
 from app import options as shared
@@ -42,13 +43,17 @@ from app.base.facts import NotAllowed, first
 from app.base.resources import system_language
 from app.base.startup import stop_on_signals
 from app.base.translation import words_in
+from app.base.version import version
 from app.base.withheld import without_secrets
 from app.desktop.apart import end_with_parent
+from app.history import trace
+from app.history.archive import read_journal
 from app.options import on_a_display
 from app.protocol.call import Block, Media, ToolCall, ToolResult
 from app.protocol.spec import HARMLESS
 from app.providers.offline.wording import language_of
 from app.services.files.workspace import own_workspace
+from app.services.journal import rows
 from app.settings import catalog, store
 from app.settings.providers import key_variables
 from app.ui.presenter.cards import has_failed
@@ -128,6 +133,7 @@ class _Desk:
             "observe": self._observe,
             "run": self._run,
             "settle": self._settle,
+            "trace": self._trace,
         }
 
     async def serve(self) -> int:
@@ -204,6 +210,14 @@ class _Desk:
         """Wait until programs have handled their input, judged by what the screen shows."""
         await (await self._assistant_for()).worked_off()
         return {}
+
+    async def _trace(self) -> Mapping[str, Any]:
+        """What was done last, as `wisp export-trace` prints it."""
+
+        def newest(journal: Connection) -> list[str]:
+            return trace.lines(journal, rows.newest_turn(journal), version())
+
+        return {"lines": await asyncio.to_thread(read_journal, newest)}
 
     async def _run(self, command: str, limit_s: float, variables: Mapping[str, str] | None = None) -> Mapping[str, Any]:
         """Run a command of the person's by `sh`. Programs that it leaves running stay, but not after its time limit."""

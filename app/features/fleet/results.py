@@ -178,7 +178,11 @@ class Results:
             self._db.execute(_END, (json.dumps(told, ensure_ascii=False), name))
 
     def _kept(self, result: Result) -> list[JsonValue]:
-        """Write the pictures. Returns what is told of each."""
+        """Write the pictures and the trace. Returns what is told of each picture."""
+        if result.trace:
+            path = self.folder / "traces" / f"{result.task}.jsonl"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("\n".join([*result.trace, ""]), encoding="utf-8")
         pictures: list[JsonValue] = []
         for number, one in enumerate(result.pictures, 1):
             path = self.folder / "pictures" / result.task / f"{number:03}.{_ENDINGS.get(one.media_type, 'bin')}"
