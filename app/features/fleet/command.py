@@ -20,7 +20,7 @@ from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson
 from app.base.signs import plain
 from app.base.startup import STOPPED
-from app.features.fleet.attempts import Conditions
+from app.features.fleet.attempts import Conditions, Ended
 from app.features.fleet.here import ThisComputer
 from app.features.fleet.report import write_report
 from app.features.fleet.results import Results
@@ -30,6 +30,8 @@ from app.services.extras import require
 
 _WHY_CHARS = 100
 _NOT_PASSED = 1
+_IN_VAIN = 4
+"""More tasks than there are desktops, one after the other, that could not begin: then something is missing for all."""
 _RAY = "ray"
 _EXIT_CODES = """Exit codes:
   0    all tasks have passed
@@ -167,6 +169,7 @@ class _Progress:
         self._engine = engine
         self._results = results
         self._is_told = False
+        self._in_vain = 0
         shared.say("{left} of {total} tasks are to do, {jobs} at a time.", left=left, total=total, jobs=engine.desktops)
         sys.stdout.flush()
         self._bar = tqdm(total=total, initial=total - left, unit="task", disable=None, dynamic_ncols=True)
@@ -178,6 +181,7 @@ class _Progress:
                 for told in self._results.settle(some):
                     self._bar.write(_line(told), file=sys.stdout)
                     self._bar.update()
+                    self._note(told)
                 sys.stdout.flush()
                 if self._results.is_stopped():
                     self._engine.stop()
@@ -188,6 +192,13 @@ class _Progress:
             self._bar.close()
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _note(self, told: Mapping[str, JsonValue]) -> None:
+        """End the batch if no task can begin any more, as when the model cannot be reached, so that all wait for it."""
+        self._in_vain = self._in_vain + 1 if told["outcome"] == Ended.NOT_BEGUN.value else 0
+        if self._in_vain == _IN_VAIN + self._engine.desktops and not self._results.is_halted:
+            self._results.halt()
+            shared.warn("None of the last {count} tasks could begin, so no further one is tried.", count=self._in_vain)
 
     def _signalled(self, number: int, _frame: object) -> None:
         """Change flags only, because this runs between any two steps of the rest."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from app.agent.policy.unattended import check_names
 from app.base.errors import NeedsPerson, ToolMisuse
+from app.settings import catalog
 
 _ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 """An id is the name of a folder, too."""
@@ -49,6 +50,8 @@ class Task(BaseModel):
     def _is_whole(self) -> Task:
         if not (self.words.strip() or self.script):
             raise ValueError("it has neither words nor a script")
+        if self.provider not in catalog.PROVIDER.choices:
+            raise ValueError(f"there is no provider {self.provider!r}; there are {', '.join(catalog.PROVIDER.choices)}")
         for name in self.files:
             if Path(name).is_absolute() or ".." in Path(name).parts or not Path(name).name:
                 raise ValueError(f"{name!r} lies outside of the working folder")

@@ -123,6 +123,16 @@ def test_ctrl_c_lets_what_runs_end_and_the_same_command_goes_on(start: Start, tm
     assert _acted(tmp_path) == ["row-0", "row-1", "row-2"]
 
 
+def test_a_batch_whose_model_cannot_be_reached_ends_and_all_its_tasks_wait(start: Start, tmp_path: Path) -> None:
+    tasks = [{"id": f"row-{n}", "words": "open the calculator", "provider": "openai"} for n in range(9)]
+    nobody = "http://127.0.0.1:9"
+    running = start(tasks, "--base-url", nobody, "--model", "none", "--jobs", "2")
+    said = running.communicate(timeout=_LIMIT_S)[0]
+    assert running.returncode == 130, said
+    assert {one["outcome"] for one in _results(tmp_path).values()} == {"not begun"}
+    assert len(_results(tmp_path)) < len(tasks)
+
+
 def test_a_task_that_takes_too_much_memory_is_ended(start: Start, tmp_path: Path) -> None:
     # Longer than the moment between two looks at the memory.
     hungry = f"{sys.executable} -c 'x = bytearray(300_000_000); import time; time.sleep(60)' & sleep 3"

@@ -24,6 +24,7 @@ _GOOD = '{"id": "one", "words": "open the calculator"}'
         (['{"id": "one", "words": "x", "files": ["missing.csv"]}'], "missing.csv"),
         (['{"id": "one", "words": "x", "files": {"../out.txt": "tasks.jsonl"}}'], "../out.txt"),
         (['{"id": "one", "words": "x", "allow": ["tool=everything"]}'], "allow"),
+        (['{"id": "one", "words": "x", "provider": "claud"}'], "claud"),
         ([""], "no task"),
     ],
 )
