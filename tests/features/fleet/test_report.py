@@ -42,7 +42,8 @@ async def _open(page: Page, file: Path, link: str = "") -> None:
 
 async def _ids(page: Page) -> list[str]:
     """The IDs of the rows on this page of the table."""
-    return await page.locator("td.id").all_inner_texts()
+    ids: list[str] = await page.locator("td.id").all_inner_texts()
+    return ids
 
 
 def _task(number: int, **more: Any) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def _task(number: int, **more: Any) -> dict[str, Any]:
 async def test_words_of_others_are_shown_as_words_and_run_nothing(tmp_path: Path, page: Page) -> None:
     told = {"label": _HOSTILE, "text": _HOSTILE, "tool": _HOSTILE, "output": _HOSTILE, "path": _HOSTILE}
     names = ("id", "words", "outcome", "answer", "why", "node", "provider", "model")
-    hostile = {name: _HOSTILE + _ODD for name in names}
+    hostile: dict[str, Any] = {name: _HOSTILE + _ODD for name in names}
     hostile |= {"check": {"exit_code": _HOSTILE, **told}, "receipts": [{"ok": True, **told}], "pictures": [told]}
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
