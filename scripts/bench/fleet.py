@@ -1,9 +1,9 @@
 """What many desktops cost: `.venv/bin/python -m scripts.bench.fleet`.
 
-`simulate`: tasks that only sleep and report, on a real Ray cluster of two nodes in this computer, with real result files:
-how many results a second are kept, and how long the report takes to be read in Chromium. `scale`: the same real tasks
-one at a time and two at a time, tasks that mostly wait and tasks that mostly work, and what a further desktop needs of
-memory.
+`simulate`: tasks that only sleep and report, on a real Ray cluster of two nodes in this computer, with real result
+files: how many results a second are kept, and how long the report takes to be read in Chromium. `scale`: the same real
+tasks one at a time and two at a time, tasks that mostly wait and tasks that mostly work, and what a further desktop
+needs of memory.
 """
 
 from __future__ import annotations
@@ -49,8 +49,15 @@ def _pretended(task: Task, _files: Any, _conditions: Conditions, ledger: RemoteL
     """Stand for a desktop: begin, sleep, report."""
     if ledger.begin(task.id, "node"):
         time.sleep(_SLEEP_S)
-        receipts = [{"at_s": 0.1, "tool": "computer_click", "ok": True, "text": f"Clicked {task.id}", "seconds": 0.1}] * 3
-        told = {"outcome": "done", "passed": True, "answer": task.words, "why": "", "receipts": receipts, "acted": True}
+        receipt = {"at_s": 0.1, "tool": "computer_click", "ok": True, "text": f"Clicked {task.id}", "seconds": 0.1}
+        told = {
+            "outcome": "done",
+            "passed": True,
+            "answer": task.words,
+            "why": "",
+            "receipts": [receipt] * 3,
+            "acted": True,
+        }
         ledger.finish(Result(task.id, {**told, "seconds": _SLEEP_S}))
 
 

@@ -183,6 +183,7 @@ class _Attempt:
             self._end(*ends[0])
             return False
         self._outcome, self._answer = str(ended["outcome"]), str(ended["answer"])
+        self._used |= {name: ended[name] for name in ("provider", "model") if name in ended}
         if ends:
             self._end(*ends[0])
         elif not (ended["has_answered"] or self._has_acted):  # because the model could not be reached
@@ -195,6 +196,8 @@ class _Attempt:
         variables = {"WISP_OUTCOME": self._outcome, "WISP_ANSWER": self._answer}
         limit_s = _CHECK_LIMIT_S
         ran = desk.ask("run", limit_s + _WIND_UP_S, command=self._task.check, limit_s=limit_s, variables=variables)
+        if ran["exit_code"]:
+            self._why = self._why or f"Its check failed ({ran['exit_code']}). {ran['output']}".strip()
         return {"exit_code": ran["exit_code"], "output": ran["output"]}
 
     def _hear(self, event: Mapping[str, Any]) -> None:
@@ -205,7 +208,7 @@ class _Attempt:
             case "receipt":
                 self._receipts.append(told)
             case "usage":
-                self._used = told
+                self._used |= told
             case "picture":
                 self._pictures.append(
                     Picture(event["at_s"], event["label"], event["media_type"], base64.b64decode(event["data"]))

@@ -51,11 +51,12 @@ from app.history.archive import read_journal
 from app.options import on_a_display
 from app.protocol.call import Block, Media, ToolCall, ToolResult
 from app.protocol.spec import HARMLESS
+from app.providers import profiles
 from app.providers.offline.wording import language_of
 from app.services.files.workspace import own_workspace
 from app.services.journal import rows
 from app.settings import catalog, store
-from app.settings.providers import key_variables
+from app.settings.providers import key_variables, providers
 from app.ui.presenter.cards import has_failed
 from app.ui.presenter.receipts import receipt_of
 
@@ -126,6 +127,7 @@ class _Desk:
         self._channel = channel
         self._opened = AsyncExitStack()
         self._assistant: Unattended | None = None
+        self._answering: Mapping[str, str] = {}
         self._is_stopped = False
         self._answers: Mapping[str, Callable[..., Awaitable[Mapping[str, Any]]]] = {
             "play": self._play,
@@ -194,6 +196,7 @@ class _Desk:
             "outcome": _OUTCOMES.get(ended.outcome, ended.outcome.value),
             "answer": without_secrets(ended.text),
             "has_answered": told.has_answered,
+            **self._answering,
         }
 
     async def _act(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -260,6 +263,8 @@ class _Desk:
             path.write_text(json.dumps({"replies": script}), encoding="utf-8")
             given |= {"model__script": str(path), "model__provider": "scripted"}
         settings = self._settings.with_values(**given)
+        provider = settings[catalog.PROVIDER] or profiles.default_name()
+        self._answering = {"provider": provider, "model": settings[catalog.MODEL] or providers()[provider].model}
         making = self._options.assemble(settings, allowed=self._options.allow, is_own_desktop=True)
         opened: Unattended = await self._opened.enter_async_context(making)
         self._assistant = opened

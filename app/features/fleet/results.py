@@ -203,11 +203,7 @@ class Results:
     def _told(self, which: str, *values: str) -> Iterator[dict[str, JsonValue]]:
         for name, number, given, attempt, began_at, node, result in self._db.execute(f"{_NEWEST} {which}", values):
             task = json.loads(given)
-            asked = {
-                "words": task.get("words", ""),
-                "provider": task.get("provider", ""),
-                "model": task.get("model", ""),
-            }
+            asked = {"words": task.get("words", "")}
             ran = {"attempt": attempt, "began_at": began_at, "node": node}
             yield {"id": name, "number": number, **asked, **ran, **json.loads(result)}
 
