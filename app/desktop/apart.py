@@ -197,6 +197,13 @@ def end_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL)  # https://man7.org/linux/man-pages/man2/pr_set_pdeathsig.2const.html
 
 
+def end_group(leader: int) -> None:
+    """End a process and all of its group at once."""
+    if sys.platform == "linux":
+        with suppress(ProcessLookupError):
+            os.killpg(leader, _SIGKILL)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Wait until this worker's input ends, then end what is left of the desktop in a folder, and delete the folder."""
     folder = Path(arguments[0])

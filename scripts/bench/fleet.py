@@ -17,10 +17,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from app.desktop.ocr.rapid import shared_reader
 from app.features.fleet.attempts import Conditions, Result
 from app.features.fleet.client import Desk
 from app.features.fleet.cluster import DESKTOP, RayCluster, RemoteLedger
@@ -137,16 +138,13 @@ def _rate(words: str, count: int, jobs: int) -> float:
 
 def _further_mb(others: int = 3) -> float:
     """The mean of three further desktops, each with a program open."""
-    desks = [Desk(["--provider", "offline"]) for _ in range(others + 1)]
-    try:
+    with shared_reader(), ExitStack() as open_ones:
+        desks = [open_ones.enter_context(Desk(["--provider", "offline"])) for _ in range(others + 1)]
         used = []
         for number, desk in enumerate(desks, 1):
             desk.ask("play", 60, words=_WORKING)
             used.append(sum(one.memory_mb() for one in desks[:number]))
         return (used[-1] - used[0]) / others
-    finally:
-        for desk in desks:
-            desk.close()
 
 
 if __name__ == "__main__":

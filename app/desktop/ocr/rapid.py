@@ -6,10 +6,14 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import os
+import socket
 import subprocess
 import sys
+import tempfile
 import weakref
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Protocol
 
 from app.base.errors import ToolFailed
@@ -62,7 +66,7 @@ class RapidOcr:
     """
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: _Reader | None = None
         self._ending: weakref.finalize[..., RapidOcr] | None = None
         self._one_at_a_time = asyncio.Lock()  # because the process answers in order on one pipe
         self._read: OrderedDict[bytes, Lines] = OrderedDict()
@@ -111,7 +115,7 @@ class RapidOcr:
                 self._drop()  # because a late answer would be taken for that of the next picture
         return tuple((text, Rect(*box), score) for text, box, score in answer)
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> _Reader:
         if self._process is None or self._process.poll() is not None:
             self._drop()
             self._process = _started()
@@ -124,13 +128,76 @@ class RapidOcr:
             self._ending()
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started() -> _Reader:
+    """Connect to the process that many desktops share, or start one."""
+    if path := os.environ.get(_SHARED):
+        with contextlib.suppress(OSError):  # because it has ended
+            return _SharedReader(path)
     return subprocess.Popen(
         worker_command("ocr"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
 
 
-def _exchange(process: subprocess.Popen[bytes], frame: Frame) -> list[tuple[str, list[int], float]]:
+class _SharedReader:
+    """A connection to a process that reads for many. To end it ends only the connection. Raises OSError."""
+
+    def __init__(self, path: str) -> None:
+        with contextlib.closing(_local_socket()) as connection:
+            connection.connect(path)
+            self._connection = connection.dup()
+        self.stdin, self.stdout = self._connection.makefile("wb"), self._connection.makefile("rb")
+
+    def poll(self) -> int | None:
+        return None
+
+    def kill(self) -> None:
+        with contextlib.suppress(OSError):  # because the other side has ended it
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+
+    def wait(self) -> int:
+        return 0
+
+
+_Reader = subprocess.Popen[bytes] | _SharedReader
+_SHARED = "WISP_TEXT_READER"
+"""The variable with the path of the shared process's socket."""
+
+
+def _local_socket() -> socket.socket:
+    if not hasattr(socket, "AF_UNIX"):
+        raise OSError("Python has no such sockets on Windows.")
+    return socket.socket(socket.AF_UNIX)
+
+
+@contextlib.contextmanager
+def shared_reader() -> Iterator[None]:
+    """Return a context manager inside which all desktops that this process starts share one process for reading text.
+
+    The models take as much memory as a desktop, and a second of each start. Raises OSError.
+    """
+    with tempfile.TemporaryDirectory(prefix="wisp-reader-") as folder:
+        path = f"{folder}/socket"
+        with contextlib.closing(_local_socket()) as listener:  # bound here, so that nobody comes too early
+            listener.bind(path)
+            listener.listen()
+            process = subprocess.Popen(
+                worker_command("ocr", str(listener.fileno())),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[listener.fileno()],
+                start_new_session=True,  # so that ctrl+c in the terminal does not end it before its desktops
+            )
+        os.environ[_SHARED] = path
+        try:
+            yield
+        finally:
+            del os.environ[_SHARED]
+            _end(process)
+
+
+def _exchange(process: _Reader, frame: Frame) -> list[tuple[str, list[int], float]]:
     """Send a picture and read the answer. Blocks.
 
     Raises EOFError or OSError if the process ends, and ToolFailed with its reason if it sent one.
@@ -148,7 +215,7 @@ def _exchange(process: subprocess.Popen[bytes], frame: Frame) -> list[tuple[str,
     return answer
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: _Reader) -> None:
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):

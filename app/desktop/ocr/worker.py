@@ -3,14 +3,19 @@
 Run as a script, it imports nothing of the product. On standard input: a header (width, height) and rows of BGRX
 pixels, again and again; on standard output for each: a length and JSON, a list of [text, [x, y, width, height], score]
 or, before it ends for a reason of its own, that reason. Ends with its input.
+
+With the number of a listening socket as argument, it answers in the same way to all who connect there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import struct
 import sys
+import threading
 from collections.abc import Sequence
 from typing import IO, Any
 
@@ -21,17 +26,48 @@ _LONGEST_SIDE_PX = 4096
 _BYTES = 4
 
 
-def run(_arguments: Sequence[str]) -> int:
-    """Load the models, then answer until the input ends. Takes no arguments."""
+def run(arguments: Sequence[str]) -> int:
+    """Load the models, then answer until the input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # so that output of the libraries does not mix with the answers
+    if arguments:
+        return _serve(int(arguments[0]))
     sys.excepthook = lambda kind, error, _trace: _answer(answers, f"{kind.__name__}: {error}")
-    engine = _engine()
-    while header := sys.stdin.buffer.read(HEADER.size):
-        width, height = HEADER.unpack(header)
-        pixels = sys.stdin.buffer.read(width * height * _BYTES)
-        _answer(answers, _lines(engine, pixels, width, height))
+    _read_all(_engine(), sys.stdin.buffer, answers)
     return 0
+
+
+def _read_all(engine: Any, pictures: IO[bytes], answers: IO[bytes]) -> None:
+    while header := pictures.read(HEADER.size):
+        width, height = HEADER.unpack(header)
+        pixels = pictures.read(width * height * _BYTES)
+        with _one_at_a_time:
+            lines = _lines(engine, pixels, width, height)
+        _answer(answers, lines)
+
+
+_one_at_a_time = threading.Lock()
+
+
+def _serve(listener: int) -> int:
+    """Answer to all who connect, until the input ends. The models are loaded for the first one."""
+    threading.Thread(target=_accept, args=(socket.socket(fileno=listener),), daemon=True).start()
+    sys.stdin.buffer.read()
+    return 0
+
+
+def _accept(listener: socket.socket) -> None:
+    engine = None
+    while True:
+        connection, _ = listener.accept()
+        engine = engine or _engine()
+        both: Any = connection.makefile("rwb")
+        threading.Thread(target=_talk, args=(engine, both), daemon=True).start()
+
+
+def _talk(engine: Any, both: IO[bytes]) -> None:
+    with contextlib.suppress(OSError, struct.error), both:  # because it may end in the middle of a picture
+        _read_all(engine, both, both)
 
 
 def _engine() -> Any:

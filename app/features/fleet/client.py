@@ -3,12 +3,15 @@
 It blocks; each desktop is used by one thread.
 """
 
+# mypy: no-warn-unreachable
+
 from __future__ import annotations
 
 import json
 import queue
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -29,6 +32,12 @@ _END_LIMIT_S = 10.0
 _LOOK_S = 1.0
 _MB = 1_000_000
 _SAID_CHARS = 500
+
+
+def _own_bytes(process: psutil.Process) -> int:
+    if sys.platform == "linux":
+        return process.memory_full_info().pss
+    return process.memory_info().rss
 
 
 class DeskNotStarted(WispError):
@@ -124,7 +133,7 @@ class Desk:
         total = 0
         for pid in {self._process.pid, *those_in(self._sockets)}:
             with suppress(psutil.Error):  # because it has ended
-                total += psutil.Process(pid).memory_full_info().pss
+                total += _own_bytes(psutil.Process(pid))
         return total / _MB
 
     def close(self) -> None:

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from app.base.errors import NeedsPerson
 from app.base.version import version
+from app.desktop.ocr.rapid import shared_reader
 from app.features.fleet.attempts import FAULT, Conditions, Result, carry_out, files_of
 from app.features.fleet.client import DeskNotStarted
 from app.features.fleet.results import Results
@@ -77,7 +80,16 @@ def carry_out_there(
     """Do a task on this node. `needed` is the version of Wisp that asks."""
     if version() != needed:
         raise DeskNotStarted(f"This node has Wisp {version()}, and the batch was started by Wisp {needed}.")
+    _read_text_in_one_process()
     carry_out(task, {name: _get(ref) for name, ref in files.items()}, conditions, ledger)
+
+
+@cache
+def _read_text_in_one_process() -> ExitStack:
+    """For all tasks that this process does, one after the other. It ends with this process."""
+    kept = ExitStack()
+    kept.enter_context(shared_reader())
+    return kept
 
 
 class RayCluster:

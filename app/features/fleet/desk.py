@@ -14,7 +14,6 @@ import base64
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -45,7 +44,7 @@ from app.base.startup import stop_on_signals
 from app.base.translation import words_in
 from app.base.version import version
 from app.base.withheld import without_secrets
-from app.desktop.apart import end_with_parent
+from app.desktop.apart import end_group, end_with_parent
 from app.history import trace
 from app.history.archive import read_journal
 from app.options import on_a_display
@@ -239,8 +238,7 @@ class _Desk:
                 await asyncio.wait_for(shell.wait(), limit_s)
             except TimeoutError:
                 is_late = True
-                with suppress(ProcessLookupError):
-                    os.killpg(shell.pid, signal.SIGKILL)
+                end_group(shell.pid)
                 await shell.wait()
             output.seek(0)
             said = output.read(_OUTPUT_CHARS * 4).decode("utf-8", "replace")[:_OUTPUT_CHARS].strip()

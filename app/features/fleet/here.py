@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from app.desktop.ocr.rapid import shared_reader
 from app.features.fleet.attempts import FAULT, Conditions, carry_out, files_of
 from app.features.fleet.client import DeskNotStarted
 from app.features.fleet.results import Results
@@ -29,7 +30,7 @@ class ThisComputer:
             if not self._results.is_halted:
                 carry_out(task, files_of(task, folder), conditions, self._results)
 
-        with ThreadPoolExecutor(self.desktops, "desk") as pool:
+        with shared_reader(), ThreadPoolExecutor(self.desktops, "desk") as pool:
             running = {pool.submit(run, task): task.id for task in tasks}
             for done in as_completed(running):
                 name = running[done]
