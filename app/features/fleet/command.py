@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app import options as shared
-from app.base import logs, own_files
+from app.base import logs, own_files, resources
 from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson
 from app.base.signs import plain
@@ -170,6 +170,9 @@ class _Progress:
         self._results = results
         self._is_told = False
         self._in_vain = 0
+        self._outcomes: Mapping[str, str] = resources.in_language("report.toml", shared.words_here().language)[
+            "outcomes"
+        ]
         shared.say("{left} of {total} tasks are to do, {jobs} at a time.", left=left, total=total, jobs=engine.desktops)
         sys.stdout.flush()
         self._bar = tqdm(total=total, initial=total - left, unit="task", disable=None, dynamic_ncols=True)
@@ -179,7 +182,7 @@ class _Progress:
         try:
             for some in ended:
                 for told in self._results.settle(some):
-                    self._bar.write(_line(told), file=sys.stdout)
+                    self._bar.write(self._line(told), file=sys.stdout)
                     self._bar.update()
                     self._note(told)
                 sys.stdout.flush()
@@ -200,6 +203,14 @@ class _Progress:
             self._results.halt()
             shared.warn("None of the last {count} tasks could begin, so no further one is tried.", count=self._in_vain)
 
+    def _line(self, told: Mapping[str, JsonValue]) -> str:
+        sign = "✓" if told["passed"] else "✗"
+        seconds = f"{told['seconds']:.1f} s" if isinstance(told.get("seconds"), float) else ""
+        outcome = self._outcomes[str(told["outcome"])]
+        said = "" if told["passed"] else str(told["why"] or told.get("answer", ""))
+        ended = f"{outcome} · {said}" if said else outcome
+        return f"{sign} {told['id']}  {seconds}  {clip_line(plain(ended)[0], _WHY_CHARS)}"
+
     def _signalled(self, number: int, _frame: object) -> None:
         """Change flags only, because this runs between any two steps of the rest."""
         if self._results.is_halted or number == signal.SIGTERM:
@@ -207,11 +218,3 @@ class _Progress:
         else:
             self._results.halt()
             shared.warn("No further task begins. Those that run come to their end; Ctrl+C again stops them.")
-
-
-def _line(told: Mapping[str, JsonValue]) -> str:
-    sign = "✓" if told["passed"] else "✗"
-    seconds = f"{told['seconds']:.1f} s" if isinstance(told.get("seconds"), float) else ""
-    said = "" if told["passed"] else str(told["why"] or told.get("answer", ""))
-    ended = f"{told['outcome']} · {said}" if said else str(told["outcome"])
-    return f"{sign} {told['id']}  {seconds}  {clip_line(plain(ended)[0], _WHY_CHARS)}"

@@ -37,7 +37,7 @@ from app.agent.agent_events import (
 from app.agent.gate import Approvals
 from app.agent.policy import grants, rules
 from app.base import ids, logs, paths
-from app.base.errors import ToolMisuse, WispError
+from app.base.errors import NeedsPerson, ToolMisuse, WispError
 from app.base.facts import NotAllowed, first
 from app.base.resources import system_language
 from app.base.startup import stop_on_signals
@@ -84,6 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if sys.stdin.isatty():
+        raise NeedsPerson("Another program starts this command and talks to it. To do many tasks: wisp run-all")
     end_with_parent()
     settings = shared.settings_of(options)
     store.take_keys_along()
@@ -192,7 +194,7 @@ class _Desk:
             forget()
             await told.shown()
         return {
-            "outcome": _OUTCOMES.get(ended.outcome, ended.outcome.value),
+            "outcome": outcome_name(ended.outcome),
             "answer": without_secrets(ended.text),
             "has_answered": told.has_answered,
             **self._answering,
@@ -276,7 +278,9 @@ class _Desk:
             _write(self._channel, line)
 
 
-_OUTCOMES = {Outcome.FINISHED: "done", Outcome.FAILED: "not done"}
+def outcome_name(outcome: Outcome) -> str:
+    """The outcome as results have it."""
+    return {Outcome.FINISHED: "done", Outcome.FAILED: "not done"}.get(outcome, outcome.value)
 
 
 class _Telling:

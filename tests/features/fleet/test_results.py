@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.agent_events import Outcome
+from app.base import resources
 from app.base.errors import NeedsPerson
-from app.features.fleet.attempts import Picture, Result
+from app.features.fleet.attempts import Ended, Picture, Result
+from app.features.fleet.desk import outcome_name
 from app.features.fleet.results import Results
 from app.features.fleet.tasks import Task
 
@@ -119,3 +122,9 @@ def test_the_lines_are_whole_again_after_a_death_in_the_middle_of_one(results: R
         next_one.plan(_TASKS)
     told = json.loads(lines.read_text(encoding="utf-8"))
     assert (tmp_path / told["pictures"][0]["path"]).read_bytes() == picture.data
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_way_to_end_has_a_name_for_people(language: str) -> None:
+    named = resources.in_language("report.toml", language)["outcomes"]
+    assert {outcome_name(one) for one in Outcome} | {one.value for one in Ended} <= set(named)
