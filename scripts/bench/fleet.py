@@ -89,6 +89,8 @@ def _simulate(count: int) -> int:
 def _two_nodes() -> Iterator[None]:
     from ray.cluster_utils import Cluster
 
+    folder = tempfile.TemporaryDirectory(prefix="ray-")
+    os.environ["RAY_TMPDIR"] = folder.name  # so that a cluster that runs here already stays what programs find
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
     node = {"num_cpus": 1, "resources": {DESKTOP: 8}}
@@ -100,6 +102,7 @@ def _two_nodes() -> Iterator[None]:
         yield
     finally:
         cluster.shutdown()
+        folder.cleanup()
 
 
 def _opened_s(report: Path) -> float:

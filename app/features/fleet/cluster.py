@@ -125,10 +125,10 @@ class RayCluster:
         put = ray.remote(do).options(
             num_cpus=0, resources={DESKTOP: 1}, max_retries=_RETRIES, retry_exceptions=[DeskNotStarted]
         )
-        shared, needed = ray.put(conditions), version()
+        needed = version()
         for task in tasks:
             files = {name: ray.put(data) for name, data in files_of(task, folder).items()}
-            self._refs[put.remote(task, files, shared, ledger, needed)] = task.id
+            self._refs[put.remote(task, files, conditions, ledger, needed)] = task.id
         while self._refs:
             done, _ = ray.wait([*self._refs], num_returns=len(self._refs), timeout=_LOOK_S)
             ended = {self._refs.pop(ref): self._why(ref) for ref in done}

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,11 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    made = cluster_utils.Cluster(initialize_head=True, head_node_args={**_NODE, "include_dashboard": False})
-    yield made
-    made.shutdown()
+    with tempfile.TemporaryDirectory(prefix="ray-") as folder:  # near the root, since the paths of sockets are short
+        monkeypatch.setenv("RAY_TMPDIR", folder)  # so that a cluster of the person stays what programs find by itself
+        made = cluster_utils.Cluster(initialize_head=True, head_node_args={**_NODE, "include_dashboard": False})
+        yield made
+        made.shutdown()
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
