@@ -48,7 +48,8 @@ def _written(place: Path, since: float) -> FileSaved | None:
         found = place.stat()
     except (OSError, ValueError):  # because most places are guesses, and a title may hold any sign
         return None
-    is_new = place.is_file() and found.st_mtime >= since - _COARSE_S
+    is_kept = place.is_file() and not place.is_relative_to("/proc")  # because the kernel's own files always look new
+    is_new = is_kept and found.st_mtime >= since - _COARSE_S
     return FileSaved(str(place), found.st_size, found.st_mtime) if is_new else None
 
 

@@ -3,7 +3,6 @@
     check.py window TITLE            a window of this title is there; the title may be a part
     check.py no-window TITLE         there is none
     check.py maximised TITLE         it fills the screen
-    check.py minimised TITLE         it is put away
     check.py beside LEFT RIGHT       one window is in the left half of the screen, the other in the right half
     check.py shows PROGRAM TEXT      a text of the program is exactly this
     check.py ticked PROGRAM NAME     a box or a menu entry of the program is on
@@ -273,7 +272,6 @@ CHECKS: dict[str, Callable[..., str]] = {
     "window": is_there,
     "no-window": is_gone,
     "maximised": lambda title: has_state(title, "_NET_WM_STATE_MAXIMIZED_HORZ", "_NET_WM_STATE_MAXIMIZED_VERT"),
-    "minimised": lambda title: has_state(title, "_NET_WM_STATE_HIDDEN"),
     "beside": is_beside,
     "shows": shows,
     "ticked": is_ticked,
@@ -285,7 +283,7 @@ CHECKS: dict[str, Callable[..., str]] = {
     "note": note,
     "honest": is_honest,
 }
-WAITING = ("window", "no-window", "maximised", "minimised", "beside", "shows", "ticked", "switched")
+WAITING = ("window", "no-window", "maximised", "beside", "shows", "ticked", "switched")
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from app.base.fact_words import proof_of
-from app.base.facts import DialogAsks, Fact, NotAllowed, Rehearsed, WindowChanged, first
+from app.base.facts import DialogAsks, Fact, FileSaved, NotAllowed, Rehearsed, WindowChanged, first
 from app.base.values import dataclass, field
 from app.protocol.message import Author, CallOutcome, Message, Role, TextPart
 
@@ -40,10 +40,13 @@ class StepOutcome:
         return self.proof == _UNVERIFIABLE
 
     def shows(self, wanted: str, besides: str | None = None) -> bool:
-        """Return whether a window "opened" or "closed", or anything "changed"; True if `wanted` is "".
+        """Return whether a window "opened" or "closed", anything "changed", a file is "saved"; True if `wanted` is "".
 
-        What happens to a window with the title `besides` does not count.
+        What happens to a window with the title `besides` does not count. Few programs tell that they saved, so “saved”
+        is only false where a window opened instead: it asks for a name, or says why nothing was saved.
         """
+        if wanted == "saved":
+            return self.get(FileSaved) is not None or not self.shows("opened")
         if wanted == "changed":
             return self.proof != _NO_EFFECT
         changes = (fact for fact in self.facts if isinstance(fact, WindowChanged) and fact.title != besides)

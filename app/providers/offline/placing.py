@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ class Placer:
             given["in"] = folder
         if act.intent == "open_app":
             found = self._opened(given["name"], str(given.get("in", "")))
-            return found if isinstance(found, Refusal) else replace(act, arguments={**given, "name": found})
+            return found if isinstance(found, Refusal) else replace(act, arguments=self._by_path(given, found, made))
         if (
             "destination" in given
             and act.intent in ("move_file", "copy_file", "unpack_file")
@@ -109,6 +109,21 @@ class Placer:
         found = find(Sought(str(name), words, is_exact=not is_own), self.world)
         return found if isinstance(found, str) else str(name) if found.is_missing else self._refusal(found)
 
+    def _by_path(self, given: Mapping[str, Any], name: str, made: Collection[str]) -> dict[str, Any]:
+        """A file goes by its whole path, because `open_app` takes any other name for that of a program."""
+        if "in" in given:
+            return {**given, "name": name, "in": self._whole(str(given["in"]))}
+        return {**given, "name": self._whole(name) if self._is_in_workspace(name, made) else name}
+
+    def _is_in_workspace(self, name: str, made: Collection[str]) -> bool:
+        """Return whether a name is that of a file that is there, or of what an earlier step makes there."""
+        if not self.world.workspace or self._is_program(name):
+            return False
+        return name in made or ("." in name and os.path.exists(os.path.join(self.world.workspace, name)))
+
+    def _whole(self, name: str) -> str:
+        return name if name.startswith("~") else os.path.join(self.world.workspace, name)
+
     def _is_program(self, name: str) -> bool:
         low = name.casefold()
         return low in program_names(self.world) or bool(" " not in low and shutil.which(low))
@@ -116,6 +131,8 @@ class Placer:
     def _file(self, named: Any, folder: str, made: Collection[str]) -> Any:
         """A file that is there. A name with an ending that nothing has stays as it is."""
         if isinstance(named, Sought):
+            if named.said in made:
+                return named.said
             found = find(replace(named, folder=folder), self.world)
             return found if isinstance(found, str) else self._refusal(found)
         name = str(named)

@@ -42,8 +42,8 @@ class PlannedCall:
     """One planned call. `phrase` names the sentences about it; `what` fills them.
 
     `otherwise` is the call to make if what this call looks for is not there, `unready` the one to make if its tool is
-    not set up. `must_show` is "opened", "closed" or "changed": the step has worked only if the receipt says so about a
-    window, or about anything. The window with the title `besides` does not count.
+    not set up. `must_show` is "opened", "closed", "changed" or "saved": the step has worked only if the receipt says so
+    about a window, about anything, or about a file. The window with the title `besides` does not count.
     """
 
     tool: str
@@ -557,7 +557,8 @@ def _keys(given: Mapping[str, Any]) -> Made:
     if count > _MOST_PRESSES:
         return Refusal("range", f"{given['keys']} × {count}", limit=str(_MOST_PRESSES))
     if count == 1:
-        return [PlannedCall("computer_key", {"keys": given["keys"]}, "press", given["keys"])]
+        must_show = "saved" if "saves" in given else ""
+        return [PlannedCall("computer_key", {"keys": given["keys"]}, "press", given["keys"], must_show=must_show)]
     return [
         PlannedCall("computer_key", {"keys": given["keys"], "repeat": count}, "press", f"{given['keys']} × {count}")
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -57,3 +58,8 @@ def test_an_older_file_a_folder_and_a_title_without_a_file_are_none(home: Path) 
     assert (
         saved_file(["old.txt - Mousepad", "Notes here", "Untitled 1 - Mousepad", "~nobody - x", "\0"], 0, 2.0) is None
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_a_file_of_the_kernel_is_never_a_saved_one() -> None:
+    assert saved_file(["*/proc/version - Mousepad"], 0, 0.0) is None

@@ -16,6 +16,7 @@ from app.base.facts import (
     DialogAsks,
     DialogClosed,
     Fact,
+    FileSaved,
     Listed,
     ListedWindow,
     ListedWindows,
@@ -234,6 +235,21 @@ async def test_a_file_is_saved_only_where_its_dialog_went_away(fact: Fact, reaso
     await talk.succeed("computer_type", SURE)
     reply = await talk.succeed("computer_key", fact, SURE)
     assert (reply.calls, reply.reason) == ([], reason)
+
+
+@pytest.mark.parametrize(
+    ("wish", "facts", "reason"),
+    [
+        ("save it", (window("opened", "Failed to save"), SURE), "unverified"),
+        ("save it", (window("opened", "Saved"), FileSaved("/home/ada/a.txt", 5, 1.0), SURE), "end_turn"),
+        ("save it", (window("renamed", "a.txt"), SURE), "end_turn"),
+        ("press ctrl+s", (window("opened", "Save As"), SURE), "end_turn"),
+    ],
+)
+async def test_nothing_is_called_saved_where_a_window_opened_instead(
+    wish: str, facts: tuple[Fact, ...], reason: str
+) -> None:
+    assert (await after(wish, *facts)).reason == reason
 
 
 @pytest.mark.parametrize(

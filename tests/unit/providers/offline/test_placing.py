@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,34 @@ def test_the_file_that_a_wish_itself_makes_is_meant_and_no_other_one() -> None:
     made = understood('make a file report.txt that says "hi" and move report.txt to Travels', WORLD)
     assert isinstance(made, Plan)
     assert made.steps[-1].arguments["source"] == ["report.txt"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "opened"),
+    [
+        ("open list.txt", "list.txt"),
+        ("open list.txt in the text editor", "list.txt"),
+        ("öffne list.txt", "list.txt"),
+        ("open plan.txt in Trip", "Trip/plan.txt"),
+        ("make a folder called New and open it", "New"),
+        ("open calculator", None),
+        ("open example.com", None),
+    ],
+)
+def test_a_file_of_the_workspace_is_opened_by_its_path_and_never_as_a_program(
+    wish: str, opened: str | None, tmp_path: Path
+) -> None:
+    workspace = tmp_path / "work"
+    (workspace / "Trip").mkdir(parents=True)
+    for name in ("list.txt", "Trip/plan.txt", "calculator"):
+        (workspace / name).touch()
+    reading = understood(wish, replace(WORLD, workspace=str(workspace)))
+    assert isinstance(reading, Plan), reading
+    name = str(reading.steps[-1].arguments["name"])
+    assert name == str(workspace / opened) if opened else not name.startswith(str(workspace))
+
+
+def test_what_a_wish_makes_is_there_for_its_next_steps() -> None:
+    reading = understood("make a folder Trips and move contract.pdf into Trips and zip the folder Trips", WORLD)
+    assert isinstance(reading, Plan), reading
+    assert reading.steps[-1].arguments["source"] == ["Trips"]
