@@ -124,3 +124,19 @@ def test_what_a_wish_makes_is_there_for_its_next_steps() -> None:
     reading = understood("make a folder Trips and move contract.pdf into Trips and zip the folder Trips", WORLD)
     assert isinstance(reading, Plan), reading
     assert reading.steps[-1].arguments["source"] == ["Trips"]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "replace every Berlin with Hamburg in trip.txt",
+        "replace Berlin with Hamburg everywhere in trip.txt",
+        "ersetze in trip.txt überall Berlin durch Hamburg",
+        "ersetze jedes Berlin durch Hamburg in trip.txt",
+    ],
+)
+def test_what_says_that_all_are_meant_is_no_part_of_what_is_replaced(wish: str, tmp_path: Path) -> None:
+    (tmp_path / "trip.txt").write_text("Berlin, Berlin", encoding="utf-8")
+    reading = understood(wish, replace(WORLD, workspace=str(tmp_path)))
+    assert isinstance(reading, Plan), reading
+    assert "\nBerlin, Berlin\n=======\nHamburg, Hamburg\n" in str(reading.steps[0].arguments["diff"])
