@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from app.base.errors import ToolMisuse, WispError
+from app.base.errors import WispError
 from app.base.values import dataclass
 from app.features.fleet import actions
 from app.features.fleet.client import Desk, DeskLost, OverMemory
@@ -151,9 +151,11 @@ class Desktop:
                 for call in self._hands.calls(step):
                     answer = self._ask("act", _ACT_LIMIT_S, tool=call.tool, arguments=call.arguments)
                     if not answer["ok"]:
-                        raise ToolMisuse(answer["text"])
+                        raise ActionFailed(answer["text"])
                     told.append(answer["text"])
-        except ToolMisuse as error:
+        except (DeskLost, OverMemory):
+            raise
+        except WispError as error:
             raise ActionFailed(" ".join([str(error), *(["Done before:", *told] if told else [])])) from None
         return self._seen("\n".join(told))
 

@@ -232,7 +232,7 @@ class _Desk:
     async def _pointer(self) -> Mapping[str, Any]:
         at = (await (await self._assistant_for()).capture()).cursor
         if at is None:
-            raise WispError("Nobody knows where the pointer is. Give a place, or move the pointer first.")
+            raise ToolMisuse("Nobody knows where the pointer is. Give a place, or move the pointer first.")
         return {"x": at[0], "y": at[1]}
 
     async def _settle(self) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from PIL import Image, ImageChops
 from app.base.errors import ToolMisuse
 from app.features.fleet.actions import Hands, Step, read
 from tests.support.waiting import eventually
-from wisp.benchmark import ActionFailed, Desktop, DeskNotStarted, EpisodeEnded, Observation
+from wisp.benchmark import ActionFailed, DeskNotStarted, Desktop, EpisodeEnded, Observation
 
 pytestmark = pytest.mark.timeout(300)
 
