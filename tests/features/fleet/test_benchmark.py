@@ -18,7 +18,7 @@ from PIL import Image, ImageChops
 from app.base.errors import ToolMisuse
 from app.features.fleet.actions import Hands, Step, read
 from tests.support.waiting import eventually
-from wisp.benchmark import ActionFailed, DeskNotStarted, Desktop, EpisodeEnded, Observation
+from wisp.benchmark import ActionFailed, DeskLost, DeskNotStarted, Desktop, DesktopEnv, EpisodeEnded, Observation
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -191,7 +191,7 @@ def test_hands_are_the_harnesss_and_the_walls_stand(desktop: Desktop, tmp_path: 
 
 def test_wisp_plays_and_the_harness_judges_also_after_a_time_limit(desktop: Desktop) -> None:
     desktop.reset(files={"eggs.txt": b"eggs\n"})
-    assert desktop.play("wait 60 seconds", time_limit_s=2).outcome == "timed out"
+    assert desktop.play("wait 60 seconds", time_limit_s=1).outcome == "timed out"
     played = desktop.play("rename eggs.txt to milk.txt", time_limit_s=60)
     assert (played.outcome, [receipt["ok"] for receipt in played.receipts]) == ("done", [True])
     assert desktop.run("cat milk.txt").output == "eggs"
@@ -221,11 +221,32 @@ def test_two_at_once_share_neither_home_nor_clipboard_nor_screen() -> None:
     assert set(one.split()).isdisjoint(two.split())
 
 
-def test_what_does_not_start_or_has_ended_says_so() -> None:
+def test_what_does_not_start_or_has_ended_says_so(desktop: Desktop) -> None:
     with pytest.raises(DeskNotStarted, match="nobody"):
         Desktop(provider="nobody").reset()
     with pytest.raises(EpisodeEnded):
         Desktop().act("WAIT")
+    desktop.reset()
+    with pytest.raises(DeskLost):
+        desktop.run("kill -9 $PPID")
+    with pytest.raises(EpisodeEnded):
+        desktop.act("WAIT")
+
+
+def test_an_osworld_loop_runs_unchanged() -> None:
+    """A failed action ends nothing, and FAIL is right for a task that cannot be done."""
+    task = {"instruction": "Fly.", "evaluator": {"func": "infeasible"}}
+    env = DesktopEnv(lambda _desktop, _task: 0.5, provider="offline", screen_size=(1000, 700))
+    try:
+        seen = env.reset(task_config=task)
+        assert seen["instruction"] == "Fly."
+        seen, reward, done, info = env.step("import os", 0)
+        assert (seen["screenshot"][:4], reward, done, list(info)) == (b"\x89PNG", 0.0, False, ["error"])
+        assert env.evaluate() == 0.0
+        assert env.step("FAIL", 0)[2:] == (True, {"fail": True})
+        assert env.evaluate() == 1.0
+    finally:
+        env.close()
 
 
 @pytest.mark.long
