@@ -44,7 +44,7 @@ from app.base.clipping import clip_line, named_in_short
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.desktop.backends import Curtain, Owner
-from app.desktop.capture import PictureBudget
+from app.desktop.capture import Capture, PictureBudget
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
@@ -79,7 +79,7 @@ from app.tools.registry import Registry, TurnContext, admitted
 from app.tools.sharing import DesktopSharing
 
 T = TypeVar("T")
-_ALL_PIXELS = 1 << 30
+_ALL = PictureBudget(1 << 30, 1 << 30)
 _COMMAND_CHARS = 80
 _WORK_LEFT = Patience(first_s=1.0, quiet_s=0.5, limit_s=5.0)
 _INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
@@ -149,6 +149,10 @@ class Assistant:
         """Call `end` on the running event loop at each stop, also outside a turn."""
         self._loop = asyncio.get_running_loop()
         self._desktop.on_stop(lambda: self._soon(end))
+
+    def resume(self) -> None:
+        """Allow input again after a stop, because the person asks for something else than a turn."""
+        self._desktop.resume()
 
     def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
         self.session.answer(approval_id, allow=allow, words=words, scope=scope)
@@ -248,8 +252,12 @@ class Assistant:
 
     async def picture(self, *, at_full_size: bool = False) -> Media:
         """Capture the whole screen, small enough for the model or with all its pixels."""
-        budget = PictureBudget(_ALL_PIXELS, _ALL_PIXELS) if at_full_size else PictureBudget()
+        budget = _ALL if at_full_size else PictureBudget()
         return await self._desktop.run(lambda controller: _photographed(controller, budget))
+
+    async def capture(self) -> Capture:
+        """Capture the whole screen with all its pixels. It also says where the pointer is."""
+        return await self._desktop.run(lambda controller: _captured(controller, _ALL))
 
     async def front_program(self) -> tuple[str, str] | None:
         """Return the ref and the name of the program whose window is in front, beside Wisp's own windows.
@@ -285,8 +293,12 @@ class Assistant:
             self._own.sharing.release()
 
 
+async def _captured(controller: DesktopController, budget: PictureBudget) -> Capture:
+    return await controller.screen_capture.capture(controller.backend.screen.extent(), "the screen", budget)
+
+
 async def _photographed(controller: DesktopController, budget: PictureBudget) -> Media:
-    capture = await controller.screen_capture.capture(controller.backend.screen.extent(), "the screen", budget)
+    capture = await _captured(controller, budget)
     sent = capture.geometry.sent
     return Media(capture.data, capture.media_type, sent.width, sent.height, capture.label)
 

@@ -392,10 +392,12 @@ def say_that_a_display_is_missing() -> int:
 
 
 @contextlib.contextmanager
-def on_a_display(*, needed: bool = True, apart: bool = False) -> Iterator[OwnDisplay]:
+def on_a_display(
+    *, needed: bool = True, apart: bool = False, size: tuple[int, int] | None = None
+) -> Iterator[OwnDisplay]:
     """Return a context manager inside which there is a display. Raises NeedsPerson if a private one fails.
 
-    `apart`: a private one, although the person has a display.
+    `apart`: a private one, although the person has a display. `size` is that of a private one, in pixels.
     """
     if not needed or (is_at_hand() and not apart):
         yield OwnDisplay()
@@ -408,7 +410,7 @@ def on_a_display(*, needed: bool = True, apart: bool = False) -> Iterator[OwnDis
     if is_wished:
         store.take_keys_along()  # because the keyring is on the person's session bus
     before = dict(os.environ)
-    with desktop_apart() as desktop:
+    with desktop_apart(size) as desktop:
         os.environ.clear()
         os.environ.update(desktop.environment)
         try:

@@ -115,7 +115,7 @@ def wrong_in(wheel: Path) -> list[str]:
     """Return a line for each file that a wheel lacks, and for each that is not the product's."""
     with zipfile.ZipFile(wheel) as archive:
         there = {name for name in archive.namelist() if ".dist-info/" not in name}
-    wanted = {path.relative_to(ROOT).as_posix() for path in _files(ROOT / "app")}
+    wanted = {path.relative_to(ROOT).as_posix() for name in ("app", "wisp") for path in _files(ROOT / name)}
     wanted |= {f"app/{path.relative_to(ROOT).as_posix()}" for path in _files(ROOT / "resources")}
     data = f"wisp_desktop-{project()['version']}.data/data/share"
     wanted |= {f"{data}/{place}" for place in IN_WHEEL}

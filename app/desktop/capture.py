@@ -121,6 +121,16 @@ def encoded(frame: Frame, sent: Size) -> bytes:
     return _jpeg(Image.frombuffer("RGBX", (sent.width, sent.height), buffer, "raw", "RGBX", 0, 1))  # type: ignore[arg-type]
 
 
+def lossless(frame: Frame) -> bytes:
+    """Encode the frame as a PNG of its own size."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    size = (frame.area.width, frame.area.height)
+    Image.frombuffer("RGB", size, frame.bgrx, "raw", "BGRX", 0, 1).save(file, "PNG", compress_level=1)
+    return file.getvalue()
+
+
 def _jpeg(picture: Image.Image) -> bytes:
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=_QUALITY)

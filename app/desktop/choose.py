@@ -140,13 +140,13 @@ def windows_here(private: Private) -> tuple[Window, ...]:
         return tuple(window for window in windows if not private.hides_window(window))
 
 
-def desktop_apart() -> DesktopApart:
+def desktop_apart(size: tuple[int, int] | None = None) -> DesktopApart:
     """Return a desktop apart from the person's, of the first kind that is installed. It starts when it is entered.
 
-    Raises NeedsPerson there if none is installed.
+    `size` is that of its screen, in pixels. Raises NeedsPerson there if none is installed.
     """
     from app.desktop.wayland.virtual import GnomeDesktop, SwayDesktop
     from app.desktop.x11.virtual import VirtualDesktop
 
     kinds = (VirtualDesktop, SwayDesktop, GnomeDesktop)
-    return next((kind for kind in kinds if not kind.missing_packages()), VirtualDesktop)()
+    return next((kind for kind in kinds if not kind.missing_packages()), VirtualDesktop)(*(size or ()))

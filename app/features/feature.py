@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from app.base.findings import Finding
     from app.base.phrases import Phrase
     from app.base.remains import Remains
+    from app.desktop.capture import Capture
     from app.desktop.desktop import Desktop
-    from app.protocol.call import Media
+    from app.protocol.call import Block, Media, ToolResult
     from app.providers.api import Provider
     from app.services.files.changes import Changes
     from app.services.files.places import Workspace
@@ -138,11 +139,17 @@ class Unattended(Protocol):
 
     def stop(self) -> None: ...
 
+    def resume(self) -> None: ...
+
     async def send(self, text: str, /, *, own: str = "", read_before: tuple[str, ...] | None = None) -> TurnEnded: ...
 
     async def picture(self, *, at_full_size: bool = False) -> Media: ...
 
+    async def capture(self) -> Capture: ...
+
     async def worked_off(self) -> None: ...
+
+    async def run(self, block: Block, /) -> ToolResult: ...
 
     def guest(self, name: str, approvals: AsksPerson, /) -> Guest: ...
 

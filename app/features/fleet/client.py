@@ -109,13 +109,15 @@ class Desk:
         Raises TimeoutError, DeskLost, OverMemory, and WispError if the request failed.
         """
         self._send({"ask": what, **given})
-        limit = time.monotonic() + within_s
+        limit, look = time.monotonic() + within_s, time.monotonic() + _LOOK_S
         while True:
-            line = self._next(min(limit, time.monotonic() + _LOOK_S))
-            if line is None:
+            line = self._next(min(limit, look))
+            if (now := time.monotonic()) >= look:  # also while one event follows the other
                 watch()
                 self._check_memory()
-                if time.monotonic() >= limit:
+                look = time.monotonic() + _LOOK_S
+            if line is None:
+                if now >= limit:
                     raise TimeoutError
             elif line["event"] != "answer":
                 hear(line)

@@ -45,11 +45,12 @@ from app.base.translation import words_in
 from app.base.version import version
 from app.base.withheld import without_secrets
 from app.desktop.apart import end_group, end_with_parent
+from app.desktop.capture import lossless
 from app.history import trace
 from app.history.archive import read_journal
 from app.options import on_a_display
 from app.protocol.call import Block, Media, ToolCall, ToolResult
-from app.protocol.spec import HARMLESS
+from app.protocol.spec import HARMLESS, Effect
 from app.providers import profiles
 from app.providers.offline.wording import language_of
 from app.services.files.workspace import own_workspace
@@ -69,18 +70,26 @@ _LEFT_BEHIND = (
 )
 """Variables that point into the home folder that the process leaves."""
 _OUTPUT_CHARS = 4_000
-_READ_SCREEN = "read_screen"
+_READ_SCREEN, _LIST_WINDOWS = "read_screen", "list_windows"
+_WINDOW_LIMIT_S = 10.0
+_LOOK_AGAIN_S = 0.1
 _LINE_BYTES = 64_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--home", type=shared.folder, required=True, metavar="FOLDER", help="the desktop's home folder")
+    parser.add_argument("--size", type=_size, metavar="WIDTHxHEIGHT", help="the screen's size in pixels")
     parser.add_argument("--record", action="store_true", help="send a picture of the screen after each step")
     parser.add_argument(
         "--allow", action="append", default=[], metavar="NAME", help="as for `wisp do`; may be given several times"
     )
     shared.add_provider_options(parser)
     shared.add_mode_option(parser)
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    return shared.count(width), shared.count(height)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that nothing else is written between the answers
     try:
-        with on_a_display(apart=True):
+        with on_a_display(apart=True, size=options.size):
             return asyncio.run(_Desk(options, settings, channel).serve())
     except WispError as error:
         _write(channel, {"event": "failed", "why": str(error)})
@@ -130,6 +139,7 @@ class _Desk:
         self._assistant: Unattended | None = None
         self._answering: Mapping[str, str] = {}
         self._is_stopped = False
+        self._last_shell = 0
         self._answers: Mapping[str, Callable[..., Awaitable[Mapping[str, Any]]]] = {
             "play": self._play,
             "act": self._act,
@@ -137,6 +147,7 @@ class _Desk:
             "run": self._run,
             "settle": self._settle,
             "trace": self._trace,
+            "pointer": self._pointer,
         }
 
     async def serve(self) -> int:
@@ -201,19 +212,51 @@ class _Desk:
         }
 
     async def _act(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        result = await self._call(tool, arguments)
+        """Run a call of the other program. Its places mean the screen as it is now, whatever was captured before."""
+        assistant = await self._assistant_for()
+        assistant.resume()  # because a task that was stopped has stopped all input
+        await assistant.capture()
+        try:
+            result = await self._call(tool, arguments)
+        except ToolMisuse as error:
+            return {"ok": False, "text": str(error)}
         return {"ok": result.ok, "text": result.llm_echo}
 
     async def _observe(self) -> Mapping[str, Any]:
         """A picture of the whole screen, and what it shows in words: names, roles, places, values."""
-        assistant = await self._assistant_for()
-        picture = await assistant.picture(at_full_size=True)
+        capture = await (await self._assistant_for()).capture()
+        size = capture.geometry.region
+        picture = Media(await asyncio.to_thread(lossless, capture.pixels), "image/png", size.width, size.height)
         return {**_packed(picture), "tree": (await self._call(_READ_SCREEN, {})).llm_echo}
 
+    async def _pointer(self) -> Mapping[str, Any]:
+        at = (await (await self._assistant_for()).capture()).cursor
+        if at is None:
+            raise ToolMisuse("Nobody knows where the pointer is. Give a place, or move the pointer first.")
+        return {"x": at[0], "y": at[1]}
+
     async def _settle(self) -> Mapping[str, Any]:
-        """Wait until programs have handled their input, judged by what the screen shows."""
+        """Wait until programs have handled their input, judged by what the screen shows.
+
+        While the last command has left a program running, a window is waited for first: programs take long to start.
+        """
+        limit = time.monotonic() + _WINDOW_LIMIT_S
+        while self._is_starting() and not await self._has_windows():
+            if time.monotonic() >= limit:
+                break
+            await asyncio.sleep(_LOOK_AGAIN_S)
         await (await self._assistant_for()).worked_off()
         return {}
+
+    def _is_starting(self) -> bool:
+        if self._last_shell:
+            with suppress(ProcessLookupError):
+                os.kill(-self._last_shell, 0)  # asks whether there is one in its process group
+                return True
+        return False
+
+    async def _has_windows(self) -> bool:
+        return bool((await self._call(_LIST_WINDOWS, {})).payload["windows"])
 
     async def _trace(self) -> Mapping[str, Any]:
         """What was done last, as `wisp export-trace` prints it."""
@@ -235,6 +278,7 @@ class _Desk:
                 env=environment,
                 start_new_session=True,
             )
+            self._last_shell = shell.pid
             began, is_late = time.monotonic(), False
             try:
                 await asyncio.wait_for(shell.wait(), limit_s)
@@ -247,16 +291,27 @@ class _Desk:
         return {"exit_code": shell.returncode, "output": said, "is_late": is_late, "seconds": time.monotonic() - began}
 
     async def _call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run a call: what only reaches this desktop as an act of the person who runs the other program.
+
+        They sit at their own private desktop, where nobody else could answer: a click on "Delete", or typing in a
+        terminal, would otherwise be refused. Any other call (files, commands, the network) passes the gate.
+        """
         assistant = await self._assistant_for()
-        guest = assistant.guest("the harness", Approvals(ids.counter("approval"), attended=False))
-        if assistant.registry.find(tool) is None:
+        spec = assistant.registry.find(tool)
+        if spec is None:
             raise ToolMisuse(f"There is no tool {tool!r}. To list them all: wisp tools")
-        return await guest.run(Block(ids.unique("call_"), tool, args=arguments), lambda _event: None)
+        block = Block(ids.unique("call_"), tool, args=arguments)
+        if spec.effects_of(ToolCall(block.call_id, spec.name, arguments)) == {Effect.DESKTOP}:
+            return await assistant.run(block)
+        guest = assistant.guest("the harness", Approvals(ids.counter("approval"), attended=False))
+        return await guest.run(block, lambda _event: None)
 
     async def _assistant_for(self, language: str = "", script: list[Any] | None = None) -> Unattended:
-        """The desktop's only assistant. It is made when it is needed, because its provider may need a script."""
-        if self._assistant:
+        """The desktop's assistant. It is made when it is needed, and anew for a script, which is its provider's."""
+        if self._assistant and not script:
             return self._assistant
+        self._assistant = None
+        await self._opened.aclose()
         given: dict[str, Any] = {"presence__language": language} if language in catalog.LANGUAGE.choices else {}
         if script:
             path = paths.state_dir() / "script.json"

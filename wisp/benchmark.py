@@ -1,0 +1,20 @@
+"""Wisp's private desktops for harnesses, such as OSWorld's."""
+
+from app.base.errors import WispError
+from app.features.fleet.benchmark import ActionFailed, Desktop, EpisodeEnded, Observation, Played, Ran
+from app.features.fleet.client import DeskLost, DeskNotStarted, OverMemory
+from app.features.fleet.osworld import DesktopEnv
+
+__all__ = (
+    "ActionFailed",
+    "DeskLost",
+    "DeskNotStarted",
+    "Desktop",
+    "DesktopEnv",
+    "EpisodeEnded",
+    "Observation",
+    "OverMemory",
+    "Played",
+    "Ran",
+    "WispError",
+)
