@@ -393,11 +393,12 @@ def say_that_a_display_is_missing() -> int:
 
 @contextlib.contextmanager
 def on_a_display(
-    *, needed: bool = True, apart: bool = False, size: tuple[int, int] | None = None
+    *, needed: bool = True, apart: bool = False, size: tuple[int, int] = (1280, 800), home: Path | None = None
 ) -> Iterator[OwnDisplay]:
     """Return a context manager inside which there is a display. Raises NeedsPerson if a private one fails.
 
-    `apart`: a private one, although the person has a display. `size` is that of a private one, in pixels.
+    `apart`: a private one, although the person has a display. `size` is that of a private one, in pixels, and
+    `home` a folder that is deleted with it.
     """
     if not needed or (is_at_hand() and not apart):
         yield OwnDisplay()
@@ -410,7 +411,7 @@ def on_a_display(
     if is_wished:
         store.take_keys_along()  # because the keyring is on the person's session bus
     before = dict(os.environ)
-    with desktop_apart(size) as desktop:
+    with desktop_apart(size, home) as desktop:
         os.environ.clear()
         os.environ.update(desktop.environment)
         try:

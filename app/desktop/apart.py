@@ -48,7 +48,8 @@ _libc = ctypes.CDLL(None)
 class DesktopApart(ABC):
     """A context manager that runs a desktop of its own. `environment` is what programs need to appear on it.
 
-    `width_px`, `height_px`: the screen's size. Raises NeedsPerson if something is missing or does not start.
+    `width_px`, `height_px`: the screen's size. `home` is a folder that is deleted with it. Raises NeedsPerson if
+    something is missing or does not start.
     """
 
     programs: ClassVar[Mapping[str, str]]
@@ -56,8 +57,9 @@ class DesktopApart(ABC):
     variables: ClassVar[Mapping[str, str]]
     """What tells programs which kind of desktop it is."""
 
-    def __init__(self, width_px: int = 1280, height_px: int = 800) -> None:
+    def __init__(self, width_px: int = 1280, height_px: int = 800, home: Path | None = None) -> None:
         self._width, self._height = width_px, height_px
+        self._home = home
         self._children: list[subprocess.Popen[bytes]] = []
         self._ender: subprocess.Popen[bytes] | None = None
         self.environment: dict[str, str] = {}
@@ -109,7 +111,7 @@ class DesktopApart(ABC):
         self.folder = Path(tempfile.mkdtemp(prefix="wisp-desktop-"))
         self.sockets = self.folder / "run"
         self.sockets.mkdir(mode=0o700)
-        command = worker_command("apart", str(self.folder))
+        command = worker_command("apart", *map(str, filter(None, (self.folder, self._home))))
         self._ender = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=os.sep, start_new_session=True)
         kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
         self.environment = {
@@ -205,11 +207,11 @@ def end_group(leader: int) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Wait until this worker's input ends, then end what is left of the desktop in a folder, and delete the folder."""
-    folder = Path(arguments[0])
+    """Wait until this worker's input ends, then end what is left of the desktop in a folder, and delete its folders."""
     sys.stdin.buffer.read()
-    end_all_in(folder / "run")
-    shutil.rmtree(folder, ignore_errors=True)
+    end_all_in(Path(arguments[0]) / "run")
+    for folder in arguments:
+        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 

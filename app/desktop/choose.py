@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.base.errors import NeedsPerson
@@ -140,13 +141,13 @@ def windows_here(private: Private) -> tuple[Window, ...]:
         return tuple(window for window in windows if not private.hides_window(window))
 
 
-def desktop_apart(size: tuple[int, int] | None = None) -> DesktopApart:
+def desktop_apart(size: tuple[int, int] = (1280, 800), home: Path | None = None) -> DesktopApart:
     """Return a desktop apart from the person's, of the first kind that is installed. It starts when it is entered.
 
-    `size` is that of its screen, in pixels. Raises NeedsPerson there if none is installed.
+    `size` is that of its screen, in pixels. `home` is deleted with it. Raises NeedsPerson there if none is installed.
     """
     from app.desktop.wayland.virtual import GnomeDesktop, SwayDesktop
     from app.desktop.x11.virtual import VirtualDesktop
 
     kinds = (VirtualDesktop, SwayDesktop, GnomeDesktop)
-    return next((kind for kind in kinds if not kind.missing_packages()), VirtualDesktop)(*(size or ()))
+    return next((kind for kind in kinds if not kind.missing_packages()), VirtualDesktop)(*size, home)

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -176,25 +177,26 @@ def shared_reader() -> Iterator[None]:
 
     The models take as much memory as a desktop, and a second of each start. Raises OSError.
     """
-    with tempfile.TemporaryDirectory(prefix="wisp-reader-") as folder:
-        path = f"{folder}/socket"
-        with contextlib.closing(_local_socket()) as listener:  # bound here, so that nobody comes too early
-            listener.bind(path)
-            listener.listen()
-            process = subprocess.Popen(
-                worker_command("ocr", str(listener.fileno())),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[listener.fileno()],
-                start_new_session=True,  # so that ctrl+c in the terminal does not end it before its desktops
-            )
-        os.environ[_SHARED] = path
-        try:
-            yield
-        finally:
-            del os.environ[_SHARED]
-            _end(process)
+    folder = tempfile.mkdtemp(prefix="wisp-reader-")
+    path = f"{folder}/socket"
+    with contextlib.closing(_local_socket()) as listener:  # bound here, so that nobody comes too early
+        listener.bind(path)
+        listener.listen()
+        process = subprocess.Popen(
+            worker_command("ocr", str(listener.fileno())),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+            start_new_session=True,  # so that ctrl+c in the terminal does not end it before its desktops
+        )
+    os.environ[_SHARED] = path
+    try:
+        yield
+    finally:
+        del os.environ[_SHARED]
+        process.communicate()
+        shutil.rmtree(folder, ignore_errors=True)  # where the process was killed
 
 
 def _exchange(process: _Reader, frame: Frame) -> list[tuple[str, list[int], float]]:

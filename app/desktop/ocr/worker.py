@@ -4,7 +4,8 @@ Run as a script, it imports nothing of the product. On standard input: a header 
 pixels, again and again; on standard output for each: a length and JSON, a list of [text, [x, y, width, height], score]
 or, before it ends for a reason of its own, that reason. Ends with its input.
 
-With the number of a listening socket as argument, it answers in the same way to all who connect there.
+With the number of a listening socket as argument, it answers in the same way to all who connect there, and deletes the
+socket's folder at its end.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import struct
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO, Any
 
 HEADER = struct.Struct("<II")
@@ -51,8 +54,11 @@ _one_at_a_time = threading.Lock()
 
 def _serve(listener: int) -> int:
     """Answer to all who connect, until the input ends. The models are loaded for the first one."""
-    threading.Thread(target=_accept, args=(socket.socket(fileno=listener),), daemon=True).start()
+    listening = socket.socket(fileno=listener)
+    threading.Thread(target=_accept, args=(listening,), daemon=True).start()
     sys.stdin.buffer.read()
+    # Whoever made it may have been killed.
+    shutil.rmtree(Path(listening.getsockname()).parent, ignore_errors=True)
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import time
+from pathlib import Path
 
 from app.desktop.apart import START_LIMIT_S, DesktopApart, not_started
 
@@ -21,8 +22,10 @@ class VirtualDesktop(DesktopApart):
         "XDG_CURRENT_DESKTOP": "openbox",
     }
 
-    def __init__(self, width_px: int = 1280, height_px: int = 800, *, window_manager: bool = True) -> None:
-        super().__init__(width_px, height_px)
+    def __init__(
+        self, width_px: int = 1280, height_px: int = 800, home: Path | None = None, *, window_manager: bool = True
+    ) -> None:
+        super().__init__(width_px, height_px, home)
         self._with_manager = window_manager
 
     def _start(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import queue
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,11 +59,10 @@ class Desk:
 
     def __init__(self, options: Sequence[str] = (), memory_limit_mb: int = 0) -> None:
         self._memory_limit_mb = memory_limit_mb
-        self._home = Path(tempfile.mkdtemp(prefix="wisp-home-"))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the desktop
         command, folder = own_command()
         self._process = subprocess.Popen(
-            [*command, "desk", "--home", str(self._home), *options],
+            [*command, "desk", *options],
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -139,7 +137,7 @@ class Desk:
         return total / _MB
 
     def close(self) -> None:
-        """End the desktop with all its programs, and delete its home folder."""
+        """End the desktop with all its programs. Its home folder is deleted with it."""
         with suppress(OSError):
             if self._process.stdin:
                 self._process.stdin.close()
@@ -149,7 +147,6 @@ class Desk:
             self._process.kill()
             self._process.wait()
         self._errors.close()
-        shutil.rmtree(self._home, ignore_errors=True)
 
     def _send(self, line: Mapping[str, Any]) -> None:
         assert self._process.stdin

@@ -77,8 +77,9 @@ _LINE_BYTES = 64_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--home", type=shared.folder, required=True, metavar="FOLDER", help="the desktop's home folder")
-    parser.add_argument("--size", type=_size, metavar="WIDTHxHEIGHT", help="the screen's size in pixels")
+    parser.add_argument(
+        "--size", type=_size, default=(1280, 800), metavar="WIDTHxHEIGHT", help="the screen's size in pixels"
+    )
     parser.add_argument("--record", action="store_true", help="send a picture of the screen after each step")
     parser.add_argument(
         "--allow", action="append", default=[], metavar="NAME", help="as for `wisp do`; may be given several times"
@@ -98,12 +99,13 @@ def run(options: argparse.Namespace) -> int:
     end_with_parent()
     settings = shared.settings_of(options)
     store.take_keys_along()
-    _move_to(options.home)
+    home = Path(tempfile.mkdtemp(prefix="wisp-home-"))
+    _move_to(home)
     logs.to_file()
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that nothing else is written between the answers
     try:
-        with on_a_display(apart=True, size=options.size):
+        with on_a_display(apart=True, size=options.size, home=home):
             return asyncio.run(_Desk(options, settings, channel).serve())
     except WispError as error:
         _write(channel, {"event": "failed", "why": str(error)})
