@@ -93,7 +93,7 @@ def _two_nodes() -> Iterator[None]:
     os.environ["RAY_TMPDIR"] = folder.name  # so that a cluster that runs here already stays what programs find
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
-    node = {"num_cpus": 1, "resources": {DESKTOP: 8}}
+    node = {"num_cpus": 1, "resources": {DESKTOP: 4}}
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     os.environ["RAY_ADDRESS"] = cluster.address
     try:
