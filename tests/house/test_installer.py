@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -40,6 +41,17 @@ def test_the_control_file_takes_name_version_and_description_from_the_project() 
     assert set(re.findall(r"@(\w+)@", control)) == {"version", "architecture", "size_kb", "description"}
     assert project["version"] not in control
     assert len(project["description"]) <= 80
+
+
+def test_the_container_of_a_node_copies_what_there_is_and_adds_exactly_what_the_cluster_needs_besides() -> None:
+    text = (ROOT / "installer" / "fleet" / "Containerfile").read_text(encoding="utf-8")
+    copied = [name for line in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE) for name in line.split()]
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    locked = set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE))
+    needed = {re.split(r"[^\w.-]", one)[0] for one in metadata.requires("ray") or [] if "extra ==" not in one}
+    added = re.search(r"\^\(([\w|-]+)\)==", text)
+    assert added
+    assert set(added[1].split("|")) == {"ray", *needed} - locked
 
 
 def test_the_menu_entry_starts_the_program_by_its_name() -> None:
