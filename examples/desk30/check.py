@@ -43,7 +43,7 @@ def main(what: str, *arguments: str) -> int:
     limit = time.monotonic() + LIMIT_S
     while (why := CHECKS[what](*arguments)) and what in WAITING and time.monotonic() < limit:
         time.sleep(_LOOK_AGAIN_S)
-    print(why or "It is so.")  # noqa: T201 - kept with the result of the task
+    print(why or "It is so.")
     return 1 if why else 0
 
 

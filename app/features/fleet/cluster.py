@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson
 from app.base.version import version
 from app.desktop.ocr.rapid import shared_reader
@@ -26,7 +27,8 @@ from app.features.fleet.tasks import Task
 DESKTOP = "desktop"
 _RETRIES = 5
 _LOOK_S = 0.5
-_START = "ray start --head --resources='{\"desktop\": 2}'"
+_WHY_CHARS = 200
+_START = "ray start --head --disable-usage-stats --resources='{\"desktop\": 2}'"
 _log = logging.getLogger(__name__)
 
 
@@ -68,6 +70,11 @@ class RemoteLedger:
         return bool(_get(self._actor.is_stopped.remote()))
 
 
+def _release() -> str:
+    """The version without the words on how it was installed."""
+    return version().partition(" ")[0]
+
+
 def _get(ref: Any) -> Any:
     import ray
 
@@ -78,8 +85,8 @@ def carry_out_there(
     task: Task, files: Mapping[str, Any], conditions: Conditions, ledger: RemoteLedger, needed: str
 ) -> None:
     """Do a task on this node. `needed` is the version of Wisp that asks."""
-    if version() != needed:
-        raise DeskNotStarted(f"This node has Wisp {version()}, and the batch was started by Wisp {needed}.")
+    if _release() != needed:
+        raise DeskNotStarted(f"This node has Wisp {_release()}, and the batch was started by Wisp {needed}.")
     _read_text_in_one_process()
     carry_out(task, {name: _get(ref) for name, ref in files.items()}, conditions, ledger)
 
@@ -103,8 +110,9 @@ class RayCluster:
         self._results = results
         try:
             ray.init(address="auto", log_to_driver=False, logging_level=logging.ERROR)
-        except ConnectionError:
-            raise NeedsPerson(f"No Ray cluster runs here. Start one: {_START}") from None
+        except (ConnectionError, ray.exceptions.AuthenticationError) as error:
+            why = clip_line(str(error), _WHY_CHARS)
+            raise NeedsPerson(f"No Ray cluster can be used here ({why}). Start one: {_START}") from None
         if not ray.cluster_resources().get(DESKTOP):
             raise NeedsPerson(f"No node of the cluster may hold a desktop. Start each with how many it holds: {_START}")
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
@@ -125,7 +133,7 @@ class RayCluster:
         put = ray.remote(do).options(
             num_cpus=0, resources={DESKTOP: 1}, max_retries=_RETRIES, retry_exceptions=[DeskNotStarted]
         )
-        needed = version()
+        needed = _release()
         for task in tasks:
             files = {name: ray.put(data) for name, data in files_of(task, folder).items()}
             self._refs[put.remote(task, files, conditions, ledger, needed)] = task.id
