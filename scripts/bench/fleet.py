@@ -31,7 +31,7 @@ from app.features.fleet.tasks import Task
 
 _SLEEP_S = 0.005
 _OPENED = 5
-_WAITING = "; ".join(["open the calculator and type 12*7=", "wait 6 seconds"])
+_WAITING = "; ".join(["open the calculator and type 12*7=", "wait 9 seconds"])
 _WORKING = "open the calculator and type 12*7="
 
 
