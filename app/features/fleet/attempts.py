@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from app.base.errors import WispError
 from app.base.values import dataclass
-from app.features.fleet.client import Desk, OverMemory
+from app.features.fleet.client import Desk, DeskSilent, OverMemory
 from app.features.fleet.tasks import Task
 from app.protocol.call import JsonValue
 
@@ -179,7 +179,7 @@ class _Attempt:
         given = {"words": self._task.words, "script": list(self._task.script)}
         try:
             ended = desk.ask("play", self._task.time_limit_s + _WIND_UP_S, self._hear, watch, **given)
-        except TimeoutError:  # because it did not end when it was stopped
+        except DeskSilent:  # because it did not end when it was stopped
             self._end(*ends[0])
             return False
         self._outcome, self._answer = str(ended["outcome"]), str(ended["answer"])

@@ -223,10 +223,7 @@ class Desktop:
         desk = self._opened()
         try:
             return desk.ask(what, within_s, hear, watch, **given)
-        except TimeoutError:  # like after Ctrl+C: the answer would come to a later request
-            self.close()
-            raise DeskLost(f"The desktop did not answer within {within_s:g} seconds, so it was ended.") from None
-        except (DeskLost, OverMemory, KeyboardInterrupt):
+        except (DeskLost, OverMemory, KeyboardInterrupt):  # after which an answer might come to a later request
             self.close()
             raise
 

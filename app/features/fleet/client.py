@@ -47,6 +47,10 @@ class DeskLost(WispError):
     """The desktop's process has ended, or answers no more."""
 
 
+class DeskSilent(DeskLost):
+    """The desktop did not answer in time. The answer may still come, so nothing more can be asked."""
+
+
 class OverMemory(WispError):
     """The desktop's programs needed more memory than the task may use."""
 
@@ -104,7 +108,7 @@ class Desk:
     ) -> Mapping[str, Any]:
         """Return the answer to a request. `hear` gets what happens until then; `watch` is called now and then.
 
-        Raises TimeoutError, DeskLost, OverMemory, and WispError if the request failed.
+        Raises DeskSilent, DeskLost, OverMemory, and WispError if the request failed.
         """
         self._send({"ask": what, **given})
         limit, look = time.monotonic() + within_s, time.monotonic() + _LOOK_S
@@ -116,7 +120,7 @@ class Desk:
                 look = time.monotonic() + _LOOK_S
             if line is None:
                 if now >= limit:
-                    raise TimeoutError
+                    raise DeskSilent(f"The desktop did not answer within {within_s:g} seconds, so it was ended.")
             elif line["event"] != "answer":
                 hear(line)
             elif "failed" in line:
