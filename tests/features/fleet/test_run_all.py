@@ -109,6 +109,7 @@ def test_after_a_kill_the_same_command_goes_on_and_no_task_acts_twice(start: Sta
     assert sorted(one["outcome"] for one in told.values()) == ["done", "done", "done", "interrupted"]
 
 
+@pytest.mark.long
 def test_ctrl_c_lets_what_runs_end_and_the_same_command_goes_on(start: Start, tmp_path: Path) -> None:
     tasks = _rows(tmp_path, 3)
     first = start(tasks)
@@ -123,6 +124,7 @@ def test_ctrl_c_lets_what_runs_end_and_the_same_command_goes_on(start: Start, tm
     assert _acted(tmp_path) == ["row-0", "row-1", "row-2"]
 
 
+@pytest.mark.long
 def test_a_batch_whose_model_cannot_be_reached_ends_and_all_its_tasks_wait(start: Start, tmp_path: Path) -> None:
     tasks = [{"id": f"row-{n}", "words": "open the calculator", "provider": "openai"} for n in range(9)]
     nobody = "http://127.0.0.1:9"
