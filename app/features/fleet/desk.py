@@ -14,6 +14,7 @@ import base64
 import json
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -94,7 +95,7 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def run(options: argparse.Namespace) -> int:
-    if sys.stdin.isatty():
+    if not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
         raise NeedsPerson("Another program starts this command and talks to it. To do many tasks: wisp run-all")
     end_with_parent()
     settings = shared.settings_of(options)
