@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -109,12 +110,15 @@ def run(options: argparse.Namespace) -> int:
         require(_RAY, "fleet")
     tasks = read_tasks(options.tasks)
     folder = options.results or Path(f"{options.tasks.stem}-results")
-    with Results(folder) as results:
-        try:
-            with own_files.locked(folder / "results.db", waits=False):
-                return _run(options, tasks, results)
-        except BlockingIOError:
-            raise NeedsPerson(f"Another run-all writes into {folder} now. Let it end, or stop it.") from None
+    try:
+        with Results(folder) as results, own_files.locked(folder / "results.db", waits=False):
+            return _run(options, tasks, results)
+    except BlockingIOError:
+        raise NeedsPerson(f"Another run-all writes into {folder} now. Let it end, or stop it.") from None
+    except sqlite3.Error as error:
+        raise NeedsPerson(
+            f"The results cannot be kept in {folder} ({error}). Free some room, or name another folder."
+        ) from None
 
 
 def _run(options: argparse.Namespace, tasks: Sequence[Task], results: Results) -> int:

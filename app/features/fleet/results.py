@@ -7,6 +7,7 @@ what has begun without an end counts as interrupted. https://www.sqlite.org/wal.
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import threading
 import time
@@ -95,7 +96,6 @@ class Results:
         a process began that has died is noted as interrupted. Raises NeedsPerson if a task that has run reads otherwise
         now.
         """
-        self._open_lines()
         self.settle(dict.fromkeys(self._unfinished(), ""))
         meant = {Ended.NOT_BEGUN.value, *again}
         named = {str(one["id"]) for one in self.newest() if _is_meant(one, meant)}
@@ -112,6 +112,7 @@ class Results:
             )
             self._db.executemany("update tasks set is_open = 1 where id = ?", [(name,) for name in named])
             is_open = {name for (name,) in self._db.execute("select id from tasks where is_open")}
+        self._open_lines(is_open)
         return [task for task in tasks if task.id in is_open]
 
     def _unfinished(self) -> list[str]:
@@ -184,6 +185,7 @@ class Results:
             path.parent.mkdir(exist_ok=True)
             path.write_text("\n".join([*result.trace, ""]), encoding="utf-8")
         pictures: list[JsonValue] = []
+        shutil.rmtree(self.folder / "pictures" / result.task, ignore_errors=True)  # those of an earlier attempt
         for number, one in enumerate(result.pictures, 1):
             path = self.folder / "pictures" / result.task / f"{number:03}.{_ENDINGS.get(one.media_type, 'bin')}"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -207,10 +209,13 @@ class Results:
             ran = {"attempt": attempt, "began_at": began_at, "node": node}
             yield {"id": name, "number": number, **asked, **ran, **json.loads(result)}
 
-    def _open_lines(self) -> None:
-        """Write the JSON lines anew, because the last process may have ended between the two files."""
+    def _open_lines(self, is_open: Collection[str]) -> None:
+        """Write the JSON lines anew, because the last process may have ended between the two files.
+
+        A task that is to run again gets its line when it ends, so that each has one.
+        """
         path = self.folder / "results.jsonl"
-        own_files.write(path, "".join(f"{_line(one)}\n" for one in self.newest()))
+        own_files.write(path, "".join(f"{_line(one)}\n" for one in self.newest() if one["id"] not in is_open))
         self._lines = path.open("a", encoding="utf-8")
 
     def _append(self, told: Sequence[Mapping[str, JsonValue]]) -> None:

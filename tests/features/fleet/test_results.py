@@ -89,7 +89,9 @@ def test_only_words_of_the_person_let_a_task_run_again(results: Results, tmp_pat
         assert _ids(next_one.plan(_TASKS, ["failed"])) == ["one", "two", "three", "four"]
         assert next_one.begin("two", "here")
         next_one.finish(Result("two", {"outcome": "done", "passed": True}))
+        next_one.settle({"two": ""})
         assert {one["id"]: (one["attempt"], one["passed"]) for one in next_one.newest()}["two"] == (2, True)
+        assert _told(tmp_path) == {"two": "done"}
 
 
 def test_a_task_that_has_run_and_reads_otherwise_is_not_taken_for_the_same(results: Results) -> None:
