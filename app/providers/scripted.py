@@ -136,10 +136,15 @@ def load(path: Path, clock: Clock | None = None) -> Scripted:
     try:
         text = path.read_text(encoding="utf-8")
         tree = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-        replies = [_reply(entry) for entry in tree["replies"]]
+        replies = replies_of(tree["replies"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NeedsPerson(f"The script {path} cannot be played: {type(error).__name__}: {error}") from None
     return Scripted(replies, clock)
+
+
+def replies_of(entries: Sequence[Mapping[str, Any] | str]) -> list[Reply]:
+    """Read the replies of a script. Raises KeyError, TypeError and ValueError."""
+    return [_reply(entry) for entry in entries]
 
 
 def _reply(entry: Mapping[str, Any] | str) -> Reply:

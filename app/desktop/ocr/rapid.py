@@ -1,5 +1,7 @@
 """RapidOCR in a separate process, which is started for the first picture and ended when it is idle."""
 
+# mypy: no-warn-unreachable
+
 from __future__ import annotations
 
 import asyncio
@@ -7,11 +9,10 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
+import secrets
 import socket
 import subprocess
 import sys
-import tempfile
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -131,9 +132,9 @@ class RapidOcr:
 
 def _started() -> _Reader:
     """Connect to the process that many desktops share, or start one."""
-    if path := os.environ.get(_SHARED):
+    if name := os.environ.get(_SHARED):
         with contextlib.suppress(OSError):  # because it has ended
-            return _SharedReader(path)
+            return _SharedReader(name)
     return subprocess.Popen(
         worker_command("ocr"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
@@ -142,9 +143,9 @@ def _started() -> _Reader:
 class _SharedReader:
     """A connection to a process that reads for many. To end it ends only the connection. Raises OSError."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, name: str) -> None:
         with contextlib.closing(_local_socket()) as connection:
-            connection.connect(path)
+            connection.connect(f"\0{name}")
             self._connection = connection.dup()
         self.stdin, self.stdout = self._connection.makefile("wb"), self._connection.makefile("rb")
 
@@ -162,12 +163,12 @@ class _SharedReader:
 
 _Reader = subprocess.Popen[bytes] | _SharedReader
 _SHARED = "WISP_TEXT_READER"
-"""The variable with the path of the shared process's socket."""
+"""The variable with the name of the shared process's socket."""
 
 
 def _local_socket() -> socket.socket:
-    if not hasattr(socket, "AF_UNIX"):
-        raise OSError("Python has no such sockets on Windows.")
+    if sys.platform != "linux":
+        raise OSError("Only Linux has sockets without a file, which stay behind after no kill.")
     return socket.socket(socket.AF_UNIX)
 
 
@@ -177,10 +178,9 @@ def shared_reader() -> Iterator[None]:
 
     The models take as much memory as a desktop, and a second of each start. Raises OSError.
     """
-    folder = tempfile.mkdtemp(prefix="wisp-reader-")
-    path = f"{folder}/socket"
+    name = f"wisp-reader-{secrets.token_hex(8)}"
     with contextlib.closing(_local_socket()) as listener:  # bound here, so that nobody comes too early
-        listener.bind(path)
+        listener.bind(f"\0{name}")  # https://man7.org/linux/man-pages/man7/unix.7.html, abstract
         listener.listen()
         process = subprocess.Popen(
             worker_command("ocr", str(listener.fileno())),
@@ -190,13 +190,12 @@ def shared_reader() -> Iterator[None]:
             pass_fds=[listener.fileno()],
             start_new_session=True,  # so that ctrl+c in the terminal does not end it before its desktops
         )
-    os.environ[_SHARED] = path
+    os.environ[_SHARED] = name
     try:
         yield
     finally:
         del os.environ[_SHARED]
         process.communicate()
-        shutil.rmtree(folder, ignore_errors=True)  # where the process was killed
 
 
 def _exchange(process: _Reader, frame: Frame) -> list[tuple[str, list[int], float]]:

@@ -4,26 +4,27 @@ Run as a script, it imports nothing of the product. On standard input: a header 
 pixels, again and again; on standard output for each: a length and JSON, a list of [text, [x, y, width, height], score]
 or, before it ends for a reason of its own, that reason. Ends with its input.
 
-With the number of a listening socket as argument, it answers in the same way to all who connect there, and deletes the
-socket's folder at its end.
+With the number of a listening socket as argument, it answers in the same way to all processes of the same user
+that connect there.
 """
+
+# mypy: no-warn-unreachable
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import shutil
 import socket
 import struct
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Any
 
 HEADER = struct.Struct("<II")
 LENGTH = struct.Struct("<I")
+_PEER = struct.Struct("3i")  # https://man7.org/linux/man-pages/man7/unix.7.html, SO_PEERCRED
 _MOST_THREADS = 4
 _LONGEST_SIDE_PX = 4096
 _BYTES = 4
@@ -54,11 +55,8 @@ _one_at_a_time = threading.Lock()
 
 def _serve(listener: int) -> int:
     """Answer to all who connect, until the input ends. The models are loaded for the first one."""
-    listening = socket.socket(fileno=listener)
-    threading.Thread(target=_accept, args=(listening,), daemon=True).start()
+    threading.Thread(target=_accept, args=(socket.socket(fileno=listener),), daemon=True).start()
     sys.stdin.buffer.read()
-    # Whoever made it may have been killed.
-    shutil.rmtree(Path(listening.getsockname()).parent, ignore_errors=True)
     return 0
 
 
@@ -66,9 +64,20 @@ def _accept(listener: socket.socket) -> None:
     engine = None
     while True:
         connection, _ = listener.accept()
+        if not _is_own(connection):
+            connection.close()
+            continue
         engine = engine or _engine()
         both: Any = connection.makefile("rwb")
         threading.Thread(target=_talk, args=(engine, both), daemon=True).start()
+
+
+def _is_own(connection: socket.socket) -> bool:
+    """Whether the other side is a process of the same user: a socket without a file has no rights of its own."""
+    if sys.platform != "linux":
+        return False
+    _pid, user, _group = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    return bool(user == os.getuid())
 
 
 def _talk(engine: Any, both: IO[bytes]) -> None:

@@ -104,8 +104,10 @@ def read(action: str | Mapping[str, Any]) -> list[Step]:
         word = action.strip()
         return [Step(word)] if word in (WAIT, DONE, FAIL) else _of_python(action)
     match action:
-        case {"tool": str() as tool}:
-            return [Step(CALL, {"tool": tool, "arguments": dict(action.get("arguments") or {})})]
+        case {"tool": str() as tool, "arguments": Mapping() as arguments}:
+            return [Step(CALL, {"tool": tool, "arguments": dict(arguments)})]
+        case {"tool": str() as tool} if not action.get("arguments"):
+            return [Step(CALL, {"tool": tool, "arguments": {}})]
         case {"action_type": str() as kind, "parameters": Mapping() as given}:
             return [_checked(kind, given)]
         case {"action_type": str() as kind}:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from app.base.errors import WispError
 from app.base.values import dataclass
+from app.base.withheld import without_secrets
 from app.features.fleet.client import Desk, DeskSilent, OverMemory
 from app.features.fleet.tasks import Task
 from app.protocol.call import JsonValue
@@ -22,6 +23,8 @@ _CHECK_LIMIT_S = 60.0
 _WIND_UP_S = 15.0
 """So long a stopped task may take to end."""
 _SETTLE_LIMIT_S = 30.0
+_VARIABLE_CHARS = 30_000  # Linux takes 128 kB for one variable
+_STOPPED = "You stopped it."
 
 
 class Ended(StrEnum):
@@ -135,7 +138,10 @@ class _Attempt:
         except OverMemory as error:
             self._end(Ended.OVER_MEMORY, str(error))
         except WispError as error:
-            self._end(Ended.INTERRUPTED if self._has_acted else Ended.NOT_BEGUN, str(error))
+            if self._outcome:  # of the task itself, which is over
+                self._why = self._why or str(error)
+            else:
+                self._end(Ended.INTERRUPTED if self._has_acted else Ended.NOT_BEGUN, str(error))
         passed = check["exit_code"] == 0 if check else None if self._task.check else self._outcome == "done"
         told: dict[str, JsonValue] = {
             "outcome": self._outcome,
@@ -154,11 +160,22 @@ class _Attempt:
     def _set_up(self, desk: Desk) -> bool:
         if not self._task.setup:
             return True
-        ran = desk.ask("run", _SETUP_LIMIT_S + _WIND_UP_S, command=self._task.setup, limit_s=_SETUP_LIMIT_S)
-        desk.ask("settle", _SETTLE_LIMIT_S)
-        if ran["exit_code"]:
-            self._end(Ended.NOT_DONE, f"The command that sets it up failed ({ran['exit_code']}): {ran['output']}")
-        return not ran["exit_code"]
+        ran = self._run(desk, self._task.setup, _SETUP_LIMIT_S)
+        if self._is_stopped():
+            self._end(Ended.STOPPED, _STOPPED)
+        elif ran["exit_code"]:
+            self._end(Ended.NOT_DONE, f"The command that sets it up {_failed(ran, _SETUP_LIMIT_S)}")
+        else:
+            desk.ask("settle", _SETTLE_LIMIT_S)
+        return not self._outcome
+
+    def _run(self, desk: Desk, command: str, limit_s: float, **variables: str) -> Mapping[str, Any]:
+        def watch() -> None:
+            if self._is_stopped():
+                desk.stop()
+
+        given: dict[str, Any] = {"command": command, "limit_s": limit_s, "variables": variables}
+        return desk.ask("run", limit_s + _WIND_UP_S, watch=watch, **given)
 
     def _play(self, desk: Desk) -> bool:
         """Let Wisp do the task. Returns False if the desktop hangs since."""
@@ -170,7 +187,7 @@ class _Attempt:
             if ends:
                 return
             if self._is_stopped():
-                ends.append((Ended.STOPPED, "You stopped it."))
+                ends.append((Ended.STOPPED, _STOPPED))
             elif time.monotonic() >= limit:
                 ends.append((Ended.TIMED_OUT, f"It took longer than {self._task.time_limit_s:g} seconds."))
             if ends:
@@ -193,12 +210,11 @@ class _Attempt:
     def _check(self, desk: Desk) -> Mapping[str, JsonValue] | None:
         if not self._task.check:
             return None
-        variables = {"WISP_OUTCOME": self._outcome, "WISP_ANSWER": self._answer}
-        limit_s = _CHECK_LIMIT_S
-        ran = desk.ask("run", limit_s + _WIND_UP_S, command=self._task.check, limit_s=limit_s, variables=variables)
+        told = {"WISP_OUTCOME": self._outcome, "WISP_ANSWER": self._answer[:_VARIABLE_CHARS]}
+        ran = self._run(desk, self._task.check, _CHECK_LIMIT_S, **told)
         if ran["exit_code"]:
-            self._why = self._why or f"Its check failed ({ran['exit_code']}). {ran['output']}".strip()
-        return {"exit_code": ran["exit_code"], "output": ran["output"]}
+            self._why = self._why or f"Its check {_failed(ran, _CHECK_LIMIT_S)}"
+        return {"exit_code": ran["exit_code"], "output": without_secrets(ran["output"])}
 
     def _hear(self, event: Mapping[str, Any]) -> None:
         told = {name: value for name, value in event.items() if name != "event"}
@@ -216,6 +232,11 @@ class _Attempt:
 
     def _end(self, how: Ended, why: str) -> None:
         self._outcome, self._why = how.value, why
+
+
+def _failed(ran: Mapping[str, Any], limit_s: float) -> str:
+    how = f"took longer than {limit_s:g} seconds" if ran["is_late"] else f"failed ({ran['exit_code']})"
+    return without_secrets(f"{how}. {ran['output']}".strip())
 
 
 def files_of(task: Task, folder: Path) -> dict[str, bytes]:

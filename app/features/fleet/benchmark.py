@@ -79,7 +79,8 @@ class Ran:
 class Desktop:
     """Private desktops, one after the other: each `reset` begins a fresh one, with a home folder of its own.
 
-    `provider`, `model`, `allow` and `mode` are as for `wisp do`. `memory_limit_mb` bounds all programs together.
+    `provider`, `model`, `allow` and `mode` are as for `wisp do`. `memory_limit_mb` bounds all programs together. A
+    desktop ends with the thread that reset it.
     """
 
     def __init__(

@@ -165,8 +165,8 @@ class RayCluster:
         except errors.TaskCancelledError:
             return ""
         except errors.RayTaskError as error:
-            if isinstance(error.cause, DeskNotStarted):
-                return str(error.cause)
+            if isinstance(error.cause, (DeskNotStarted, errors.RayError)):
+                return clip_line(str(error.cause), _WHY_CHARS)
             _log.exception("A task failed.")
             return FAULT
         except errors.RayError:  # because its node or its process has died

@@ -138,9 +138,15 @@ def _run(options: argparse.Namespace, tasks: Sequence[Task], results: Results) -
     report = write_report(results.folder, options.tasks.name, ran, len(tasks))
     passed = sum(bool(one["passed"]) for one in ran)
     shared.say("{passed} of {total} tasks have passed.", passed=passed, total=len(tasks))
+    if interrupted := sum(one["outcome"] == Ended.INTERRUPTED.value for one in ran):
+        shared.say(
+            "{count} tasks were interrupted, and what they did is not known. To do them again: --again interrupted",
+            count=interrupted,
+        )
     shared.say("The report: {path}", path=str(report))
     if len(ran) < len(tasks):
         shared.say("{count} tasks have not begun. The same command goes on.", count=len(tasks) - len(ran))
+    if len(ran) < len(tasks) or results.is_stopped():
         return STOPPED
     return 0 if passed == len(tasks) else _NOT_PASSED
 

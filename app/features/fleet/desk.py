@@ -109,6 +109,7 @@ def run(options: argparse.Namespace) -> int:
         with on_a_display(apart=True, size=options.size, home=home):
             return asyncio.run(_Desk(options, settings, channel).serve())
     except WispError as error:
+        shutil.rmtree(home, ignore_errors=True)
         _write(channel, {"event": "failed", "why": str(error)})
         return 1
 
@@ -142,7 +143,7 @@ class _Desk:
         self._assistant: Unattended | None = None
         self._answering: Mapping[str, str] = {}
         self._is_stopped = False
-        self._last_shell = 0
+        self._last_shell, self._is_in_shell = 0, False
         self._answers: Mapping[str, Callable[..., Awaitable[Mapping[str, Any]]]] = {
             "play": self._play,
             "act": self._act,
@@ -180,12 +181,16 @@ class _Desk:
                 answer = await self._answers[request["ask"]](**given)
             except WispError as error:
                 answer = {"failed": str(error)}
+            except (OSError, ValueError, TypeError, KeyError) as error:  # because the request is none, or too large
+                answer = {"failed": f"It cannot be done ({type(error).__name__}: {error})."}
             self._is_stopped = False
             self._write({"event": "answer", **answer})
 
     def _stop(self) -> None:
         """End what runs, also if it has not come to its turn."""
         self._is_stopped = True
+        if self._is_in_shell:
+            end_group(self._last_shell)
         if self._assistant:
             self._assistant.stop()
 
@@ -281,7 +286,7 @@ class _Desk:
                 env=environment,
                 start_new_session=True,
             )
-            self._last_shell = shell.pid
+            self._last_shell, self._is_in_shell = shell.pid, True
             began, is_late = time.monotonic(), False
             try:
                 await asyncio.wait_for(shell.wait(), limit_s)
@@ -289,6 +294,7 @@ class _Desk:
                 is_late = True
                 end_group(shell.pid)
                 await shell.wait()
+            self._is_in_shell = False
             output.seek(0)
             said = output.read(_OUTPUT_CHARS * 4).decode("utf-8", "replace")[:_OUTPUT_CHARS].strip()
         return {"exit_code": shell.returncode, "output": said, "is_late": is_late, "seconds": time.monotonic() - began}

@@ -66,7 +66,7 @@ class Results:
     """The folder of a batch. Any thread may use it, and other processes may use the same folder."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder = folder
         self._lock = threading.Lock()
         self._is_halted = self._is_ending = False
@@ -97,8 +97,12 @@ class Results:
         now.
         """
         self.settle(dict.fromkeys(self._unfinished(), ""))
+        ran = list(self.newest())
+        known_words = {FAILED, *Ended, *(str(one[name]) for one in ran for name in ("id", "outcome"))}
+        if unknown := [word for word in again if word not in known_words]:
+            raise NeedsPerson(f"No task that has run, and no outcome, is called {unknown[0]!r}.")
         meant = {Ended.NOT_BEGUN.value, *again}
-        named = {str(one["id"]) for one in self.newest() if _is_meant(one, meant)}
+        named = {str(one["id"]) for one in ran if _is_meant(one, meant)}
         with self._lock, self._db:
             known = {one[0]: one[1:] for one in self._db.execute("select id, given, is_open from tasks")}
             for task in tasks:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from app.agent.policy.unattended import check_names
 from app.base.errors import NeedsPerson, ToolMisuse
+from app.providers.scripted import replies_of
 from app.settings import catalog
 
 _ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
@@ -56,9 +57,15 @@ class Task(BaseModel):
             if Path(name).is_absolute() or ".." in Path(name).parts or not Path(name).name:
                 raise ValueError(f"{name!r} lies outside of the working folder")
         try:
+            self.given.encode()
             check_names(self.allow)
+            replies_of(self.script)
+        except UnicodeEncodeError as error:
+            raise ValueError(f"it holds half of a character ({error.object[error.start]!r})") from None
         except ToolMisuse as error:
             raise ValueError(str(error)) from None
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"its script cannot be played ({type(error).__name__}: {error})") from None
         return self
 
     @property
@@ -70,12 +77,20 @@ class Task(BaseModel):
 def read_tasks(path: Path) -> list[Task]:
     """Return the tasks of a file. Raises NeedsPerson with the line that is wrong, or OSError."""
     tasks: dict[str, Task] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise NeedsPerson(
+            f"{path} is no UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8."
+        ) from None
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             task = Task.model_validate(json.loads(line))
             _check_files(task, path.parent)
+        except json.JSONDecodeError as error:
+            raise _wrong(path, number, f"it is no JSON object ({error.msg} at column {error.colno})") from None
         except ValidationError as error:
             raise _wrong(path, number, _said(error.errors()[0])) from None
         except ValueError as error:
@@ -102,6 +117,10 @@ def _said(problem: Mapping[str, Any]) -> str:
     """Return what is wrong, with the name of the field."""
     where = ".".join(map(str, problem["loc"]))
     why = str(problem.get("ctx", {}).get("error", problem["msg"]))
+    if where == "id" and problem["type"] == "string_pattern_mismatch":
+        return f"an id has up to 80 letters, digits, dots, dashes and underscores, unlike {problem['input']!r}"
+    if problem["type"] == "model_type":
+        return "it is no JSON object"
     if problem["type"] == "extra_forbidden":
         return f"there is no field {where!r}; there are {', '.join(Task.model_fields)}"
     return f"{where}: {why}" if where else why

@@ -94,6 +94,12 @@ def test_only_words_of_the_person_let_a_task_run_again(results: Results, tmp_pat
         assert _told(tmp_path) == {"two": "done"}
 
 
+def test_a_word_that_names_nothing_to_do_again_is_refused(results: Results) -> None:
+    with pytest.raises(NeedsPerson):
+        results.plan(_TASKS, ["interupted"])
+    assert len(results.plan(_TASKS, ["interrupted", "failed"])) == len(_TASKS)
+
+
 def test_a_task_that_has_run_and_reads_otherwise_is_not_taken_for_the_same(results: Results) -> None:
     results.plan(_TASKS)
     results.begin("one", "here")

@@ -77,6 +77,7 @@ def test_each_task_has_a_home_of_its_own_and_is_judged_by_its_check(start: Start
         {"id": "finds-none", "words": "delete notes.txt", "check": 'test "$WISP_OUTCOME" = done'},
         {"id": "waits", "words": "wait 60 seconds", "time_limit_s": 1},
         {"id": "broken", "setup": "exit 3", "words": "open the calculator"},
+        {"id": "no-command", "setup": "echo \0", "words": "open the calculator"},
     ]
     running = start(tasks, "--jobs", "2", "--record")
     said = running.communicate(timeout=_LIMIT_S)[0]
@@ -87,11 +88,12 @@ def test_each_task_has_a_home_of_its_own_and_is_judged_by_its_check(start: Start
         "finds-none": ("not done", False),
         "waits": ("timed out", False),
         "broken": ("not done", False),
+        "no-command": ("interrupted", False),
     }
     writes = told["writes"]
     assert [one["tool"] for one in writes["receipts"]] == ["write_file"]
     assert (tmp_path / "tasks-results" / writes["pictures"][-1]["path"]).stat().st_size > 1000
-    assert not Path(writes["check"]["output"]).exists()
+    assert eventually(lambda: not Path(writes["check"]["output"]).exists())
     assert not (tmp_path / "home" / "Wisp").exists()
     assert (tmp_path / "tasks-results" / "report.html").is_file()
 

@@ -25,6 +25,8 @@ _GOOD = '{"id": "one", "words": "open the calculator"}'
         (['{"id": "one", "words": "x", "files": {"../out.txt": "tasks.jsonl"}}'], "../out.txt"),
         (['{"id": "one", "words": "x", "allow": ["tool=everything"]}'], "allow"),
         (['{"id": "one", "words": "x", "provider": "claud"}'], "claud"),
+        (['{"id": "one", "words": "half of \\ud83d"}'], "half of a character"),
+        (['{"id": "one", "script": [{"foo": 1}]}'], "script"),
         ([""], "no task"),
     ],
 )
