@@ -171,6 +171,7 @@ def test_a_thousand_calls_leave_nothing_behind() -> None:
             if done in (_CALLS, _MANY_CALLS):
                 held[done] = (process.memory_info().rss / _MIB, process.num_fds(), process.num_threads())
     (memory, files, threads), (memory_then, files_then, threads_then) = held.values()
-    assert (memory_then - memory < _GROWN_MIB, files_then - files <= 0, threads_then - threads <= 0) == (True,) * 3, (
+    # What one call leaves would be there 800 times; one or two are what the last call still has open.
+    assert (memory_then - memory < _GROWN_MIB, files_then - files <= 2, threads_then - threads <= 2) == (True,) * 3, (
         held
     )
