@@ -122,7 +122,6 @@ class _Attempt:
         self._used: dict[str, JsonValue] = {}
         self._outcome, self._why, self._answer = "", "", ""
         self._has_acted = bool(task.setup)
-        self._peak_mb = 0.0
 
     def run(self, desk: Desk) -> Result:
         began, ran_s = time.monotonic(), 0.0
@@ -152,7 +151,7 @@ class _Attempt:
             "receipts": self._receipts,
             **self._used,
             "seconds": round(ran_s or time.monotonic() - began, 3),
-            "peak_mb": round(self._peak_mb),
+            "peak_mb": round(desk.peak_mb),
             "acted": self._has_acted,
         }
         return Result(self._task.id, told, self._pictures, self._trace)
@@ -183,7 +182,6 @@ class _Attempt:
         ends: list[tuple[Ended, str]] = []
 
         def watch() -> None:
-            self._peak_mb = max(self._peak_mb, desk.memory_mb())
             if ends:
                 return
             if self._is_stopped():

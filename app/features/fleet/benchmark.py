@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -180,7 +180,7 @@ class Desktop:
                 is_late = True
                 desk.stop()
 
-        ended = self._ask("play", time_limit_s + _WIND_UP_S, hear, watch, words=words, script=list(script))
+        ended = self._ask("play", time_limit_s + _WIND_UP_S, hear=hear, watch=watch, words=words, script=list(script))
         return Played("timed out" if is_late else ended["outcome"], ended["answer"], receipts, usage)
 
     def run(self, command: str, limit_s: float = _COMMAND_LIMIT_S) -> Ran:
@@ -213,17 +213,10 @@ class Desktop:
         at = self._ask("pointer", _LOOK_LIMIT_S)
         return at["x"], at["y"]
 
-    def _ask(
-        self,
-        what: str,
-        within_s: float,
-        hear: Callable[[Mapping[str, Any]], None] = lambda _event: None,
-        watch: Callable[[], None] = lambda: None,
-        **given: Any,
-    ) -> Mapping[str, Any]:
+    def _ask(self, what: str, within_s: float, **given: Any) -> Mapping[str, Any]:
         desk = self._opened()
         try:
-            return desk.ask(what, within_s, hear, watch, **given)
+            return desk.ask(what, within_s, **given)
         except (DeskLost, OverMemory, KeyboardInterrupt):  # after which an answer might come to a later request
             self.close()
             raise

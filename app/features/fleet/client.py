@@ -63,6 +63,8 @@ class Desk:
 
     def __init__(self, options: Sequence[str] = (), memory_limit_mb: int = 0) -> None:
         self._memory_limit_mb = memory_limit_mb
+        self.peak_mb = 0.0
+        """The most that its programs were seen to use."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the desktop
         command, folder = own_command()
         self._process = subprocess.Popen(
@@ -183,5 +185,7 @@ class Desk:
         return DeskLost(f"The desktop ended by itself. {said}".strip())
 
     def _check_memory(self) -> None:
-        if self._memory_limit_mb and (used := self.memory_mb()) > self._memory_limit_mb:
+        used = self.memory_mb()
+        self.peak_mb = max(self.peak_mb, used)
+        if self._memory_limit_mb and used > self._memory_limit_mb:
             raise OverMemory(f"Its programs used {used:.0f} MB, and it may use {self._memory_limit_mb}.")

@@ -32,28 +32,6 @@ _START = "ray start --head --disable-usage-stats --resources='{\"desktop\": 2}'"
 _log = logging.getLogger(__name__)
 
 
-class LedgerActor:
-    """The ledger, as a process beside the one that started the batch."""
-
-    def __init__(self, folder: Path) -> None:
-        self._results = Results(folder)
-
-    def begin(self, task: str, node: str) -> bool:
-        return self._results.begin(task, node)
-
-    def finish(self, result: Result) -> None:
-        self._results.finish(result)
-
-    def is_stopped(self) -> bool:
-        return self._results.is_stopped()
-
-    def halt(self) -> None:
-        self._results.halt()
-
-    def stop(self) -> None:
-        self._results.stop()
-
-
 class RemoteLedger:
     """The ledger, as a node of the cluster sees it: each call waits for the answer."""
 
@@ -116,7 +94,7 @@ class RayCluster:
         if not ray.cluster_resources().get(DESKTOP):
             raise NeedsPerson(f"No node of the cluster may hold a desktop. Start each with how many it holds: {_START}")
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        actor = ray.remote(LedgerActor).options(num_cpus=0, scheduling_strategy=here)
+        actor = ray.remote(Results).options(num_cpus=0, scheduling_strategy=here)
         self._actor: Any = actor.remote(results.folder.resolve())
         self._refs: dict[Any, str] = {}
 

@@ -39,7 +39,6 @@ from app.agent.gate import Approvals
 from app.agent.policy import grants, rules
 from app.base import ids, logs, paths
 from app.base.errors import NeedsPerson, ToolMisuse, WispError
-from app.base.facts import NotAllowed, first
 from app.base.resources import system_language
 from app.base.startup import stop_on_signals
 from app.base.translation import words_in
@@ -287,7 +286,7 @@ class _Desk:
                 start_new_session=True,
             )
             self._last_shell, self._is_in_shell = shell.pid, True
-            began, is_late = time.monotonic(), False
+            is_late = False
             try:
                 await asyncio.wait_for(shell.wait(), limit_s)
             except TimeoutError:
@@ -297,7 +296,7 @@ class _Desk:
             self._is_in_shell = False
             output.seek(0)
             said = output.read(_OUTPUT_CHARS * 4).decode("utf-8", "replace")[:_OUTPUT_CHARS].strip()
-        return {"exit_code": shell.returncode, "output": said, "is_late": is_late, "seconds": time.monotonic() - began}
+        return {"exit_code": shell.returncode, "output": said, "is_late": is_late}
 
     async def _call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run a call: what only reaches this desktop as an act of the person who runs the other program.
@@ -392,7 +391,6 @@ class _Telling:
             at_s=self._elapsed(),
             tool=event.tool,
             ok=not has_failed(event),
-            is_refused=first(NotAllowed, event.facts) is not None,
             text=without_secrets(text),
             seconds=round(event.elapsed_s, 3),
         )
