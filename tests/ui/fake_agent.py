@@ -21,6 +21,7 @@ from app.base.errors import WispError
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.windows import X11Windows
 from app.ui.bridge import Listener
+from tests.support.waiting import until
 
 _ARRANGED_S = 10.0
 T = TypeVar("T")
@@ -177,6 +178,13 @@ async def hand(*words: object) -> None:
             await X11Windows(connection).arranged(_ARRANGED_S)
     process = await asyncio.create_subprocess_exec("xdotool", *(str(word) for word in words))
     assert await process.wait() == 0
+
+
+async def point(widget: QWidget, *then: object) -> None:
+    """A person's pointer on the widget's middle, and what it does there. A person points at what they see: the window
+    manager may still be about to show the window."""
+    await until(widget.window().windowHandle().isExposed)
+    await hand("mousemove", *center_of(widget), *then)
 
 
 def hand_now(*words: object) -> str:

@@ -33,7 +33,7 @@ from scripts.device import PersonsDevices
 from tests.support.gallery import samples
 from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.fake_agent import FakeAgent, center_of, hand
+from tests.ui.fake_agent import FakeAgent, hand, point
 
 _ROOM = 344
 
@@ -259,7 +259,7 @@ def test_a_press_that_a_program_made_up_allows_nothing(
         row = await _asked(presence, agent, samples.click_approval())
         pressed: list[bool] = []
         row.allow.pressed.connect(lambda: pressed.append(True))
-        await hand("mousemove", *center_of(row.allow), "click", 1)
+        await point(row.allow, "click", 1)
         await until(lambda: pressed == [True])
         assert agent.answers == []
 
@@ -269,7 +269,7 @@ def test_a_press_that_a_program_made_up_allows_nothing(
 def test_a_persons_own_mouse_allows(presence: Presence, agent: FakeAgent, drive: Drive, person: PersonsDevices) -> None:
     async def script() -> None:
         row = await _asked(presence, agent, samples.click_approval())
-        await hand("mousemove", *center_of(row.allow))
+        await point(row.allow)
         person.click()
         await until(lambda: agent.answers == [("a1", True)])
 

@@ -28,7 +28,7 @@ from scripts.device import PersonsDevices
 from tests.support.gallery import samples
 from tests.support.presence import Drive
 from tests.support.waiting import until, within
-from tests.ui.fake_agent import FakeAgent, center_of, hand, hand_now, has_keys
+from tests.ui.fake_agent import FakeAgent, hand, hand_now, has_keys, point
 
 _SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
 
@@ -69,7 +69,7 @@ def test_a_remote_desktop_opens_the_bubble_types_a_wish_and_sends_it_while_no_ta
     presence: Presence, agent: FakeAgent, drive: Drive, person: PersonsDevices, ignored: list[bool]
 ) -> None:
     async def script() -> None:
-        await hand("mousemove", *center_of(presence.orb), "click", 1)
+        await point(presence.orb, "click", 1)
         await until(lambda: has_keys(presence.composer))
         await hand("type", "hello\n")  # xdotool writes a line break as Linefeed
         await until(lambda: agent.sent == ["hello"])
@@ -89,7 +89,7 @@ def test_while_a_task_runs_only_the_persons_devices_count(
     agent.holds = True
 
     async def script() -> None:
-        await hand("mousemove", *center_of(presence.orb))
+        await point(presence.orb)
         person.click()
         await until(lambda: has_keys(presence.composer))
         person.type("go\n")
@@ -117,11 +117,11 @@ def test_an_answer_by_a_program_is_no_answer_even_while_no_task_runs(
         agent.tell(StateChanged(State.IDLE))  # as for what a small app asks
         await until(lambda: row.is_armed and not WITNESS.is_busy)
         for button in (row.allow, row.deny):
-            await hand("mousemove", *center_of(button), "click", 1)
+            await point(button, "click", 1)
             await until(lambda: ignored == [True])
             ignored.clear()
         assert agent.answers == []
-        await hand("mousemove", *center_of(row.allow))
+        await point(row.allow)
         person.click()
         await until(lambda: agent.answers == [("a1", True)])
 
@@ -138,7 +138,7 @@ def test_what_runs_without_asking_is_changed_by_the_persons_devices_alone(
         presence.open()
         await until(lambda: has_keys(presence.composer))
         (chip,) = presence.bubble.header.choices
-        await hand("mousemove", *center_of(chip), "click", 1)
+        await point(chip, "click", 1)
         await until(lambda: ignored == [True])
         assert QApplication.activePopupWidget() is None
 
@@ -155,7 +155,7 @@ def test_what_is_ignored_is_told_once_with_a_button_that_only_the_persons_device
     async def story() -> None:
         await until(lambda: shown)
         (presence,) = shown
-        await hand("mousemove", *center_of(presence.orb), "click", 1)
+        await point(presence.orb, "click", 1)
         await until(lambda: has_keys(presence.composer))
         await hand("type", "--delay", 1, "go\n")
         await until(lambda: WITNESS.is_busy)
@@ -169,12 +169,12 @@ def test_what_is_ignored_is_told_once_with_a_button_that_only_the_persons_device
         await until(lambda: not WITNESS.is_busy)
         told = [item.sentence for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
         assert (len(told), str(paths.config_dir() / "settings.toml") in told[0]) == (1, True)
-        await hand("mousemove", *center_of(button), "click", 1)
-        await hand("mousemove", *center_of(presence.composer.field), "click", 1)
+        await point(button, "click", 1)
+        await point(presence.composer.field, "click", 1)
         await hand("type", "x")
         await until(lambda: presence.composer.field.toPlainText() == "x")
         assert not store.load()[ASSISTIVE_PRESSES]
-        await hand("mousemove", *center_of(button))
+        await point(button)
         person.click()
         await until(lambda: store.load()[ASSISTIVE_PRESSES])
         await until(lambda: isinstance(WITNESS.prepare(), EveryPress))

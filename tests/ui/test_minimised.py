@@ -22,7 +22,7 @@ from tests.support.gallery import samples
 from tests.support.observer import observe
 from tests.support.presence import Drive
 from tests.support.waiting import until
-from tests.ui.fake_agent import FakeAgent, center_of, hand
+from tests.ui.fake_agent import FakeAgent, hand, point
 
 _PRESS = """
 import gi, sys
@@ -69,7 +69,7 @@ def test_closed_the_work_goes_on_beside_the_orb_and_a_click_opens_it_again(
         assert chip.body_rect().overlap(presence.orb.rest_rect()) is None
         agent.tell(agent_events.TagStart("2", "open_app", {"name": "Editor"}))
         await until(lambda: chip.accessibleName() == "Opening Editor")
-        await hand("mousemove", *center_of(chip), "click", 1)
+        await point(chip, "click", 1)
         await until(lambda: presence.stage.is_open)
         assert not chip.isVisible()
         agent.stop()
@@ -238,7 +238,7 @@ def test_closed_a_reminder_stands_beside_the_orb_until_the_bubble_opens(
         hides = next(timer for timer in caption.findChildren(QTimer) if timer.isSingleShot())
         assert not hides.isActive()
         assert (presence.is_open, presence.inbox.view.unread) == (False, 1)
-        await hand("mousemove", *center_of(caption), "click", 1)
+        await point(caption, "click", 1)
         await until(lambda: presence.stage.is_open and not caption.isVisible())
         watching.cancel()
 

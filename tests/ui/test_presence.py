@@ -40,7 +40,7 @@ from tests.support.gallery import samples
 from tests.support.presence import Drive
 from tests.support.waiting import until
 from tests.ui.conftest import without_a_compositor
-from tests.ui.fake_agent import FakeAgent, center_of, hand, has_keys
+from tests.ui.fake_agent import FakeAgent, hand, has_keys, point
 
 pytestmark = without_a_compositor
 
@@ -650,7 +650,7 @@ def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_afte
         below = await asyncio.create_subprocess_exec("xterm", "-geometry", "40x10+20+20", "-e", "cat")
         try:
             await until(lambda: _active_name() == "cat")
-            await hand("mousemove", *center_of(presence.orb))
+            await point(presence.orb)
             devices.click()
             await until(lambda: has_keys(presence.composer))
             devices.type("hello\n")
@@ -681,7 +681,7 @@ def test_the_program_that_was_used_last_gets_the_keyboard_back_while_the_bubble_
     async def person() -> None:
         started = [await _terminal("first", "+20+20"), await _terminal("second", "+20+320")]
         try:
-            await hand("mousemove", *center_of(presence.orb))
+            await point(presence.orb)
             devices.click()
             await until(lambda: has_keys(presence.composer))
             devices.type("hello\n")
@@ -690,7 +690,7 @@ def test_the_program_that_was_used_last_gets_the_keyboard_back_while_the_bubble_
             await until(lambda: not presence.inbox.view.running and has_keys(presence.composer))  # it takes them back
             await hand("search", "--name", "first", "windowactivate", "--sync")
             await until(lambda: _active_name() == "first")
-            await hand("mousemove", *center_of(presence.composer.field))
+            await point(presence.composer.field)
             await until(presence.composer.field.underMouse)
             devices.click()
             await until(lambda: has_keys(presence.composer))
@@ -718,7 +718,7 @@ def test_the_keyboard_comes_back_after_a_turn_that_ends_before_a_busy_window_man
     async def person() -> None:
         below = await _terminal("first", "+20+20")
         try:
-            await hand("mousemove", *center_of(presence.orb))
+            await point(presence.orb)
             devices.click()
             await until(lambda: has_keys(presence.composer))
             devices.type("hello")
