@@ -279,10 +279,12 @@ class Loop:
         """Return the outcome of a turn that ends with these words. A question to the person waits for the answer.
 
         Only an unattended turn needs proof: a person sees the result, and may have wanted words alone. A provider
-        that follows a plan has computed the answer that it declares, so that its words alone may be all that was asked.
+        that follows a plan has computed the answer that it declares, so that its words alone may be all that was asked,
+        and admit nothing: it has other ways to end a turn that failed.
         """
-        proven = turn.evidence.outcome_of(words, is_declared=is_declared)
-        if proven is Outcome.ANSWERED and is_declared and self._parts.follows_plan:
+        is_computed = is_declared and self._parts.follows_plan
+        proven = turn.evidence.outcome_of("" if is_computed else words, is_declared=is_declared)
+        if proven is Outcome.ANSWERED and is_computed:
             proven = Outcome.FINISHED
         if asks_person(words, has_worked=proven is Outcome.FINISHED and not turn.evidence.has_only_looked):
             return Outcome.WAITING

@@ -127,6 +127,12 @@ async def test_what_the_last_words_say_is_the_outcome(
     assert ended.outcome.value == outcome
 
 
+async def test_a_computed_result_admits_nothing_by_the_words_that_it_quotes(tmp_path: Path) -> None:
+    words = "<attempt_completion><result>It shows “I cannot go on” now.</result></attempt_completion>"
+    stage = Stage(tmp_path, "<look/>", words, attended=False, follows_plan=True)
+    assert (await stage.send()).outcome is Outcome.FINISHED
+
+
 @pytest.mark.parametrize(
     "words",
     [
