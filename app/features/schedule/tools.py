@@ -158,11 +158,12 @@ class ScheduleTools:
         if call.has("id") and call.text("action") == "remove":
             return [find_job(self._agenda, call.integer("id"))]
         words = call.text("task").casefold().split() if call.text("action") == "remove" else []
-        jobs = [
-            job for job in self._agenda.all() if all(word in f"{job.title} {job.task}".casefold() for word in words)
-        ]
+        planned = self._agenda.all()
+        if not (planned or words):
+            raise ToolFailed(Phrase("Nothing is planned."))
+        jobs = [job for job in planned if all(word in f"{job.title} {job.task}".casefold() for word in words)]
         if not jobs:
-            raise _none_of(self._agenda.all(), f"“{' '.join(words)}”" if words else "")
+            raise _none_of(planned, f"“{' '.join(words)}”")
         if words and len(jobs) > 1:
             raise ToolFailed(
                 Phrase("Several planned tasks fit. Say one by its number: {jobs}.", {"jobs": _told_of(jobs)})
