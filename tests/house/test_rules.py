@@ -14,8 +14,12 @@ from app.features import loading
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
-_BORDERS = ("app/tools/executor.py", "app/cli.py", "app/features/loading.py", "app/features/opened.py")
-"""Where errors of every kind are translated for the model and the person, and where other people's code comes in."""
+_BORDERS = (
+    *("app/tools/executor.py", "app/cli.py", "app/features/fleet/desk.py"),
+    *("app/features/loading.py", "app/features/opened.py"),
+)
+"""Where errors of every kind are translated for the model, the person and other programs, and where other people's
+code comes in."""
 
 _NAMES_TOOLS = (
     *("app/tools/", "app/features/", "app/protocol/dialects/"),

@@ -95,13 +95,17 @@ def make_backend(
 
 
 def _reach(windows: Windows, screen: X11Screen, *, is_wayland: bool) -> None:
-    """Raise NeedsPerson if the screen is locked, or is that of XWayland: native programs are not on it."""
+    """Raise NeedsPerson if the screen is locked, has gone, or is that of XWayland: native programs are not on it."""
     if is_wayland:
         raise NeedsPerson(
             "This is a Wayland session, and DISPLAY leads to XWayland, which shows only X11 programs. Set "
             "WAYLAND_DISPLAY (it is wayland-0 or wayland-1, as a rule), or choose an X11 session (“on Xorg”)."
         )
-    if locker := locker_of(windows, screen.extent()):
+    try:
+        locker = locker_of(windows, screen.extent())
+    except ConnectionClosedError:
+        raise NeedsPerson("This screen has gone: its X server has ended. Start Wisp again.") from None
+    if locker:
         raise NeedsPerson(f"The screen is locked ({locker}). Unlock it, then ask again.")
 
 

@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import base64
 import json
+import logging
 import os
 import shutil
 import stat
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from app.features.feature import Unattended
     from app.settings.store import Settings
 
+_log = logging.getLogger(__name__)
 _LEFT_BEHIND = (
     *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DESKTOP_DIR"),
     *("WISP_DATA_DIR", paths.PRESENCE),
@@ -99,9 +101,9 @@ def run(options: argparse.Namespace) -> int:
     end_with_parent()
     settings = shared.settings_of(options)
     store.take_keys_along()
+    logs.to_file()  # now, because the home folder that follows is deleted
     home = Path(tempfile.mkdtemp(prefix="wisp-home-"))
     _move_to(home)
-    logs.to_file()
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that nothing else is written between the answers
     try:
@@ -180,7 +182,8 @@ class _Desk:
                 answer = await self._answers[request["ask"]](**given)
             except WispError as error:
                 answer = {"failed": str(error)}
-            except (OSError, ValueError, TypeError, KeyError) as error:  # because the request is none, or too large
+            except Exception as error:  # because the other program waits for an answer, whatever has gone wrong
+                _log.exception("The request %s failed.", request["ask"])
                 answer = {"failed": f"It cannot be done ({type(error).__name__}: {error})."}
             self._is_stopped = False
             self._write({"event": "answer", **answer})

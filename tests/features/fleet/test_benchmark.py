@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-from app.base.errors import ToolMisuse
+from app.base.errors import ToolMisuse, WispError
 from app.features.fleet.actions import Hands, Step, read
 from tests.support.waiting import eventually
 from wisp.benchmark import ActionFailed, DeskLost, DeskNotStarted, Desktop, DesktopEnv, EpisodeEnded, Observation
@@ -227,6 +227,10 @@ def test_what_does_not_start_or_has_ended_says_so(desktop: Desktop) -> None:
     with pytest.raises(EpisodeEnded):
         Desktop().act("WAIT")
     desktop.reset()
+    desktop.run("pkill -9 -P $PPID Xvfb")
+    with pytest.raises(WispError) as gone:
+        desktop.observe()
+    assert not isinstance(gone.value, DeskLost)  # it answers, at once
     with pytest.raises(DeskLost):
         desktop.run("kill -9 $PPID")
     with pytest.raises(EpisodeEnded):
