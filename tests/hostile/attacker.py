@@ -7,7 +7,6 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import pytest
@@ -178,7 +177,7 @@ def _assembled(
     settings = Settings({**values, "model.provider": "scripted"}, {})
     with pytest.MonkeyPatch.context() as patch:
         if case.pages:  # the room's server is the outer world, although it runs on this machine
-            patch.setattr("app.assembly.Pages", partial(Pages, loopback=True))
+            patch.setitem(Pages.__init__.__kwdefaults__, "loopback", True)
         patch.setattr(
             profiles, "choose", lambda _settings: profiles.ChosenProvider(provider, "model", profile_of("model"))
         )
