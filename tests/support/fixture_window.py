@@ -240,7 +240,7 @@ def _heard(app: Any, window: Any) -> None:
         _tell(word)
 
 
-def _main(mode: str, options: dict[str, str]) -> int:
+def _main(mode: str, options: dict[str, str]) -> None:
     from PySide6.QtCore import QSocketNotifier
     from PySide6.QtWidgets import QApplication
 
@@ -252,10 +252,12 @@ def _main(mode: str, options: dict[str, str]) -> int:
     listener = QSocketNotifier(sys.stdin.fileno(), QSocketNotifier.Type.Read)
     listener.activated.connect(lambda: _heard(app, window))
     _tell_when_ready(window)
-    return int(app.exec())
+    code = int(app.exec())
+    # Past Qt's own end, in which two of its threads sometimes wait for each other on Wayland (QWaylandDisplay, 6.11).
+    os._exit(code)
 
 
 if __name__ == "__main__":
     words = sys.argv[2:]
     pairs = {words[i]: words[i + 1] for i in range(0, len(words) - 1, 2)}
-    sys.exit(_main(sys.argv[1], pairs))
+    _main(sys.argv[1], pairs)
