@@ -66,7 +66,13 @@ def desk(session: dict[str, str]) -> Iterator[Desktop]:
 @contextmanager
 def running(session: Mapping[str, str], command: tuple[str, ...], extra: Mapping[str, str]) -> Iterator[int]:
     """Run a program, and yield its process. Its window is gone at the end."""
-    program = subprocess.Popen(command, env={**session, **extra}, stderr=subprocess.DEVNULL, start_new_session=True)
+    program = subprocess.Popen(
+        command,
+        env={**session, **extra},
+        cwd=os.environ["HOME"],  # where some programs leave a file
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         yield program.pid
     finally:
