@@ -78,6 +78,7 @@ _RESTLESS_S = 1.0
 """A program that works longer than this after its answer is not waited for: it plays or moves by itself."""
 _LOOK_AGAIN_S = 0.1
 _FIELD_LIMIT_S = 0.3
+_LISTING_S = 0.5
 _ALIKE_ALL_OVER = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
 )
@@ -481,10 +482,13 @@ class DesktopController:
         unsaid: Rect | None = None
         lines = tuple(line for line in said.lines if _without_role(line) not in seen.evidence)
         is_new, lists_new = any(isinstance(line, Came) for line in lines), proving.lists and bool(said.came)
-        for window in self._opened(before) if proving.lists else ():
-            if window.is_own or self._is_private(window):
+        for opened in self._opened(before) if proving.lists else ():
+            if opened.is_own or self._is_private(opened):
                 continue
-            if told := await self.shows(window):
+            window, told = opened, await self.shows(opened)
+            if window.is_popup and not (told or is_new):
+                window, told = await self._once_listed(opened)
+            if told:
                 lines = (*(line for line in lines if not isinstance(line, Came)), *told)
                 lists_new, unsaid = False, None
             elif not (window.is_popup and is_new):
@@ -497,6 +501,12 @@ class DesktopController:
         if unsaid is None and not lines and seen.proof != "confirmed":
             unsaid = _part_of(self.active_window() or meant, seen.regions)
         return seen.with_changes(lines, unsaid)
+
+    async def _once_listed(self, popup: Window) -> tuple[Window, tuple[Fact, ...]]:
+        """Look again at a pop-up that tells nothing: a busy window manager shows a window before it lists it."""
+        await self.backend.windows.arranged(_LISTING_S)
+        found = next((one for one in self.backend.windows.all() if one.area == popup.area), popup)
+        return found, await self.shows(found)
 
     async def _new_in(self, window: Window, said: Changed) -> Came | None:
         """Return the new things in a window with their refs; None if they cannot be read."""

@@ -8,7 +8,7 @@ from functools import partial
 
 from app.base.clipping import clip_end, clip_line
 from app.base.errors import ToolFailed, ToolMisuse, WispError
-from app.base.facts import DialogAsks, Fact, first, said
+from app.base.facts import Fact, said
 from app.base.values import replace
 from app.desktop.backends import Button
 from app.desktop.capture import Capture, PictureBudget, bounds_of
@@ -88,7 +88,7 @@ async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelS
     """
     actions = _actions(call)
     before = {window.ref for window in controller.backend.windows.all()}
-    done, stopped = await _carry_out(controller, actions, admit)
+    done, stopped = await _carry_out(controller, actions, before, admit)
     is_shown = call.has("picture") or (sight.shows_unasked and not (stopped is None and all(map(_is_told, done))))
     if done and not is_shown:
         done[-1] = await with_changed_part(controller, done[-1], sight)
@@ -116,7 +116,7 @@ async def in_one_go(controller: DesktopController, call: ToolCall, sight: ModelS
 
 
 async def _carry_out(
-    controller: DesktopController, actions: Sequence[tuple[ToolCall, ...]], admit: Admit
+    controller: DesktopController, actions: Sequence[tuple[ToolCall, ...]], before: Collection[str], admit: Admit
 ) -> tuple[list[ToolResult], tuple[str, WispError] | None]:
     """The results up to the first action that fails, and what is said of that one, with its error."""
     done: list[ToolResult] = []
@@ -124,7 +124,7 @@ async def _carry_out(
         try:
             for step in steps:
                 name = f"{number}. {step.name} was not run."
-                _check_asked(step, done)
+                await _check_asked(controller, step, before)
                 if refusal := await admit(step):
                     raise barred(refusal)
                 name = f"{number}. {step.name} failed:"
@@ -135,13 +135,16 @@ async def _carry_out(
     return done, None
 
 
-def _check_asked(step: ToolCall, done: Sequence[ToolResult]) -> None:
-    """Raise ToolFailed if the action before opened a question, and this step has no place of its own.
+async def _check_asked(controller: DesktopController, step: ToolCall, before: Collection[str]) -> None:
+    """Raise ToolFailed if a question has come up since the batch began, and this step has no place of its own.
 
     A key or a text that was meant for another window would answer the question.
     """
-    asked = first(DialogAsks, done[-1].facts) if done else None
-    if asked and asked.text and step.name in _BLIND:
+    front = controller.active_window() if step.name in _BLIND else None
+    if front is None or not front.is_dialog or front.ref in before:
+        return
+    asked = await controller.asked_in(front)
+    if asked.text:
         raise ToolFailed(f"{asked.said} Answer it by one of its buttons.")
 
 
