@@ -31,13 +31,8 @@ class Step:
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of one of Wisp's tools."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
+ToolUse = tuple[str, Mapping[str, Any]]
+"""A tool's name, and the arguments of a call."""
 
 _PARAMETERS: Mapping[str, Sequence[str]] = {
     "MOVE_TO": (*_PLACE, "dx", "dy"),
@@ -207,72 +202,72 @@ class Hands:
         self._pointer = pointer
         self._held: list[str] = []
 
-    def calls(self, step: Step) -> Iterator[Call]:
+    def calls(self, step: Step) -> Iterator[ToolUse]:
         """Yield the calls of a step, each when those before it are done. Raises ToolMisuse for an unknown key."""
         yield from _CALLS[step.kind](self, step.given)
 
-    def called(self, given: Mapping[str, Any]) -> Iterator[Call]:
-        yield Call(given["tool"], given["arguments"])
+    def called(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
+        yield (given["tool"], given["arguments"])
 
-    def move(self, given: Mapping[str, Any]) -> Iterator[Call]:
-        yield Call("computer_move", self._at(given))
+    def move(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
+        yield ("computer_move", self._at(given))
 
-    def click(self, given: Mapping[str, Any]) -> Iterator[Call]:
+    def click(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
         count = {"count": given["num_clicks"]} if "num_clicks" in given else {}
-        yield Call("computer_click", {**self._at(given), **_button(given), **count, **self._modifiers()})
+        yield ("computer_click", {**self._at(given), **_button(given), **count, **self._modifiers()})
 
-    def press_button(self, given: Mapping[str, Any]) -> Iterator[Call]:
-        yield Call("mouse_down", {**self._placed(given), **_button(given)})
+    def press_button(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
+        yield ("mouse_down", {**self._placed(given), **_button(given)})
 
-    def release_button(self, given: Mapping[str, Any]) -> Iterator[Call]:
-        yield Call("mouse_up", {**self._placed(given), **_button(given)})
+    def release_button(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
+        yield ("mouse_up", {**self._placed(given), **_button(given)})
 
-    def drag(self, given: Mapping[str, Any]) -> Iterator[Call]:
+    def drag(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
         start, end = self._pointer(), self._at(given)
         path = f"{start[0]},{start[1]} {end['x']},{end['y']}"
-        yield Call("computer_drag", {"path": path, "space": end["space"], **_button(given), **self._modifiers()})
+        yield ("computer_drag", {"path": path, "space": end["space"], **_button(given), **self._modifiers()})
 
-    def scroll(self, given: Mapping[str, Any]) -> Iterator[Call]:
+    def scroll(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
         """Up is positive for harnesses, and down is for Wisp."""
         place = self._placed({name: given[name] for name in _PLACE if name in given})
         for name, sign in (("dx", 1), ("dy", -1)):
             left = sign * int(given.get(name, 0))
             while left:
                 now = max(-_MOST_NOTCHES, min(_MOST_NOTCHES, left))
-                yield Call("computer_scroll", {name: now, **place, **self._modifiers()})
+                yield ("computer_scroll", {name: now, **place, **self._modifiers()})
                 left -= now
 
-    def type(self, given: Mapping[str, Any]) -> Iterator[Call]:
+    def type(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
         text = given.get("text", "")
         if self._held:
             yield from (self._pressed([sign]) for sign in text)
         elif text:
-            yield Call("computer_type", {"text": text})
+            yield ("computer_type", {"text": text})
 
-    def press(self, given: Mapping[str, Any]) -> Iterator[Call]:
+    def press(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
         yield from (self._pressed([key], given.get("presses", 1)) for key in _listed(given["key"]))
 
-    def press_together(self, given: Mapping[str, Any]) -> Iterator[Call]:
+    def press_together(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
         yield self._pressed(_listed(given["keys"]))
 
-    def hold(self, given: Mapping[str, Any]) -> Iterator[Call]:
+    def hold(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
         for key in _listed(given["key"]):
             if keys.is_modifier(keys.key(key)):
                 self._held.append(key)
             else:
                 yield self._pressed([key])
 
-    def let_go(self, given: Mapping[str, Any]) -> Iterator[Call]:
+    def let_go(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
         free = [keys.key(key) for key in _listed(given["key"])]
         self._held = [key for key in self._held if keys.key(key) not in free]
         yield from ()
 
-    def wait(self, given: Mapping[str, Any]) -> Iterator[Call]:
-        yield Call("wait", {"seconds": given.get("seconds", _WAIT_S)})
+    def wait(self, given: Mapping[str, Any]) -> Iterator[ToolUse]:
+        yield ("wait", {"seconds": given.get("seconds", _WAIT_S)})
 
-    def _pressed(self, pressed: Sequence[str], times: int = 1) -> Call:
+    def _pressed(self, pressed: Sequence[str], times: int = 1) -> ToolUse:
         chord = "+".join(_SIGNS.get(key, key) for key in (*self._held, *pressed))
-        return Call("computer_key", {"keys": chord, "repeat": times})
+        return ("computer_key", {"keys": chord, "repeat": times})
 
     def _placed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The place of a step that needs none."""
@@ -292,7 +287,7 @@ class Hands:
 
 
 _SIGNS = {"\n": "Return", "\r": "Return", "\t": "Tab", " ": "space"}
-_CALLS: Mapping[str, Callable[[Hands, Mapping[str, Any]], Iterator[Call]]] = {
+_CALLS: Mapping[str, Callable[[Hands, Mapping[str, Any]], Iterator[ToolUse]]] = {
     CALL: Hands.called,
     "MOVE_TO": Hands.move,
     "CLICK": Hands.click,

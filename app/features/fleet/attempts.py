@@ -41,7 +41,7 @@ class Ended(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Snapshot:
     """A picture of the screen after a step. `data` is a JPEG or PNG file."""
 
     at_s: float
@@ -59,7 +59,7 @@ class Result:
 
     task: str
     told: Mapping[str, JsonValue]
-    pictures: Sequence[Picture] = ()
+    pictures: Sequence[Snapshot] = ()
     trace: Sequence[str] = ()
 
 
@@ -117,7 +117,7 @@ class _Attempt:
         self._is_recording = is_recording
         self._is_stopped = is_stopped
         self._receipts: list[JsonValue] = []
-        self._pictures: list[Picture] = []
+        self._pictures: list[Snapshot] = []
         self._trace: Sequence[str] = ()
         self._used: dict[str, JsonValue] = {}
         self._outcome, self._why, self._answer = "", "", ""
@@ -214,9 +214,8 @@ class _Attempt:
             self._why = self._why or f"Its check {_failed(ran, _CHECK_LIMIT_S)}"
         return {"exit_code": ran["exit_code"], "output": without_secrets(ran["output"])}
 
-    def _hear(self, event: Mapping[str, Any]) -> None:
-        told = {name: value for name, value in event.items() if name != "event"}
-        match event["event"]:
+    def _hear(self, event: str, told: Mapping[str, Any]) -> None:
+        match event:
             case "acted":
                 self._has_acted = True
             case "receipt":
@@ -225,7 +224,7 @@ class _Attempt:
                 self._used |= told
             case "picture":
                 self._pictures.append(
-                    Picture(event["at_s"], event["label"], event["media_type"], base64.b64decode(event["data"]))
+                    Snapshot(told["at_s"], told["label"], told["media_type"], base64.b64decode(told["data"]))
                 )
 
     def _end(self, how: Ended, why: str) -> None:

@@ -49,11 +49,6 @@ class Observation:
     told: str = ""
     instruction: str = ""
 
-    def as_osworld(self) -> dict[str, Any]:
-        """Return the observation as OSWorld's environment does."""
-        seen = {"screenshot": self.picture, "accessibility_tree": self.tree}
-        return {**seen, "terminal": None, "instruction": self.instruction}
-
 
 @dataclass(frozen=True, slots=True)
 class Played:
@@ -69,7 +64,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """A command's exit code, and the beginning of what it wrote."""
 
     exit_code: int
@@ -149,8 +144,8 @@ class Desktop:
                 if step.kind in (actions.DONE, actions.FAIL):
                     self.ended = step.kind
                     break
-                for call in self._hands.calls(step):
-                    answer = self._ask("act", _ACT_LIMIT_S, tool=call.tool, arguments=call.arguments)
+                for tool, arguments in self._hands.calls(step):
+                    answer = self._ask("act", _ACT_LIMIT_S, tool=tool, arguments=arguments)
                     if not answer["ok"]:
                         raise ActionFailed(answer["text"])
                     told.append(answer["text"])
@@ -167,11 +162,10 @@ class Desktop:
         receipts, usage = list[Mapping[str, Any]](), dict[str, Any]()
         is_late = False
 
-        def hear(event: Mapping[str, Any]) -> None:
-            told = {name: value for name, value in event.items() if name != "event"}
-            if event["event"] == "receipt":
+        def hear(event: str, told: Mapping[str, Any]) -> None:
+            if event == "receipt":
                 receipts.append(told)
-            elif event["event"] == "usage":
+            elif event == "usage":
                 usage.update(told)
 
         def watch() -> None:
@@ -183,10 +177,10 @@ class Desktop:
         ended = self._ask("play", time_limit_s + _WIND_UP_S, hear=hear, watch=watch, words=words, script=list(script))
         return Played("timed out" if is_late else ended["outcome"], ended["answer"], receipts, usage)
 
-    def run(self, command: str, limit_s: float = _COMMAND_LIMIT_S) -> Ran:
+    def run(self, command: str, limit_s: float = _COMMAND_LIMIT_S) -> CommandResult:
         """Run a command of the harness by `sh`, in the desktop's environment and folder. Also after the episode."""
         ran = self._ask("run", limit_s + _WIND_UP_S, command=command, limit_s=limit_s)
-        return Ran(ran["exit_code"], ran["output"])
+        return CommandResult(ran["exit_code"], ran["output"])
 
     def done(self) -> None:
         """End the episode: no acts any more. Commands still run, so that the harness can judge."""

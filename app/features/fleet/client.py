@@ -104,11 +104,12 @@ class Desk:
         self,
         what: str,
         within_s: float,
-        hear: Callable[[Mapping[str, Any]], None] = lambda _event: None,
+        hear: Callable[[str, Mapping[str, Any]], None] = lambda _event, _told: None,
         watch: Callable[[], None] = lambda: None,
         **given: Any,
     ) -> Mapping[str, Any]:
-        """Return the answer to a request. `hear` gets what happens until then; `watch` is called now and then.
+        """Return the answer to a request. `hear` gets each event until then by its name and with what it tells; `watch`
+        is called now and then.
 
         Raises DeskSilent, DeskLost, OverMemory, and WispError if the request failed.
         """
@@ -124,7 +125,7 @@ class Desk:
                 if now >= limit:
                     raise DeskSilent(f"The desktop did not answer within {within_s:g} seconds, so it was ended.")
             elif line["event"] != "answer":
-                hear(line)
+                hear(line["event"], {name: value for name, value in line.items() if name != "event"})
             elif "failed" in line:
                 raise WispError(str(line["failed"]))
             else:

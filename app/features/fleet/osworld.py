@@ -81,7 +81,9 @@ class DesktopEnv:
         return self._told(self.desktop.observe())
 
     def _told(self, seen: Observation) -> dict[str, Any]:
-        return {**seen.as_osworld(), **({} if self._has_tree else {"accessibility_tree": None})}
+        tree = seen.tree if self._has_tree else None
+        told = {"screenshot": seen.picture, "accessibility_tree": tree}
+        return {**told, "terminal": None, "instruction": seen.instruction}
 
 
 def _command(step: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from app.agent.agent_events import Outcome
 from app.base import resources
 from app.base.errors import NeedsPerson
-from app.features.fleet.attempts import Ended, Picture, Result
+from app.features.fleet.attempts import Ended, Result, Snapshot
 from app.features.fleet.desk import outcome_name
 from app.features.fleet.results import Results
 from app.features.fleet.tasks import Task
@@ -120,7 +120,7 @@ def test_after_a_halt_nothing_begins_and_what_waits_stays_open(results: Results,
 
 def test_the_lines_are_whole_again_after_a_death_in_the_middle_of_one(results: Results, tmp_path: Path) -> None:
     results.plan(_TASKS)
-    picture = Picture(0.5, "Clicked", "image/jpeg", b"\xff\xd8")
+    picture = Snapshot(0.5, "Clicked", "image/jpeg", b"\xff\xd8")
     results.begin("one", "here")
     results.finish(Result("one", {"outcome": "done", "passed": True}, [picture]))
     results.settle({"one": ""})
